@@ -128,20 +128,18 @@ async def verify_page(
         work = [
             verify_scored(page_evidence, group, judge, snapshot, config) for page_evidence, group in groups
         ]
-    results, reliable = await asyncio.gather(
-        asyncio.gather(*work), _reliability(groups[0][0], judge) if config.reliability else _unasked()
-    )
+    results, reliable = await asyncio.gather(asyncio.gather(*work), _reliability(groups[0][0], judge, config))
     verdicts = (verdict for group in results for verdict in group)
     return tuple(verdict.model_copy(update=reliable) for verdict in verdicts)
 
 
-async def _reliability(page_evidence: PageEvidence, judge: Judge) -> dict[str, bool | str]:
-    """Ask whether the page is a reliable source: the answer and its reply; empty if the judge gave none."""
+async def _reliability(
+    page_evidence: PageEvidence, judge: Judge, config: ClaimsConfig
+) -> dict[str, bool | str]:
+    """Ask whether the page is a reliable source, if configured: the answer and its reply; empty without an answer."""
+    if not config.reliability:
+        return {}
     choice = await judge.choose(question(page_evidence, "reliable"), OPTIONS)
     if isinstance(choice, Failure):
         return {}
     return {"reliable": choice.probabilities["Yes"] >= NEUTRAL, "reliable_reply": choice.reply}
-
-
-async def _unasked() -> dict[str, bool | str]:
-    return {}

@@ -26,7 +26,7 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import shared_report
@@ -36,6 +36,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from serving.types import Frozen
 
 _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
@@ -70,11 +71,7 @@ Position = Annotated[str, Field(max_length=12)]
 _LABEL = re.compile(r"^\s*L\d+\.S\d+:")
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReadClaim(_Reply):
+class ReadClaim(Frozen):
     """One claim with its flags."""
 
     claim: Annotated[str, Field(min_length=1, max_length=400)]
@@ -84,13 +81,13 @@ class ReadClaim(_Reply):
     salient: bool
 
 
-class FullSentence(_Reply):
+class FullSentence(Frozen):
     """The claims of one sentence."""
 
     claims: Annotated[list[ReadClaim], Field(max_length=8)]
 
 
-class TerseSentence(_Reply):
+class TerseSentence(Frozen):
     """The one claim of one sentence; empty if it makes none. Small judges lose their place in nested lists."""
 
     claim: Annotated[str, Field(max_length=400)]

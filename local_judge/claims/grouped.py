@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Generic, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence
@@ -19,16 +19,15 @@ from local_judge.claims.quotes import CheckedQuote, QuoteFinder
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.claims")
 
 REPLY_TOKENS_PER_CLAIM = 260
 
 
-class Finding(BaseModel):
+class Finding(Frozen):
     """A judge's finding for one statement about a page; each kind of question has its own subclass."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: str
 
@@ -76,23 +75,17 @@ async def verify_grouped(
 def _verdict(
     claim: Claim, page_evidence: PageEvidence, found: Found[FullFinding | TerseFinding] | Failure
 ) -> Verdict:
-    verdict = Verdict(
-        claim=claim.id,
-        url=page_evidence.page.url,
-        label=None,
-        evidence=page_evidence.evidence,
-        method="grouped",
+    verdict = partial(
+        Verdict, claim=claim.id, url=page_evidence.page.url, evidence=page_evidence.evidence, method="grouped"
     )
     if isinstance(found, Failure):
-        return verdict.model_copy(update={"failure": found})
-    return verdict.model_copy(
-        update={
-            "label": found.finding.label,
-            "quote": found.checked.quote,
-            "quote_rejected": found.checked.rejected,
-            "rationale": found.finding.rationale if isinstance(found.finding, FullFinding) else "",
-            "replies": found.replies,
-        }
+        return verdict(label=None, failure=found)
+    return verdict(
+        label=found.finding.label,
+        quote=found.checked.quote,
+        quote_rejected=found.checked.rejected,
+        rationale=found.finding.rationale if isinstance(found.finding, FullFinding) else "",
+        replies=found.replies,
     )
 
 

@@ -13,7 +13,7 @@ from datetime import date
 from functools import cache
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
@@ -25,6 +25,7 @@ from local_judge.judge.layout import Prompt, fence
 from local_judge.protocols.base import Case
 from local_judge.protocols.checklist import Item
 from local_judge.tasks.model import Task
+from serving.types import Frozen
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -47,10 +48,8 @@ REPLY_TOKENS = 300
 """Limit of a reply, for each requirement asked: 800 characters and the JSON around them."""
 
 
-class Ruling(BaseModel):
+class Ruling(Frozen):
     """A judge's answer to one requirement."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=400)]
     rationale: Annotated[str, Field(max_length=400)]

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from local_judge.terminal import count
 from serving.types import Frozen
 
 F = TypeVar("F")
@@ -151,6 +152,49 @@ class ReadableFormat(FileFormat[F]):
         Raises:
             InputError: it cannot be read, or is none of the format's.
         """
+
+
+class NumberedFormat(FileFormat[F]):
+    """A format with a folder per system and a number per report; `samples.json` says which report has which number."""
+
+    @abstractmethod
+    def files(self, numbered: Mapping[int, F]) -> Mapping[str, str]:
+        """Return the texts of a system's files by name, from the findings that they hold, by number."""
+
+    def describe(self, findings: F) -> tuple[bool, dict[str, Any]]:
+        """Return whether the files hold anything of a report, and the other fields of its row."""
+        return True, {}
+
+    def notes(self, written: Sequence[NumberedReport]) -> list[str]:
+        """Return what a reader of the files must know about the reports in them."""
+        return []
+
+    def write(self, run: RunFindings[F]) -> Exported:
+        """Write the files of each system, with the numbers of `by_folder`."""
+        rows: dict[str, NumberedReport] = {}
+        files: dict[str, str] = {}
+        for folder, own in by_folder(run):
+            numbered: dict[int, F] = {}
+            for number, report in own:
+                kept = False
+                fields: dict[str, Any] = {"left_out": report.status}
+                if report.findings is not None:
+                    kept, fields = self.describe(report.findings)
+                    if kept:
+                        numbered[number] = report.findings
+                rows[report.id] = NumberedReport(
+                    report=report.id,
+                    task=report.task,
+                    system=report.system,
+                    folder=folder,
+                    sample=number if kept else None,
+                    **fields,
+                )
+            files |= {f"{folder}/{name}": text for name, text in self.files(numbered).items()}
+        listed = [rows[report.id] for report in run.reports]
+        outcomes = [Outcome(row, row.sample is not None, row.left_out) for row in listed]
+        notes = self.notes([row for row in listed if row.sample is not None])
+        return Exported(files, [ReportList("samples.json", count(len(files), "file"), outcomes, notes)])
 
 
 def json_text(data: object) -> str:

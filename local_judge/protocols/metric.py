@@ -159,7 +159,7 @@ def metrics_in(package: ModuleType, order: Sequence[str] = ()) -> tuple[type[Met
     return tuple(found[id] for id in sorted(found, key=lambda id: (places.get(id, len(places)), id)))
 
 
-def _one_part(given: object) -> object:
+def one_part(given: object) -> object:
     """Accept one name alone, as in `PROTOCOL.parts=coverage`."""
     return (given,) if isinstance(given, str) else given
 
@@ -316,7 +316,7 @@ def _key(metric: type[Metric[Any, Any]]) -> str:
 def _settings_type(protocol: type[MetricProtocol[Any]]) -> type[PartSettings]:
     ids = tuple(metric.id for metric in protocol.metrics)
     default = tuple(metric.id for metric in protocol.metrics if metric.default)
-    parts: Any = Annotated[tuple[Literal[ids], ...], BeforeValidator(_one_part)]  # type: ignore[valid-type]
+    parts: Any = Annotated[tuple[Literal[ids], ...], BeforeValidator(one_part)]  # type: ignore[valid-type]
     own: dict[str, Any] = {
         _key(metric): (metric.settings_type, metric.settings_type())
         for metric in protocol.metrics

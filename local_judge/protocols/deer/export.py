@@ -16,9 +16,9 @@ accepts what the code itself writes: "N/A" for a missing value, and any number t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import StrictFloat, StrictInt, ValidationError
 
@@ -29,17 +29,7 @@ from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
 from local_judge.protocols.deer.verification import upstream as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Rows
-from local_judge.protocols.file_formats import (
-    Exported,
-    FileFormat,
-    NumberedReport,
-    Outcome,
-    ReportFindings,
-    ReportList,
-    RunFindings,
-    by_folder,
-    json_text,
-)
+from local_judge.protocols.file_formats import NumberedFormat, NumberedReport, json_text
 from local_judge.terminal import count
 from serving.types import Frozen
 
@@ -287,79 +277,48 @@ def with_na(value: object) -> object:
     return NA if value is None else value
 
 
-class DeerFiles(FileFormat[DeerFindings]):
-    """`fact/`, `others/` and `final/` with their summaries."""
+class DeerFiles(NumberedFormat[DeerFindings]):
+    """`fact/`, `others/` and `final/` with their summaries; a sample's number is the report's."""
 
     title = "DEER"
 
-    def write(self, run: RunFindings[DeerFindings]) -> Exported:
-        """Write `fact/`, `others/` and `final/`.
+    def files(self, numbered: Mapping[int, DeerFindings]) -> Mapping[str, str]:
+        """Return the result folder of a system."""
+        samples = {number: Sample(one.rows, one.rubric) for number, one in numbered.items()}
+        return {name: json_text(data) for name, data in folder(samples).items()}
 
-        A sample's number is its task's id if these are whole numbers, else its report's position in the run.
-        """
-        samples: dict[str, NumberedReport] = {}
-        files: dict[str, str] = {}
-        for name, own in by_folder(run):
-            contents: dict[int, Sample] = {}
-            for number, report in own:
-                content = None
-                if report.findings is not None:
-                    content = Sample(report.findings.rows, report.findings.rubric)
-                samples[report.id] = sample = _exported(report, content, name, number)
-                if content is not None and sample.sample is not None:
-                    contents[number] = content
-            files |= {f"{name}/{file}": json_text(data) for file, data in folder(contents).items()}
-        rows = [samples[report.id] for report in run.reports]
-        listed = ReportList(
-            name="samples.json",
-            what=count(len(files), "file"),
-            outcomes=[Outcome(row, row.sample is not None, row.left_out) for row in rows],
-            notes=_notes([row for row in rows if row.sample is not None]),
+    def describe(self, findings: DeerFindings) -> tuple[bool, dict[str, Any]]:
+        """Name the parts that DEER's files cannot hold, and count what failed in the others."""
+        sample = Sample(findings.rows, findings.rubric)
+        missing: list[str] = []
+        fields: dict[str, Any] = {}
+        if sample.rows is not None and not sample.has_fact:
+            missing.append("claims unknown" if sample.rows.n_unread else "no claims")
+        elif sample.rows is not None:
+            pairs = [pair for claim in sample.rows.claims for pair in claim.pairs]
+            fields["n_sentences_failed"] = sample.rows.n_unread
+            fields["n_pairs_failed"] = sum(pair.failed for pair in pairs)
+        if sample.rubric is not None and not sample.has_others:
+            missing.append(f"no items: its rubric was judged as {sample.rubric.mode}")
+        elif sample.rubric is not None:
+            fields["n_failed"] = sum(grade.status == "failed" for grade in sample.rubric.grades)
+        return sample.has_fact or sample.has_others, {"left_out": "; ".join(missing), **fields}
+
+    def notes(self, written: Sequence[NumberedReport]) -> list[str]:
+        """Describe the failures that the format has no word for."""
+        n_failed, n_sentences, n_pairs = (
+            sum(getattr(row, name) for row in written)
+            for name in ("n_failed", "n_sentences_failed", "n_pairs_failed")
         )
-        return Exported(files, [listed])
-
-
-def _exported(
-    report: ReportFindings[DeerFindings], content: Sample | None, folder: str, number: int
-) -> NumberedReport:
-    missing: list[str] = []
-    kept = content is not None and (content.has_fact or content.has_others)
-    if content is None:
-        missing.append(report.status)
-    else:
-        if content.rows is not None and not content.has_fact:
-            missing.append("claims unknown" if content.rows.n_unread else "no claims")
-        if content.rubric is not None and not content.has_others:
-            missing.append(f"no items: its rubric was judged as {content.rubric.mode}")
-    rubric = content.rubric if content is not None and content.has_others else None
-    rows = content.rows if content is not None and content.has_fact else None
-    return NumberedReport(
-        report=report.id,
-        task=report.task,
-        system=report.system,
-        folder=folder,
-        sample=number if kept else None,
-        left_out="; ".join(missing),
-        n_failed=sum(grade.status == "failed" for grade in rubric.grades) if rubric else 0,
-        n_sentences_failed=rows.n_unread if rows else 0,
-        n_pairs_failed=sum(pair.failed for claim in rows.claims for pair in claim.pairs) if rows else 0,
-    )
-
-
-def _notes(kept: list[NumberedReport]) -> list[str]:
-    """Return notes on the failures that the format has no word for."""
-    notes: list[str] = []
-    n_failed = sum(sample.n_failed for sample in kept)
-    if n_failed:
-        notes.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
-    n_sentences = sum(sample.n_sentences_failed for sample in kept)
-    n_pairs = sum(sample.n_pairs_failed for sample in kept)
-    if n_sentences or n_pairs:
-        notes.append(
-            f"claims of {count(n_sentences, 'sentence')} unknown, {count(n_pairs, 'verdict')} missing: "
-            "DEER's files do not say so, and charge missing verdicts to the report"
-        )
-    return notes
+        notes: list[str] = []
+        if n_failed:
+            notes.append(f"{count(n_failed, 'item')} failed, written as N/A with a description that says so")
+        if n_sentences or n_pairs:
+            notes.append(
+                f"claims of {count(n_sentences, 'sentence')} unknown, {count(n_pairs, 'verdict')} missing: "
+                "DEER's files do not say so, and charge missing verdicts to the report"
+            )
+        return notes
 
 
 F = TypeVar("F", bound=Frozen)

@@ -6,11 +6,12 @@ Invariant: whatever changes an answer or its meaning is a field here, and is rec
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from local_judge.protocols.deer.rubric.model import Mode
+from local_judge.protocols.metric import one_part
 from serving.types import Frozen
 
 Part = Literal["verification", "rubric"]
@@ -23,7 +24,9 @@ Guided = Literal["paper", "upstream", "none"]
 class DeerSettings(Frozen):
     """Parts of DEER that are run, and the form of the rubric's questions."""
 
-    parts: tuple[Part, ...] = Field(default=("verification", "rubric"), min_length=1)
+    parts: Annotated[tuple[Part, ...], BeforeValidator(one_part)] = Field(
+        default=("verification", "rubric"), min_length=1
+    )
     rubric: str | None = None
     """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
     mode: Mode = "items"
@@ -39,12 +42,6 @@ class DeerSettings(Frozen):
     """A call that would ask more is split between criteria. 24 is the longest dimension."""
     as_of: date | None = None
     """The day on which the report is judged, told to the judge: how recent a source is depends on it."""
-
-    @field_validator("parts", mode="before")
-    @classmethod
-    def _one_part(cls, given: object) -> object:
-        """`deer.parts=rubric` is what a person writes for one."""
-        return (given,) if isinstance(given, str) else given
 
     @property
     def cap(self) -> int:

@@ -23,14 +23,10 @@ from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
 from local_judge.protocols.file_formats import (
-    Exported,
     Imported,
+    NumberedFormat,
     NumberedReport,
-    Outcome,
     ReadableFormat,
-    ReportList,
-    RunFindings,
-    by_folder,
     jsonl_text,
 )
 from local_judge.rows import is_text, read_jsonl, row_id
@@ -251,56 +247,31 @@ def _index(key: str) -> int | str:
     )
 
 
-class FactFiles(ReadableFormat[FactFindings]):
-    """`extracted.jsonl`, `deduplicated.jsonl`, `validated.jsonl`, `fact_result.txt`."""
+class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
+    """`extracted.jsonl`, `deduplicated.jsonl`, `validated.jsonl`, `fact_result.txt`; a row's id is the number."""
 
     title = "FACT"
     reads = "a `validated.jsonl`"
 
-    def write(self, run: RunFindings[FactFindings]) -> Exported:
-        """Write a folder per system.
+    def describe(self, findings: FactFindings) -> tuple[bool, dict[str, Any]]:
+        """Count the pairs that failed."""
+        return True, {"n_failed": sum(pair.failed for pair in findings.pairs)}
 
-        A row's id is its task's if these are whole numbers, else its report's position in the run.
+    def files(self, numbered: Mapping[int, FactFindings]) -> Mapping[str, str]:
+        """Return the four files; without `fact_result.txt` if the published code would divide by zero."""
+        rows = [rows_of(findings, number) for number, findings in numbered.items()]
+        files = {
+            f"{name}.jsonl": jsonl_text(row[index] for row in rows) for index, name in enumerate(Rows._fields)
+        }
+        with suppress(ZeroDivisionError):  # the published code stops and writes none
+            files["fact_result.txt"] = fact_result(numbered.values()).text()
+        return files
 
-        `fact_result.txt` is left out where the published code would divide by zero.
-        """
-        exported: dict[str, NumberedReport] = {}
-        files: dict[str, str] = {}
-        for folder, own in by_folder(run):
-            known: list[FactFindings] = []
-            rows: list[Rows] = []
-            for number, report in own:
-                findings = report.findings
-                exported[report.id] = NumberedReport(
-                    report=report.id,
-                    task=report.task,
-                    system=report.system,
-                    folder=folder,
-                    sample=None if findings is None else number,
-                    left_out="" if findings is not None else report.status,
-                    n_failed=0 if findings is None else sum(pair.failed for pair in findings.pairs),
-                )
-                if findings is not None:
-                    known.append(findings)
-                    rows.append(rows_of(findings, number))
-            for index, name in enumerate(Rows._fields):
-                files[f"{folder}/{name}.jsonl"] = jsonl_text(row[index] for row in rows)
-            with suppress(ZeroDivisionError):  # the code writes none either: it stops
-                files[f"{folder}/fact_result.txt"] = fact_result(known).text()
-        listed = [exported[report.id] for report in run.reports]
-        n_failed = sum(row.n_failed for row in listed)
+    def notes(self, written: Sequence[NumberedReport]) -> list[str]:
+        """Say how failures are written."""
+        n_failed = sum(row.n_failed for row in written)
         said = f"{count(n_failed, 'pair')} failed, written as unknown or with the error of their URL"
-        return Exported(
-            files,
-            [
-                ReportList(
-                    name="samples.json",
-                    what=count(len(files), "file"),
-                    outcomes=[Outcome(row, row.sample is not None, row.left_out) for row in listed],
-                    notes=[said] if n_failed else [],
-                )
-            ],
-        )
+        return [said] if n_failed else []
 
     def read(self, path: Path) -> Imported[FactFindings]:
         """Return the rows of a `validated.jsonl`; reports and tasks have the rows' ids."""

@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from indexes.snapshot import Snapshot
 from local_judge.claims import grouped
@@ -31,16 +31,15 @@ from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair, Repeat, repeat
 from local_judge.protocols.fact.pairs import Pairs, distinct, folded, unread
 from local_judge.protocols.fact.settings import FactSettings
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.fact")
 
 REPLY_TOKENS_PER_STATEMENT = 24
 
 
-class ReadRepeat(BaseModel):
+class ReadRepeat(Frozen):
     """The number of the earlier statement that says the same, or 0; `repeat_type` bounds it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     repeats: int
 
@@ -96,19 +95,15 @@ async def find_repeats(statements: Sequence[str], judge: Judge) -> list[Same]:
 REPLY_TOKENS_PER_SENTENCE = 240
 
 
-class ReadFact(BaseModel):
+class ReadFact(Frozen):
     """A fact and the numbers of its citations; `facts_type` bounds them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     fact: Annotated[str, Field(min_length=1, max_length=400)]
     citations: list[int]
 
 
-class ReadSentence(BaseModel):
+class ReadSentence(Frozen):
     """The facts of one sentence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     facts: Annotated[list[ReadFact], Field(max_length=8)]
 

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.race.findings import TOP, Order
 from local_judge.tasks.model import Criteria, Criterion
+from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.race")
 
@@ -26,20 +27,16 @@ Points = Annotated[float, Field(ge=0, le=TOP, allow_inf_nan=False), BeforeValida
 Analysis = Annotated[str, Field(max_length=500)]
 
 
-class Compared(BaseModel):
+class Compared(Frozen):
     """A judge's answer to one criterion about two articles, in the order in which they were shown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     analysis: Analysis
     article_1: Points
     article_2: Points
 
 
-class Scored(BaseModel):
+class Scored(Frozen):
     """A judge's answer about one article."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     analysis: Analysis
     score: Points

@@ -11,30 +11,21 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from local_judge.errors import ConfigError, InputError, brief
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
 from serving.strict_yaml import load_yaml
+from serving.types import Frozen
 
 
-class _Given(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Criterion(_Given):
-    criterion: str = Field(min_length=1)
-    explanation: str = ""
+class _Dimension(Frozen):
     weight: float = Field(ge=0)
+    criteria: tuple[CriterionRow, ...] = Field(min_length=1)
 
 
-class _Dimension(_Given):
-    weight: float = Field(ge=0)
-    criteria: tuple[_Criterion, ...] = Field(min_length=1)
-
-
-class _File(_Given):
+class _File(Frozen):
     dimensions: dict[str, _Dimension]
 
 
@@ -65,10 +56,7 @@ def _read(file: Traversable) -> Criteria:
         id="static",
         prompt="",
         dimension_weight={name: dimension.weight for name, dimension in given.dimensions.items()},
-        criterions={
-            name: tuple(CriterionRow(**criterion.model_dump()) for criterion in dimension.criteria)
-            for name, dimension in given.dimensions.items()
-        },
+        criterions={name: dimension.criteria for name, dimension in given.dimensions.items()},
     )
     try:
         check_weights(row, str(file))

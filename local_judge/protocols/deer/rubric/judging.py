@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, cast
+from functools import cache, partial
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import ask_groups, no_boolean, report_prompt
+from local_judge.protocols.asking import ask_groups, look_up, no_boolean, report_prompt
 from local_judge.protocols.deer.names import JUDGED, RUBRIC
 from local_judge.protocols.deer.rubric.load import bands_for
 from local_judge.protocols.deer.rubric.model import (
@@ -38,6 +38,7 @@ from local_judge.protocols.deer.rubric.model import (
 )
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Task
+from serving.types import Frozen
 
 CALLS: tuple[tuple[str, ...], ...] = (*((name,) for name in RUBRIC[:4]), RUBRIC[4:])
 """Dimensions that are asked about together: five calls, as in the published code."""
@@ -160,20 +161,16 @@ template = partial(load_prompt, "local_judge.protocols.deer.rubric")
 S = TypeVar("S")
 
 
-class Answered(BaseModel, Generic[S]):
+class Answered(Frozen, Generic[S]):
     """A judge's answer to one question."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=300)]
     rationale: Annotated[str, Field(max_length=400)]
     score: S
 
 
-class GuidedAnswer(BaseModel, Generic[S]):
+class GuidedAnswer(Frozen, Generic[S]):
     """A judge's answer to one question that was asked with guidance."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     quote: Annotated[str, Field(max_length=300)]
     rationale: Annotated[str, Field(max_length=400)]
@@ -181,25 +178,7 @@ class GuidedAnswer(BaseModel, Generic[S]):
     score: S
 
 
-_Number = BeforeValidator(no_boolean)
-Five = Annotated[Literal[1, 2, 3, 4, 5], _Number]
-FiveOrNot = Annotated[Literal[1, 2, 3, 4, 5, "N/A"], _Number]
-Ten = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], _Number]
-TenOrNot = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, "N/A"], _Number]
-
 Answer = Answered[Any] | GuidedAnswer[Any]
-
-_TYPES: dict[tuple[int, bool, bool], Any] = {
-    (5, False, False): Answered[Five],
-    (5, False, True): Answered[FiveOrNot],
-    (5, True, False): GuidedAnswer[Five],
-    (5, True, True): GuidedAnswer[FiveOrNot],
-    (10, False, False): Answered[Ten],
-    (10, False, True): Answered[TenOrNot],
-    (10, True, False): GuidedAnswer[Ten],
-    (10, True, True): GuidedAnswer[TenOrNot],
-}
-"""Answer types by scale, whether guidance is shown, and whether the item allows N/A."""
 
 
 async def judge_rubric(
@@ -239,8 +218,16 @@ async def judge_rubric(
 
 def answer_type(question: Question, guided: bool, settings: DeerSettings) -> type[Answer]:
     """Return the type of the answer to a question."""
-    may_not_apply = question.item is not None and question.item.not_applicable is not None
-    return cast("type[Answer]", _TYPES[settings.scale, guided, may_not_apply])
+    return _answer_type(
+        settings.scale, guided, bool(question.item and question.item.not_applicable is not None)
+    )
+
+
+@cache
+def _answer_type(scale: int, guided: bool, may_not_apply: bool) -> type[Answer]:
+    scores = (*range(1, scale + 1), *(("N/A",) if may_not_apply else ()))
+    score: Any = Annotated[Literal[scores], BeforeValidator(no_boolean)]  # type: ignore[valid-type]
+    return (GuidedAnswer if guided else Answered)[score]
 
 
 def _grade(
@@ -249,7 +236,6 @@ def _grade(
     if isinstance(told, Failure):
         return Grade(path=question.path, text=question.text, status="failed", failure=told)
     answer = told.value
-    quote = find_labelled(finder, answer.quote)
     judged = None if answer.score == "N/A" else int(answer.score)
     score = judged
     if judged is not None and isinstance(answer, GuidedAnswer) and answer.unmet:
@@ -261,8 +247,7 @@ def _grade(
         score=score,
         judged=judged,
         rationale=answer.rationale,
-        quote=quote,
-        quote_rejected=answer.quote if answer.quote.strip() and quote is None else None,
+        **look_up(answer.quote, finder),
         replies=told.replies,
     )
 
