@@ -1,4 +1,4 @@
-"""Back-tracking: the citations of claims that have none of their own.
+"""Back-tracking: citations for claims without their own.
 
 Invariant: by the `paper` rule a claim receives only citations of a sentence to which a chain of the judge's own
 statements leads: an earlier one, or a later one of the claim's block. A statement that cannot hold is named, and
@@ -57,7 +57,7 @@ def trace(
     `paper` (Eq. 1, appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its evidence
     positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
     and C at i. Equation 1 names preceding sentences; by appendix E.1 the sentences of a paragraph may share the
-    citation at its end. So a position i > j counts where i stands in the block of j and carries a citation itself.
+    citation at its end. So a position i > j counts if i is in the block of j and has a citation itself.
     With `sections`, a position in a section that does not fit the class is named and still followed: the class may
     be wrong where the place is right.
 

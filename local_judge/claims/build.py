@@ -41,7 +41,7 @@ def urls_of(claim: Claim, document: Document) -> tuple[str, ...]:
 
 
 def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapshot) -> tuple[Source, ...]:
-    """Return the sources of `claims`, in the order in which the report first leans on them."""
+    """Return the sources of `claims`, in the order in which the report first cites them."""
     leaning: dict[str, list[str]] = {}
     for claim in claims:
         for url in urls_of(claim, document):
@@ -94,7 +94,7 @@ async def extract_claim_set(
 async def verify_claim_set(
     unverified: ClaimSet, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
-    """Return the same claims with the verdicts of `judge`, who need not be the one that extracted them."""
+    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
     by_id = {claim.id: claim for claim in unverified.claims}
     verdicts = await asyncio.gather(
         *(
@@ -112,14 +112,14 @@ async def verify_claim_set(
 async def verify_page(
     page: Page, claims: Sequence[Claim], snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> tuple[Verdict, ...]:
-    """Verdicts on all claims that lean on one page, in their order.
+    """Return the verdicts on all claims that cite one page, in the order of the claims.
 
     Args:
         page: a page with status `ok`.
         claims: at least one.
-        snapshot: that the page comes from.
-        judge: who decides.
-        config: method, limits.
+        snapshot: the snapshot of the page.
+        judge: the judge that decides.
+        config: the method and its limits.
     """
     groups = evidence_groups(page, claims, snapshot, config)
     if config.method == "grouped":

@@ -19,7 +19,7 @@ class ClaimsConfig(Frozen):
     """Settings of the claim set."""
 
     extraction: Literal["judged", "sentences"] = "judged"
-    """`sentences` asks no judge: each sentence is one claim as it is written. For reports whose sentences state one
+    """`sentences` makes no model calls: each sentence is one claim. For reports whose sentences state one
     thing each, such as those of the experiments."""
     batch_sentences: int = Field(default=20, ge=1, le=50)
     """Sentences in one extraction call."""

@@ -40,7 +40,7 @@ def estimate_tokens(text: str) -> int:
 
 
 class PageEvidence:
-    """Evidence of one page for a group of claims, with its text as the judge reads it."""
+    """Evidence of one page for a group of claims, with the text that the judge reads."""
 
     def __init__(self, page: Page, chunks: Sequence[Chunk], whole: bool) -> None:
         self.page = page
@@ -51,7 +51,7 @@ class PageEvidence:
             whole_page=whole,
         )
         body = page.text if whole else joined(_together(chunks, page.text), page.text)
-        # The address is the report's word, so it stands inside the fence too.
+        # The address comes from the report, so it is inside the fence too.
         shown = [f"Address: {page.url}", page.title, body]
         self.shared = fence("\n\n".join(part for part in shown if part), "Page:")
         self.prefix_key = f"page:{page.url}:{page.text_digest}" + (

@@ -1,6 +1,6 @@
 """Claims of a document.
 
-Invariants: the whole report stands in front of every batch, so that all batches share one prefix; a batch's reply
+Invariants: the whole report precedes every batch, so that all batches share one prefix; a batch's reply
 names each of its sentences exactly once; a claim's position and citations come from the document, never from the
 judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
@@ -65,7 +65,7 @@ MIN_REPLY_TOKENS_PER_SENTENCE = 60
 REPLY_TOKENS_PER_SENTENCE = {"full": 240, "terse": 120}
 
 Position = Annotated[str, Field(max_length=12)]
-"""A sentence label as the judge writes it; `claims.backtrack` names the ones that do not exist."""
+"""Sentence label by the judge; `claims.backtrack` reports labels that do not exist."""
 
 
 _LABEL = re.compile(r"^\s*L\d+\.S\d+:")
@@ -262,9 +262,9 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
 
 
 def without_marks(document: Document, sentence: Sentence, statement: str) -> str:
-    """`statement` on one line, without the label and citation marks of its sentence, which judges like to copy.
+    """Return `statement` on one line, without the label and citation marks of its sentence, which judges often copy.
 
-    Only what is a mark and nothing else goes: a link's words stay, and so do "Kim and Lee (2023)", which are part of
+    Only marks are removed: a link's words stay, and so do "Kim and Lee (2023)", which are part of
     the statement, and a sign that the sentence also uses otherwise ("40 m²" beside a note "²").
     """
     statement = _LABEL.sub("", statement)

@@ -1,7 +1,7 @@
 """Claims, sources, evidence and verdicts: one claim set, read by every protocol.
 
-Invariant: a claim set says for each claim where it stands, for each verdict which judge's reply it came from, and for
-each quotation that code found it in the page; what is not known is a `Failure` or a named status, never a label.
+Invariant: a claim set contains the place of each claim and the reply behind each verdict; code found each quotation in
+the page. What is not known is a `Failure` or a named status, never a label.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Source(Frozen):
     reason: str = ""
     text_digest: str = ""
     claims: tuple[str, ...] = ()
-    """Ids of the claims that lean on it, in reading order."""
+    """Ids of the claims that cite it, in reading order."""
 
 
 class Evidence(Frozen):
@@ -107,7 +107,7 @@ class Verdict(Frozen):
     confidence: float | None = None
     """P(supported) in [0, 1] where the method gives one (`scored`); calibrated where the judge has a calibration."""
     confidence_raw: float | None = None
-    """P(yes) as the judge gave it, where `confidence` is calibrated."""
+    """P(yes) by the judge, if `confidence` is calibrated."""
     calibration: str | None = None
     """Id of that calibration."""
     threshold: float | None = None
@@ -115,7 +115,7 @@ class Verdict(Frozen):
     reliable: bool | None = None
     """The judge rates the source as reliable (DEER)."""
     reliable_reply: str | None = None
-    """Ledger key of the reply that said so; one for all verdicts on a page."""
+    """Ledger key of the reply about reliability; one for all verdicts on a page."""
     evidence: Evidence | None = None
     method: Literal["grouped", "scored"]
     replies: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class Violation(Frozen):
 
 
 class ExtractionFailure(Frozen):
-    """Sentences whose claims could not be had."""
+    """Sentences whose claims are unknown."""
 
     sentences: tuple[str, ...]
     failure: Failure

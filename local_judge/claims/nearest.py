@@ -22,7 +22,7 @@ LEAST_NEW = 2
 GAP = "[…]"
 """Mark between stretches that are not adjacent in the page."""
 LONGEST = 300
-"""Maximum characters of a neighbouring sentence: text without a full stop for pages is no sentence."""
+"""Maximum characters of a neighbouring sentence: longer text has lost its full stops."""
 WINDOW = 4 * LONGEST
 """Characters on either side in which neighbours are searched. The time to split a page into sentences grows with the
 square of its longest line."""

@@ -110,6 +110,6 @@ class QuoteFinder:
 
 def find_labelled(finder: QuoteFinder, quotation: str) -> Quote | None:
     """Find a quotation of a labelled report: labels `Lx.Sy` may come before and between its sentences."""
-    # Between two sentences, a label stands where the report has a blank, or, in Chinese, nothing.
+    # Between two sentences, a label replaces a blank or, in Chinese, nothing.
     quoted = _LABEL.sub(" ", quotation).strip()
     return finder.find(quoted) or finder.find(_LABEL.sub("", quotation)) if quoted else None

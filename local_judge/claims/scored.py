@@ -1,11 +1,12 @@
 """Verification by probabilities: one answer token per claim.
 
-In front stands the page, or (`view: near`) what is around the sentences nearest to the claim; these sentences stand
-once more beside it. P(yes) is the softmax over the log-probabilities of
-"Yes" and "No" after "is all of this claim in the text, unchanged?". Where the judge has a calibration of the question,
-for the page's language or pooled, the confidence is what that makes of the log-odds, and its threshold counts; else it
-is P(yes). A claim is `supported` if confidence >= threshold. Only for the others a second question tells
-`contradicted` from `not_found`. `partial` and `off_topic` are never given by this method.
+A prompt opens with the page, or (`view: near`) with the surroundings of the sentences nearest to the claim. It repeats
+these sentences beside the claim. P(yes) is the softmax over the log-probabilities of "Yes" and "No" after "is all of
+this claim in the text, unchanged?". If the judge has a calibration of the question, for the page's language or pooled,
+the confidence is the calibrated log-odds, and the calibration's threshold counts; else the confidence is P(yes).
+
+A claim is `supported` if confidence >= threshold. Only for the others, a second question separates `contradicted` from
+`not_found`. This method never returns `partial` and `off_topic`.
 
 Invariant: a verdict's quotation is the nearest sentence, as the judge was shown it: of the passages that the
 within-page ranker puts first for the claim, the one that shares most words with it. It shows where to look and is not

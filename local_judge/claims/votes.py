@@ -1,7 +1,7 @@
 """Votes of several judges on whether a source supports a claim.
 
-Invariant: only judges that answered vote; where none did, or they are divided, it is not known. What the others might
-have said is asked for apart, by `favour`.
+Invariant: only judges that answered vote; if none did, or they are evenly divided, the result is not known. `favour`
+shows what the missing answers might change.
 
     with labels          the majority
     with probabilities   mean of P(supported) >= mean of the thresholds: a judge that is sure weighs more than one that

@@ -1,7 +1,7 @@
 """Yes-or-no questions about a page, and the probabilities of their answers.
 
 Invariant: every such question is asked in one way, so that a calibration belongs to the question by name and by the
-digest of its words; an answer is calibrated by a calibration of these very words, or left as the judge gave it.
+digest of its words; an answer is calibrated only by a calibration of the same words.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def question(
     does, which all claims of all pages share, and of the page only what is around the nearest sentences follows.
 
     Args:
-        page_evidence: what is shown of the page.
+        page_evidence: the part of the page that is shown.
         name: of the question.
         claim: which it is about, if the question has a place for one.
         nearest: the page's sentences nearest to the claim, shown once more beside it: small judges compare two
@@ -121,7 +121,7 @@ class YesNoProbability(NamedTuple):
     confidence: float
     threshold: float
     raw: float | None = None
-    """P(yes) as the judge gave it, where the confidence is calibrated."""
+    """P(yes) by the judge, if the confidence is calibrated."""
     calibration: str | None = None
     undecided: bool = False
     """Options that the server did not report could change the answer."""

@@ -85,14 +85,14 @@ def task_of(case: Case) -> Task:
 
 
 def no_boolean(value: object) -> object:
-    """JSON's `true` is no 1, though Python's is: a check before a number is read."""
+    """Refuse JSON's `true` and `false` as numbers, which Python accepts as 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("true and false are no scores")
+        raise ValueError("true and false are not scores")
     return value
 
 
 def evaluated_on(today: date | None) -> str:
-    """Name the day of the evaluation in a prompt; empty where the run was told none."""
+    """Name the day of the evaluation in a prompt; empty if the run has none."""
     return f" Today is {today.isoformat()}." if today else ""
 
 

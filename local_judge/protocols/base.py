@@ -58,7 +58,7 @@ class EvalContext(BaseModel):
     judge: Judge
     snapshot: Snapshot | None = None
     today: date | None = None
-    """The day on which the report is evaluated, as the run was told; None where it was not. Nothing asks the clock."""
+    """Day of the evaluation, as given to the run; None if none was given. The clock is never read."""
     claims: Callable[[], Awaitable[ClaimSet]]
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""
@@ -111,7 +111,7 @@ class Contest(Frozen):
     points: tuple[float | None, ...]
     """One number a game: 1 won, 0.5 tied, 0 lost; None where the judge failed."""
     consistent: tuple[bool, ...] = ()
-    """One entry for each judge that answered in both orders: whether it said the same."""
+    """Agreement of the two orders, for each judge that answered in both."""
 
 
 class View(NamedTuple):

@@ -5,7 +5,7 @@
 A requirement about something that the report does not have is met. The value of an item from several judges is
 the mean over those that answered.
 
-Invariant: each item that was asked stands in the findings exactly once; one without an answer is left out of the rate
+Invariant: each item that was asked is in the findings exactly once; one without an answer is left out of the rate
 and opens its bounds, with 0 and with 1.
 """
 

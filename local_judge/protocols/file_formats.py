@@ -79,9 +79,9 @@ class NumberedReport(ExportedReport):
     n_failed: int = 0
     """Answers that failed, as the format writes them."""
     n_sentences_failed: int = 0
-    """Sentences whose claims are unknown: they are in none of its figures."""
+    """Sentences with unknown claims, which no figure includes."""
     n_pairs_failed: int = 0
-    """Claims and pages without a verdict through a failure of ours: the figures charge them to the report."""
+    """Pairs of claim and page without a verdict through a failure, which the figures charge to the report."""
 
 
 class Outcome(NamedTuple):
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 
 
 class ReportList(NamedTuple):
-    """The list of what became of each report, which stands beside the files."""
+    """The list of all reports and their results, next to the files."""
 
     name: str
     """Name of the list's file."""
@@ -212,7 +212,7 @@ _HASHED = re.compile(r"(?:^|-)[0-9a-f]{8}$")
 
 
 def folder_name(system: str | None) -> str:
-    """Return a folder's name for a system: its own where that is plain, else with what is not replaced, and a hash."""
+    """Return a folder's name for a system: its own name if plain, else with other characters replaced, and a hash."""
     if system is None:
         return UNNAMED
     plain = re.sub(r"[^a-z0-9._-]+", "-", system).strip(".-")[:40]

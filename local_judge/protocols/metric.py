@@ -93,7 +93,7 @@ class Metric(Examiner[S, F]):
 
         Args:
             judges: the findings of each judge about it; one at least.
-            profile: by whose formulas.
+            profile: the profile whose formulas are used.
         """
 
     def node(self, score: Score, children: tuple[ScoreNode, ...] = ()) -> ScoreNode:
@@ -103,7 +103,7 @@ class Metric(Examiner[S, F]):
     def aggregate(
         self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
     ) -> ScoreNode | tuple[ScoreNode, ...]:
-        """Return the scores over the reports of one system, where they are no means of the reports' scores."""
+        """Return the scores over the reports of one system, if they are not means of the reports' scores."""
         return ()
 
     def lines(self, findings: F) -> Iterable[str]:

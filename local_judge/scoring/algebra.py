@@ -139,7 +139,7 @@ def weighted(parts: Sequence[Weighted], *, unit: float = 1.0, empty: str = "all 
         parts: weights and scores; a part that failed has the bounds of its scale.
         unit: what one whole unit is on the scale: 100 for the share of a checklist's items that are met, so that the
             numerator counts items.
-        empty: what is said where the weights sum to 0: no answer would give it a value, whatever failed.
+        empty: note for weights that sum to 0: no answer would give a value, whatever failed.
     """
     n_expected = sum(score.n_expected for _, score in parts)
     known = [(weight, score.value) for weight, score in parts if score.value is not None]

@@ -62,7 +62,7 @@ def mean_over_judges(scores: Sequence[Score]) -> Score:
 def at_extremes(score: Callable[[bool | None], Tree], judges: Sequence[Tree]) -> tuple[ScoreNode, ...]:
     """Return the scores of several judges' merged answers, with bounds from the formula evaluated at the extremes.
 
-    For formulas that are no mean of the judges' scores, such as those of votes.
+    It serves formulas that are not a mean of the judges' scores, such as votes.
 
     Args:
         score: the scores of what the judges that answered say together (None); had each judge that failed answered

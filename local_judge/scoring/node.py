@@ -117,7 +117,7 @@ class ScoreNode(Frozen):
     vertical: Vertical | None = None
     """The aspect of a report that it measures; None where it is that of the node above, or see `aside`."""
     aside: str = ""
-    """The reason why it stands under no vertical: `WHOLE`, `DIAGNOSTIC`, `COUNT`, `DIFFERENCE`, or another one."""
+    """Reason why it has no vertical: `WHOLE`, `DIAGNOSTIC`, `COUNT`, `DIFFERENCE`, or another one."""
     children: tuple[ScoreNode, ...] = ()
 
     def walk(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ScoreNode]]:
@@ -185,7 +185,7 @@ def noted(score: Score, *notes: str, first: bool = False) -> Score:
 
 
 def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[ScoreNode, ...]:
-    """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, stands in `places`."""
+    """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, is in `places`."""
     found: list[ScoreNode] = []
     for node in tree:
         path = f"{above}/{node.id}" if above else node.id

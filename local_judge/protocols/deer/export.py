@@ -230,22 +230,10 @@ def others_file(findings: RubricFindings, sample_id: int) -> JsonObject:
     """
     items = rubric.items_of(findings)
     described = {grade.path: _description(grade) for grade in findings.grades}
-    scores = {
-        dimension: {
-            part: {
-                criterion: {
-                    item: {
-                        "description": described[dimension, part, criterion, item],
-                        "score": NA if score is None else _whole(score),
-                    }
-                    for item, score in group.items()
-                }
-                for criterion, group in criteria.items()
-            }
-            for part, criteria in parts.items()
-        }
-        for dimension, parts in items.items()
-    }
+    scores = rubric.nested(
+        (path, {"description": described[path], "score": NA if score is None else _whole(score)})
+        for path, score in rubric.leaves(items)
+    )
     return {"sample_id": sample_id, "scores": scores, **_averages(items)}
 
 
@@ -266,7 +254,7 @@ def _description(grade: Grade) -> str:
 
 
 def _whole(score: float) -> float:
-    """Return a whole number as the judge's: 7 and not 7.0."""
+    """Return a whole number as an integer: 7 and not 7.0."""
     return int(score) if score.is_integer() else score
 
 
@@ -347,15 +335,7 @@ def findings_of(file: OthersFile) -> RubricFindings:
 
     The file does not say whether guidance was shown, nor what was quoted.
     """
-    return RubricFindings(
-        grades=tuple(
-            _grade((dimension, part, criterion, id), item)
-            for dimension, parts in file.scores.items()
-            for part, criteria in parts.items()
-            for criterion, items in criteria.items()
-            for id, item in items.items()
-        )
-    )
+    return RubricFindings(grades=tuple(_grade(path, item) for path, item in rubric.leaves(file.scores)))
 
 
 def _grade(path: tuple[str, ...], item: ItemScore) -> Grade:

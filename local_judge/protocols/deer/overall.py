@@ -4,7 +4,7 @@ Invariant: both profiles, and any number of judges, have the same tree: verdicts
 above them by the formulas of the profile. `overall` is the mean of the dimensions that have a value and says of how
 many it is; recency is printed in either profile and counts only where the published code counts it.
 
-    paper      recency stands under reference quality and counts in nothing: the paper does not have it
+    paper      recency is shown under reference quality and counts in nothing: the paper does not have it
     upstream   reference quality = round((2 * reference quality + recency) / 3, 2) where recency has a value
 """
 
@@ -37,7 +37,7 @@ def score(rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Prof
     Args:
         rows: of each judge; none where claims were not verified.
         rubrics: of each judge, judges in the same order; none where the rubric was not judged.
-        profile: by whose formulas.
+        profile: the profile whose formulas are used.
     """
     n = max(len(rows), len(rubrics))
     if n <= 1:

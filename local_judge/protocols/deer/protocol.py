@@ -123,7 +123,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     def decisions(self, findings: DeerFindings) -> tuple[Decision, ...]:
         """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources.
 
-        What code decided is no judge's opinion, and not among them.
+        Decisions by code are left out.
         """
         rubric = decisions_on_rubric(findings.rubric) if findings.rubric is not None else ()
         rows = decisions_on_rows(findings.rows) if findings.rows is not None else ()

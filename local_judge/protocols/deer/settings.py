@@ -41,7 +41,7 @@ class DeerSettings(Frozen):
     items_per_call: int = Field(default=24, ge=1, le=24)
     """A call that would ask more is split between criteria. 24 is the longest dimension."""
     as_of: date | None = None
-    """The day on which the report is judged, told to the judge: how recent a source is depends on it."""
+    """Day of the evaluation, stated in the prompt: the recency of a source depends on it."""
 
     @property
     def cap(self) -> int:

@@ -106,7 +106,7 @@ def read_validated(path: Path) -> tuple[FactFindings, ...]:
     """Return the findings of a `validated.jsonl`, one for each row, in order.
 
     Raises:
-        InputError: names the line, and what of it is no validated row.
+        InputError: names the line and its fault.
     """
     return findings_of(read_jsonl(path))
 
@@ -119,7 +119,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
     of its `idx`, from 0; where the results of a URL do not number its facts so, to the one at its own position.
 
     Raises:
-        InputError: names the place, and what of it is no validated row.
+        InputError: names the place and its fault.
     """
     found: dict[str, FactFindings] = {}
     for place, row in rows:
@@ -127,7 +127,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
         if case is None:
             raise InputError(f"{place}: no id")
         if case in found:
-            raise InputError(f"{place}: id {case!r} stands there twice")
+            raise InputError(f"{place}: id {case!r} occurs twice")
         if not is_text(json.dumps(row, ensure_ascii=False)):
             raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
         if isinstance(row.get("citations"), str):

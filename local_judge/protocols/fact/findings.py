@@ -1,7 +1,7 @@
 """Findings of FACT about one report: its pairs of statement and URL, each with its outcome.
 
 Invariant: a pair has a reason exactly where its outcome is `unknown`, and the reasons tell a page that could not be had
-from a failure of ours; a citation whose statement or verdict could not be had is such a pair, and never a missing one.
+from a failure of the evaluation; a citation without a statement or verdict is such a pair, and never missing.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Repeat(Cited):
     of: str = ""
     """The statement that was kept; empty where it is not known."""
     replies: tuple[str, ...] = ()
-    """Keys in the ledger of the replies that said so; none where the words are the same."""
+    """Ledger keys of the replies that decided it; none for equal words."""
 
 
 def repeat(one: Cited, first: Cited, replies: tuple[str, ...] = ()) -> Repeat:
@@ -119,7 +119,7 @@ class FactFindings(Findings):
     source: Literal["shared", "own", "file"]
     """The claim set, FACT's own flow, or a file of the published project."""
     prompt: str = ""
-    """The task's words; empty where there is no task."""
+    """The task's prompt; empty without a task."""
     article: str = ""
     """The report as it was judged."""
     pairs: tuple[Pair, ...] = ()

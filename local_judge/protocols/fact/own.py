@@ -110,7 +110,7 @@ class ReadSentence(Frozen):
 
 @cache
 def facts_type(n_citations: int) -> type[ReadSentence]:
-    """Return the type of the answer for a sentence with so many citations."""
+    """Return the type of the answer for a sentence with `n_citations` citations."""
     number = Annotated[int, Field(ge=1, le=n_citations)]
     numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
     fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))

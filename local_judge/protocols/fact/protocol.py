@@ -92,10 +92,10 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         return True
 
     async def examine(self, case: Case, context: EvalContext) -> FactFindings:
-        """Return the report's pairs of statement and URL, each with what the page says of it.
+        """Return the report's pairs of statement and URL, each with its outcome.
 
         Raises:
-            ConfigError: its own flow is to be run, and there is no snapshot.
+            ConfigError: the own flow has no snapshot.
         """
         if self.needs_claims:
             found = pairs_of(await context.claims(), case.report, self.settings.recovered)

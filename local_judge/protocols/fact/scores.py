@@ -57,7 +57,7 @@ ASKED: frozenset[Reason | None] = frozenset({None, "judged_unknown", "judge_fail
 
 
 def score(judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """Return the four scores of one report; below the share of unknown pairs stands that of each reason."""
+    """Return the four scores of one report; the share of unknown pairs has a child for each reason."""
     own = [_of_one(findings, profile) for findings in judges]
     if not vote_together(judges):
         return mean_trees(own)
@@ -97,7 +97,7 @@ def voted(judges: Sequence[FactFindings], favour: bool | None = None) -> FactFin
 
 
 def by_key(findings: FactFindings) -> dict[tuple[str, str], Pair]:
-    """Pairs by what is the same for all judges of one claim set."""
+    """Return the pairs by statement and URL, which all judges of one claim set share."""
     return {(folded(pair.statement), pair.url): pair for pair in findings.pairs}
 
 
@@ -213,7 +213,7 @@ def aggregate(
 
     Args:
         reports: of each report, each of another task, the findings of each judge.
-        profile: whose definition of a report's scores.
+        profile: the profile whose definition is used.
         n_missing: reports that have no findings, since they could not be read or evaluated.
     """
     if not reports:

@@ -1,8 +1,8 @@
 """The prompts of RACE, and what the judge must answer.
 
-Invariants: request, criteria and articles stand in fences, each behind a title that tells nothing of where it comes
-from, and are byte for byte the same in all calls that share them; the scores stand after the analysis that they rest
-on; an article is known by its place alone.
+Invariants: request, criteria and articles are fenced, each under a title that does not reveal its origin, and are byte
+for byte the same in all calls that share them; the scores follow the analysis that they rest on; an article is known by
+its place alone.
 """
 
 from __future__ import annotations

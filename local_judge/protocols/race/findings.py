@@ -72,7 +72,7 @@ class Comparison(Frozen):
 
 
 class ShownArticle(Frozen):
-    """An article as the judge saw it."""
+    """An article as shown to the judge."""
 
     sha256: str
     """Digest of the text that was shown."""

@@ -182,5 +182,5 @@ def test_what_is_no_validated_row_is_said_in_one_line(
 
 
 def test_an_id_stands_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="id '1' stands there twice"):
+    with pytest.raises(InputError, match="id '1' occurs twice"):
         read_validated(write(tmp_path, ROW, ROW | {"id": "1"}))

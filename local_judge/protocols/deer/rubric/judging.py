@@ -87,7 +87,7 @@ def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Ca
 
     Args:
         rubric: the texts.
-        settings: mode, who is guided, how much a call may ask.
+        settings: mode, guided dimensions, size of a call.
         guidance: whether the task has guidance.
     """
     if settings.mode == "vanilla":
@@ -119,7 +119,7 @@ def dimensions_of(call: Call) -> tuple[str, ...]:
 
 
 def packed(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:
-    """Consecutive groups of at most `limit` questions together; a group that is longer stands alone."""
+    """Join consecutive groups of at most `limit` questions together; a longer group is alone."""
     parts: list[list[Group]] = []
     n = 0
     for group in groups:

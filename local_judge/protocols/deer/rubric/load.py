@@ -141,7 +141,7 @@ def _check_items(file: Traversable, dimension: Dimension, published: Dimension) 
     paths = list(_nodes(dimension))
     for path, times in Counter(paths).items():
         if times > 1:
-            raise ConfigError(f"{file}: {_place(path)}: stands {times} times")
+            raise ConfigError(f"{file}: {_place(path)}: occurs {times} times")
     known = set(_nodes(published))
     for path in paths:
         if path not in known:

@@ -38,7 +38,7 @@ def score(
 
     Args:
         judges: the findings of each judge on one rubric; one at least.
-        profile: by whose formulas.
+        profile: the profile whose formulas are used.
         favour: give each missing answer the best score (True) or the worst (False); None leaves it out.
     """
     mode, scale = judges[0].mode, judges[0].scale

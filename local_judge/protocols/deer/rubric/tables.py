@@ -142,7 +142,7 @@ def place(path: Sequence[str]) -> str:
 
 
 def _score(grade: Grade) -> str:
-    """Return the score, with what the judge had said where guidance capped it."""
+    """Return the score, with the judge's own score if guidance capped it."""
     if grade.status == "failed":
         return f"failed: {grade.failure.kind}" if grade.failure else "failed"
     if grade.score is None:

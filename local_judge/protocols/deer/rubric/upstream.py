@@ -11,11 +11,11 @@ None stands for what the code writes as "N/A".
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from local_judge.protocols.deer.names import INTEGRATED_NAMES, INTEGRITY, RECENCY, REFERENCE_QUALITY
-from local_judge.protocols.deer.rubric.model import RubricFindings, kind_of, on_scale
+from local_judge.protocols.deer.rubric.model import Path, RubricFindings, kind_of, on_scale
 
 Number = float | None
 Items = dict[str, dict[str, dict[str, dict[str, Number]]]]
@@ -71,12 +71,30 @@ def items_of(findings: RubricFindings) -> Items:
     """
     if findings.mode != "items":
         raise ValueError(f"the published code has items; these findings are of mode {findings.mode!r}")
-    items: Items = {}
-    for grade in findings.grades:
-        dimension, part, criterion, item = grade.path
-        score = None if grade.score is None else on_scale(grade.score, findings.scale)
-        items.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = score
-    return items
+    return nested(
+        (grade.path, None if grade.score is None else on_scale(grade.score, findings.scale))
+        for grade in findings.grades
+    )
+
+
+def leaves(tree: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the values of nested dictionaries with their paths."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(cast("Mapping[str, Any]", value), (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def nested(values: Iterable[tuple[Path, object]]) -> dict[str, Any]:
+    """Return nested dictionaries with these values at their paths."""
+    tree: dict[str, Any] = {}
+    for path, value in values:
+        group = tree
+        for step in path[:-1]:
+            group = group.setdefault(step, {})
+        group[path[-1]] = value
+    return tree
 
 
 def _kinds(items: Mapping[str, Number]) -> tuple[list[Number], list[Number]]:
@@ -175,19 +193,11 @@ def mean_fact(facts: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, d
 
 def mean_items(reports: Sequence[Items]) -> Items:
     """Return each item's mean over the reports in which it has a score; N/A where it has none in any."""
-    pooled: dict[tuple[str, str, str, str], list[Number]] = {}
+    pooled: dict[Path, list[Number]] = {}
     for items in reports:
-        for dimension, parts in items.items():
-            for part, criteria in parts.items():
-                for criterion, scores in criteria.items():
-                    for item, score in scores.items():
-                        pooled.setdefault((dimension, part, criterion, item), []).append(score)
-    result: Items = {}
-    for (dimension, part, criterion, item), scores in pooled.items():
-        result.setdefault(dimension, {}).setdefault(part, {}).setdefault(criterion, {})[item] = exact_mean(
-            scores
-        )
-    return result
+        for path, score in leaves(items):
+            pooled.setdefault(path, []).append(score)
+    return nested((path, exact_mean(scores)) for path, scores in pooled.items())
 
 
 def integrate_all(facts: Sequence[Mapping[str, Mapping[str, float]]], rubrics: Sequence[Items]) -> Integrated:

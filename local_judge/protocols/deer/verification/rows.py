@@ -161,8 +161,8 @@ def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
 
     Args:
         rows: one judge's each; of a single one they stay as they are.
-        unsettled: take what a missing answer might have changed, and ties, for unknown: the bounds of the scores are
-            then those of all that the judges might have said. By themselves missing answers change nothing.
+        unsettled: treat ties, and whatever a missing answer might change, as unknown: the scores' bounds then cover all
+            possible answers. By default missing answers change nothing.
     """
     if len(rows) == 1:
         return rows[0]

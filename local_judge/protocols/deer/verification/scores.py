@@ -112,7 +112,7 @@ def _retrieved(group: Group) -> bool | None:
 def _reliable(group: Group) -> bool | None:
     """Check whether the page supports a claim and is judged reliable; None if a failure leaves that open.
 
-    What a page held to be unreliable says of a claim leaves nothing open.
+    The verdicts on a page that is rated unreliable leave nothing open.
     """
     supported = _supported(group)
     if supported and any(pair.reliable for pair in group):
@@ -165,7 +165,7 @@ def score(judges: Sequence[Rows], profile: Profile, *, unsettled: bool = False) 
 
     Args:
         judges: the rows of each judge; one at least. Several vote.
-        profile: by whose formulas.
+        profile: the profile whose formulas are used.
         unsettled: take for unknown what missing answers might have changed, and ties; see `voted`.
     """
     rows = voted(judges, unsettled=unsettled)

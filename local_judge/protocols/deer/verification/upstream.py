@@ -57,7 +57,10 @@ def is_error(pair: PairRow) -> bool:
 
 
 def tally(rows: Rows) -> Tally:
-    """Count. Pairs of a claim whose class became D do not exist in the code, nor here: it has no citation."""
+    """Count claims, pairs and references.
+
+    Pairs of a claim whose class became D do not exist in the code, nor here: it has no citation.
+    """
     external = [claim for claim in rows.claims if class_of(claim) in ("A", "B", "C")]
     numeric = [claim for claim in external if claim.numeric]
     external_pairs = [pair for claim in external for pair in claim.pairs]

@@ -205,7 +205,7 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "an item twice": (
         change(RECENCY, "- id: C1-3", "- id: C1-2"),
-        "{folder}/information_integrity.yaml: recency / 1 / C1-2: stands 2 times",
+        "{folder}/information_integrity.yaml: recency / 1 / C1-2: occurs 2 times",
     ),
     "an item more": (
         change(
