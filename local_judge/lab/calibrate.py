@@ -32,9 +32,8 @@ from local_judge.stats.calibration.assess import (
     part,
     uncalibrated,
 )
-from local_judge.stats.calibration.fitting import Uncalibratable
-from local_judge.stats.calibration.folds import OutOfFold, folds_of
-from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable, folds_of
+from local_judge.stats.calibration.measures import Judged
 from serving.types import EngineIdentity, Frozen
 
 LEAST_CLAIMS, LEAST_OF_A_KIND, LEAST_PAGES = 60, 20, 5

@@ -15,7 +15,7 @@ from local_judge.claims.yes_no import QUESTIONS
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.lab.calibrate import CalibrationReport, LanguageReport, Words
 from local_judge.stats.calibration.assess import Assessment
-from local_judge.stats.calibration.reliability import Bin
+from local_judge.stats.calibration.measures import Bin
 from local_judge.stats.estimate import Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 

@@ -15,8 +15,7 @@ from rich.table import Table
 
 from local_judge.runs.ratings import Joined, JoinedRun
 from local_judge.scoring.text import coverage_line
-from local_judge.stats.agreement.difference import Difference
-from local_judge.stats.agreement.method import MethodAgreement
+from local_judge.stats.agreement.method import Difference, MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, RatedTask
 from local_judge.stats.estimate import LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 from local_judge.errors import UserError, plain
 from local_judge.runs.ratings import JoinedRun
 from local_judge.stats.agreement.method import system_means
-from local_judge.stats.calibration.reliability import Bin
+from local_judge.stats.calibration.measures import Bin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -35,8 +35,8 @@ from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.runs.verify import ClaimRow, VerifiedRow, claim_of, verify_rows
-from local_judge.stats.calibration.folds import out_of_fold
-from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc
+from local_judge.stats.calibration.fitting import out_of_fold
+from local_judge.stats.calibration.measures import NEUTRAL, Judged, auc
 from scripts.benchmarking.planted import quality, share
 from scripts.benchmarking.prompt_rows import digest_of, instructions, sample_claims, sample_exhibit
 

@@ -16,8 +16,7 @@ from local_judge.stats.agreement.method import (
     agreement_of_method,
     system_means,
 )
-from local_judge.stats.agreement.pairwise import Ties
-from local_judge.stats.agreement.ratings import RatedReport, RatedTask
+from local_judge.stats.agreement.ratings import RatedReport, RatedTask, Ties
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.numeric import exact, scaled
 from tests.golden.cases import Case, Comparison

@@ -26,8 +26,7 @@ from local_judge.reporting.plots import (
 from local_judge.runs.ratings import JoinedRun
 from local_judge.scoring.coverage import Coverage
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
-from local_judge.stats.calibration.reliability import bins
-from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.calibration.measures import Judged, bins
 
 HOSTILE = "_<script>alert(1)</script>&amp;$x^2$\u0007\ufffe]]>"
 CLAIMS = [Judged(true, p, "a") for p, true in ((0.12, False), (0.18, True), (0.9, True), (1.0, True))]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from local_judge.lab.calibration_tables import WIDTH, bar, reliability_table
-from local_judge.stats.calibration.reliability import bins
-from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.calibration.measures import Judged, bins
 
 CLAIMS = [Judged(true, p, "a") for p, true in ((0.12, False), (0.18, True), (0.9, True), (1.0, True))]
 

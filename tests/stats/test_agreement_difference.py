@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from local_judge.stats.agreement.difference import difference_of_methods
-from local_judge.stats.agreement.method import agreement_of_method
+from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
 from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
 from local_judge.stats.estimate import Estimate, percentile, resamples
 

@@ -10,10 +10,9 @@ from itertools import combinations
 import pytest
 from scipy import stats
 
-from local_judge.stats.agreement.alpha import Scale, krippendorff_alpha
+from local_judge.stats.agreement.chance import Scale, Weights, cohen_kappa, krippendorff_alpha
 from local_judge.stats.agreement.icc import icc_1_1, icc_2_1, icc_2_k
-from local_judge.stats.agreement.kappa import Weights, cohen_kappa
-from local_judge.stats.agreement.pairwise import Ties, compare, method_rate, people_rate
+from local_judge.stats.agreement.ratings import Ties, compare, method_rate, people_rate
 from local_judge.stats.correlation import fisher_interval, kendall_tau_b, kendall_w, pearson, spearman
 from local_judge.stats.estimate import Estimate, mean_estimate, percentile, resamples
 from local_judge.stats.numeric import doubled_ranks, exact

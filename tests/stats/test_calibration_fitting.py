@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.judge.calibration import Method, mapped, sigmoid
 from local_judge.stats.calibration.fitting import Uncalibratable, fit
-from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.calibration.measures import Judged
 
 
 def at(x: float, n_true: int, n_altered: int) -> list[Judged]:

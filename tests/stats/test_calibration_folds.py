@@ -9,9 +9,8 @@ import pytest
 
 from local_judge.judge.calibration import sigmoid
 from local_judge.stats.calibration.assess import Settings, assess, calibrated, part, uncalibrated
-from local_judge.stats.calibration.fitting import Uncalibratable
-from local_judge.stats.calibration.folds import folds_of, out_of_fold
-from local_judge.stats.calibration.separation import Judged
+from local_judge.stats.calibration.fitting import Uncalibratable, folds_of, out_of_fold
+from local_judge.stats.calibration.measures import Judged
 from local_judge.stats.estimate import Estimate
 
 

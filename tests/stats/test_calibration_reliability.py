@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from local_judge.stats.calibration.reliability import Cut, bins, brier_of, ece_of
-from local_judge.stats.calibration.separation import Judged, columns
+from local_judge.stats.calibration.measures import Cut, Judged, bins, brier_of, columns, ece_of
 
 
 def claims(*values: tuple[float, bool]) -> list[Judged]:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from local_judge.stats.calibration.separation import Judged, auc, best_threshold
+from local_judge.stats.calibration.measures import Judged, auc, best_threshold
 
 
 def judged(*values: tuple[bool, float], page: str = "a") -> list[Judged]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.stats.agreement.order_stability import order_stability, ranks_of
+from local_judge.stats.agreement.stability import order_stability, ranks_of
 
 
 def test_a_system_that_is_better_on_every_task_stays_better() -> None:

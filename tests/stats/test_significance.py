@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.stats.significance import bootstrap_p, holm
+from local_judge.stats.estimate import bootstrap_p, holm
 
 
 def test_a_difference_that_no_draw_turns_has_the_least_p_that_the_draws_allow() -> None:

@@ -37,7 +37,7 @@ from local_judge.runs.config import RunConfig, load_config
 from local_judge.runs.judges import open_judge
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
-from local_judge.stats.calibration.folds import FOLDS
+from local_judge.stats.calibration.fitting import FOLDS
 from local_judge.terminal import count, stdout
 from serving.presets import Preset, load_preset
 

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
-from local_judge.stats.calibration.reliability import ece_of, gaps_of
-from local_judge.stats.calibration.separation import auc_of
+from local_judge.stats.calibration.measures import auc_of, ece_of, gaps_of
 from local_judge.stats.estimate import Estimate, resamples, with_interval
 from local_judge.stats.numeric import Floats, rounded
 
@@ -154,7 +153,7 @@ class Ratio:
 
 
 class Auc:
-    """Area under the ROC curve of the answers (`stats.calibration.separation.auc`)."""
+    """Area under the ROC curve of the answers (`stats.calibration.measures.auc`)."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
         """Return the value; None if all items are true, or none is."""
@@ -180,7 +179,7 @@ class Auc:
 
 
 class Ece:
-    """Expected calibration error of the answers, bins of equal width (`stats.calibration.reliability.ece`)."""
+    """Expected calibration error of the answers, bins of equal width (`stats.calibration.measures.ece`)."""
 
     def __call__(self, items: Sequence[Item]) -> float | None:
         """Return the value."""

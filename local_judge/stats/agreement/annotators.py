@@ -11,8 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, get_args
 
-from local_judge.stats.agreement import alpha, icc, kappa, pairwise
-from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.agreement import chance, icc
+from local_judge.stats.agreement.ratings import (
+    Measure,
+    Pairs,
+    RatedTask,
+    Ties,
+    add,
+    compare,
+    people_rate,
+    pooled_rate,
+)
 from local_judge.stats.correlation import kendall_w, pearson, spearman
 from local_judge.stats.estimate import (
     DRAWS,
@@ -29,11 +38,11 @@ from local_judge.stats.numeric import scaled
 class _Part(NamedTuple):
     """What the measures need of one task."""
 
-    pairs: pairwise.Pairs
+    pairs: Pairs
     one_way: icc.OneWay
     two_way: icc.TwoWay
     """Of the reports that everybody has rated."""
-    counts: alpha.Counts
+    counts: chance.Counts
     both: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
     """The ratings that two people gave to the reports that both have rated."""
     pearson: float | None
@@ -44,7 +53,7 @@ class _Part(NamedTuple):
 
 
 def agreement_of_people(
-    tasks: Sequence[RatedTask], *, ties: pairwise.Ties = "strict", seed: int = 0, draws: int = DRAWS
+    tasks: Sequence[RatedTask], *, ties: Ties = "strict", seed: int = 0, draws: int = DRAWS
 ) -> tuple[Measure, ...]:
     """Every measure of agreement between annotators, in a fixed order.
 
@@ -72,7 +81,7 @@ def agreement_of_people(
         found = with_interval(mean(values), replicates(values, mean, drawn), len(values))
         return Measure(id, label, "tasks", found)
 
-    rate = pairwise.pooled_rate([part.pairs for part in parts], ties, pairwise.people_rate)
+    rate = pooled_rate([part.pairs for part in parts], ties, people_rate)
     one_way = SumStatistic([part.one_way for part in parts], icc.icc_1_1_of)
     uncorrelated = "no two annotators have a correlation"
     return (
@@ -81,12 +90,12 @@ def agreement_of_people(
         of_sums("icc_2_1", "ICC(2,1)", "reports", icc.pooled_icc(two_ways, "2,1")),
         of_sums("icc_2_k", "ICC(2,k)", "reports", icc.pooled_icc(two_ways, "2,k")),
         *(
-            of_sums(f"alpha_{scale}", f"alpha, {scale}", "ratings", alpha.pooled_alpha(counts, scale))
-            for scale in get_args(alpha.Scale)
+            of_sums(f"alpha_{scale}", f"alpha, {scale}", "ratings", chance.pooled_alpha(counts, scale))
+            for scale in get_args(chance.Scale)
         ),
         *(
             of_sums(f"kappa_{weights}", f"kappa, {weights}", "people pairs", _kappa(parts, weights))
-            for weights in get_args(kappa.Weights)
+            for weights in get_args(chance.Weights)
         ),
         over_tasks(
             "people_pearson", "Pearson, two annotators", [part.pearson for part in parts], uncorrelated
@@ -99,7 +108,7 @@ def agreement_of_people(
 
 
 def _kappa(
-    parts: Sequence[_Part], weights: kappa.Weights
+    parts: Sequence[_Part], weights: chance.Weights
 ) -> SumStatistic[tuple[tuple[str, str], tuple[int, int]]]:
     """The mean over pairs of people, each pair's sums taken over all tasks."""
 
@@ -107,14 +116,14 @@ def _kappa(
         people: defaultdict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
         for (pair, key), count in sums.items():
             people[pair][key] = count
-        return kappa.mean_kappa(people.values(), weights)
+        return chance.mean_kappa(people.values(), weights)
 
     return SumStatistic(
         [
             {
                 (pair, key): count
                 for pair, ratings in part.both.items()
-                for key, count in kappa.cross(ratings, weights).items()
+                for key, count in chance.cross(ratings, weights).items()
             }
             for part in parts
         ],
@@ -139,10 +148,10 @@ def _part(task: RatedTask, everybody: Sequence[str], factor: int) -> _Part:
     }
     thorough = [name for name in task.annotators if all(name in ratings for ratings in whole)]
     return _Part(
-        pairwise.add(pairwise.compare(*zip(*shared, strict=True)) for shared in both.values() if shared),
+        add(compare(*zip(*shared, strict=True)) for shared in both.values() if shared),
         icc.one_way(rows),
         icc.two_way(complete, len(everybody), len(whole) - len(complete)),
-        alpha.count_ratings(rows),
+        chance.count_ratings(rows),
         both,
         _between(both, pearson),
         _between(both, spearman),

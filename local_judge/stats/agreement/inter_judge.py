@@ -11,8 +11,8 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from local_judge.stats.agreement import alpha, kappa
-from local_judge.stats.agreement.alpha import Scale
+from local_judge.stats.agreement import chance
+from local_judge.stats.agreement.chance import Scale
 from local_judge.stats.estimate import DRAWS, Estimate, SumStatistic, resamples, undefined
 from local_judge.stats.numeric import exact, scaled
 
@@ -52,8 +52,8 @@ class _Part(NamedTuple):
     """`n` that all have answered, and `hits`, those of them that all answered alike."""
     pairs: Mapping[str, int]
     """`n` pairs of answers, `hits` that are equal, and the sum of their absolute differences, `apart`."""
-    crossed: kappa.Crossed
-    counts: alpha.Counts
+    crossed: chance.Crossed
+    counts: chance.Counts
 
 
 def agreement_of_judges(
@@ -71,7 +71,7 @@ def agreement_of_judges(
     items = [[[item.get(judge) for judge in judges] for item in report.values()] for report in reports]
     answers = [answer for report in items for item in report for answer in item if answer is not None]
     coded, factor = _coded(answers)
-    weights: kappa.Weights = "unweighted" if scale == "nominal" else "quadratic"
+    weights: chance.Weights = "unweighted" if scale == "nominal" else "quadratic"
     parts = [
         _part([[None if one is None else coded[one] for one in item] for item in report], weights)
         for report in items
@@ -87,10 +87,10 @@ def agreement_of_judges(
         alike=SumStatistic([part.items for part in parts], _rate).estimate(drawn),
         alike_pairs=SumStatistic([part.pairs for part in parts], _rate).estimate(drawn),
         difference=None if scale == "nominal" else _difference(parts, factor).estimate(drawn),
-        kappa=kappa.pooled_kappa([part.crossed for part in parts], weights).estimate(drawn)
+        kappa=chance.pooled_kappa([part.crossed for part in parts], weights).estimate(drawn)
         if len(judges) == 2
         else None,
-        alpha=alpha.pooled_alpha([part.counts for part in parts], scale).estimate(drawn),
+        alpha=chance.pooled_alpha([part.counts for part in parts], scale).estimate(drawn),
     )
 
 
@@ -104,7 +104,7 @@ def _coded(answers: Sequence[Answer]) -> tuple[Mapping[Answer, int], int]:
     return coded, factor
 
 
-def _part(items: Sequence[Sequence[int | None]], weights: kappa.Weights) -> _Part:
+def _part(items: Sequence[Sequence[int | None]], weights: chance.Weights) -> _Part:
     given = [[answer for answer in item if answer is not None] for item in items]
     complete = [found for found, item in zip(given, items, strict=True) if len(found) == len(item)]
     pairs = list(chain.from_iterable(combinations(found, 2) for found in given))
@@ -116,8 +116,8 @@ def _part(items: Sequence[Sequence[int | None]], weights: kappa.Weights) -> _Par
             "hits": sum(a == b for a, b in pairs),
             "apart": sum(abs(a - b) for a, b in pairs),
         },
-        kappa.cross([(a, b) for a, b in both if a is not None and b is not None], weights),
-        alpha.count_ratings(given),
+        chance.cross([(a, b) for a, b in both if a is not None and b is not None], weights),
+        chance.count_ratings(given),
     )
 
 

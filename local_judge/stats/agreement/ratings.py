@@ -1,16 +1,19 @@
-"""Who rated which report how, and what a method says of it.
+"""Ratings of reports, scores of a method, and pairwise agreement: do people and scores prefer the same of two reports?
 
-Invariant: ratings and scores are fractions here; a rating that is missing is absent, and is no number.
+Invariants: ratings and scores are fractions; a missing rating is absent. A rate is stored with its counts, so that the
+rates of tasks add up to the rate of all; the order of two numbers is decided on fractions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
 from statistics import mean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from local_judge.stats.estimate import Estimate
+from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.numeric import sign
 
 
 class RatedReport(NamedTuple):
@@ -70,3 +73,82 @@ def ordered(tasks: Mapping[str, Mapping[str, RatedReport]]) -> tuple[RatedTask, 
         RatedTask(task, tuple(reports[id] for id in sorted(reports)))
         for task, reports in sorted(tasks.items())
     )
+
+
+Ties = Literal["strict", "half", "drop"]
+"""`strict`: a tie is an order of its own, and agrees with a tie only. `half`: a tie against an order is half an
+agreement. `drop`: pairs that people tie do not count."""
+
+
+class Pairs(NamedTuple):
+    """Counts of pairs of reports."""
+
+    compared: int = 0
+    agreed: int = 0
+    """Same order, or tied by both."""
+    half_tied: int = 0
+    """Tied by one and not by the other."""
+    tied_first: int = 0
+    """Tied by the first (people), whatever the second says."""
+    tied_either: int = 0
+    tied_both: int = 0
+
+
+def compare(first: Sequence[Fraction | int], second: Sequence[Fraction | int]) -> Pairs:
+    """The counts over all pairs of reports of one task, by two lists of their scores in the same order."""
+    signs = [
+        (sign(first[i] - first[j]), sign(second[i] - second[j]))
+        for i, j in combinations(range(len(first)), 2)
+    ]
+    return Pairs(
+        len(signs),
+        sum(a == b for a, b in signs),
+        sum((a == 0) is not (b == 0) for a, b in signs),
+        sum(a == 0 for a, _ in signs),
+        sum(a == 0 or b == 0 for a, b in signs),
+        sum(a == 0 and b == 0 for a, b in signs),
+    )
+
+
+def add(parts: Iterable[Pairs]) -> Pairs:
+    """The counts of `parts` together."""
+    return Pairs(*map(sum, zip(Pairs(), *parts, strict=True)))
+
+
+def method_rate(counts: Pairs, ties: Ties) -> Estimate:
+    """Pairwise agreement of people (first) and a method (second); `n` is the number of pairs.
+
+    Formula (DeepResearch Bench, equation 7): the share of pairs with sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds
+    half of those that one side ties and the other does not; `drop` leaves those out that people tie, and counts them in
+    `n_undefined`.
+    """
+    return _rate(counts, ties, counts.tied_first)
+
+
+def people_rate(counts: Pairs, ties: Ties) -> Estimate:
+    """Pairwise agreement of two people with each other: as `method_rate`, but `drop` leaves out what either ties."""
+    return _rate(counts, ties, counts.tied_either)
+
+
+def pooled_rate(
+    parts: Sequence[Pairs], ties: Ties, rate: Callable[[Pairs, Ties], Estimate]
+) -> SumStatistic[str]:
+    """`method_rate` or `people_rate` over several tasks together."""
+
+    def statistic(sums: Mapping[str, int]) -> Estimate:
+        return rate(Pairs(**sums), ties)
+
+    return SumStatistic([part._asdict() for part in parts], statistic)
+
+
+def _rate(counts: Pairs, ties: Ties, tied: int) -> Estimate:
+    if not counts.compared:
+        return undefined("no task has two reports to compare")
+    hits, n, dropped = float(counts.agreed), counts.compared, 0
+    if ties == "half":
+        hits += counts.half_tied / 2
+    elif ties == "drop":
+        hits, n, dropped = float(counts.agreed - counts.tied_both), counts.compared - tied, tied
+    if n == 0:
+        return undefined("all pairs are tied", 0, dropped)
+    return Estimate(hits / n, n, dropped, hits)

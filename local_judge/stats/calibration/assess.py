@@ -12,10 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.judge.calibration import Method, Objective, Quality
-from local_judge.stats.calibration.fitting import IDENTITY, Sigmoid, Uncalibratable, fit
-from local_judge.stats.calibration.folds import FOLDS, OutOfFold, out_of_fold
-from local_judge.stats.calibration.reliability import BINS, Bin, bins, brier_of, ece_of
-from local_judge.stats.calibration.separation import NEUTRAL, Judged, auc_of, best_threshold, columns
+from local_judge.stats.calibration.fitting import (
+    FOLDS,
+    IDENTITY,
+    OutOfFold,
+    Sigmoid,
+    Uncalibratable,
+    fit,
+    out_of_fold,
+)
+from local_judge.stats.calibration.measures import (
+    BINS,
+    NEUTRAL,
+    Bin,
+    Judged,
+    auc_of,
+    best_threshold,
+    bins,
+    brier_of,
+    columns,
+    ece_of,
+)
 from local_judge.stats.estimate import Estimate, resamples, with_interval
 from local_judge.stats.numeric import Floats
 from serving.types import Frozen

@@ -26,11 +26,10 @@ from local_judge.lab.qualification.comparing.model import Ensemble, EnsembleVerd
 from local_judge.lab.qualification.comparing.pairs import Answers, both_answered, by_id, minus
 from local_judge.lab.qualification.figures import Draws, by_unit, draws_of
 from local_judge.lab.qualification.model import Item
-from local_judge.stats.calibration.separation import NEUTRAL, auc_of
+from local_judge.stats.calibration.measures import NEUTRAL, auc_of
 from local_judge.stats.correlation import pearson
-from local_judge.stats.estimate import Estimate, with_interval
+from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, bootstrap_p, holm, with_interval
 from local_judge.stats.numeric import Floats, rounded
-from local_judge.stats.significance import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Rule = Literal["probability", "log_odds"]
 RULES: Final[tuple[Rule, ...]] = ("probability", "log_odds")
@@ -101,7 +100,7 @@ def _verdict(row: Ensemble) -> EnsembleVerdict:
         return "none"
     if row.n_units < LEAST_UNITS:
         return "too_few"
-    shown = gain.low is not None and gain.low > 0 and gain.p_holm is not None and gain.p_holm <= LEVEL
+    shown = gain.low is not None and gain.low > 0 and gain.p_holm is not None and gain.p_holm <= SIGNIFICANT
     return "better" if shown else "not_shown"
 
 

@@ -27,7 +27,7 @@ from local_judge.runs.manifest import protocols_of, read_manifest
 from local_judge.runs.records import load_records, load_scores
 from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.icc import icc_2_1
-from local_judge.stats.agreement.order_stability import OrderStability, order_stability, ranks_of
+from local_judge.stats.agreement.stability import OrderStability, order_stability, ranks_of
 from local_judge.stats.correlation import kendall_draws
 from local_judge.stats.estimate import Estimate, undefined, with_interval
 from local_judge.stats.numeric import DIGITS, Floats

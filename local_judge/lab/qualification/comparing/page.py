@@ -20,8 +20,7 @@ from local_judge.lab.qualification.comparing.model import (
 )
 from local_judge.lab.qualification.page import Row, cell, render
 from local_judge.lab.qualification.thresholds import number
-from local_judge.stats.estimate import Estimate
-from local_judge.stats.significance import LEAST_UNITS, LEVEL
+from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate
 from local_judge.terminal import NONE, count
 
 RULES: Final = {"probability": "mean of p", "log_odds": "mean of log-odds"}
@@ -65,11 +64,11 @@ def comparison_page(found: Comparison, picture: str) -> str:
             for one in found.judges
         ],
         quality=map(_quality, found.quality_costs),
-        level=LEVEL,
+        level=SIGNIFICANT,
         least_units=LEAST_UNITS,
         n_judges=n_judges,
         n_pairs=n_pairs,
-        too_few_draws=2 * max(1, n_pairs) / (found.draws + 1) > LEVEL,
+        too_few_draws=2 * max(1, n_pairs) / (found.draws + 1) > SIGNIFICANT,
         difference_heads=DIFFERENCE_HEADS,
         differences=[_difference(row) for row in found.differences if "=" not in row.id],
         n_parts=len(parts),

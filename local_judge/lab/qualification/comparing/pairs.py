@@ -18,9 +18,8 @@ from local_judge.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference, Verdict
 from local_judge.lab.qualification.figures import Better, Draws, Measure, by_unit, in_draws
 from local_judge.lab.qualification.model import Item
-from local_judge.stats.estimate import Estimate, with_interval
+from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, bootstrap_p, holm, with_interval
 from local_judge.stats.numeric import DIGITS
-from local_judge.stats.significance import LEAST_UNITS, LEVEL, bootstrap_p, holm
 
 Answers = Mapping[str, Item]
 """Items of one judge by id."""
@@ -140,7 +139,7 @@ def _verdict(row: Difference, p: float | None, better: Better) -> Verdict:
         return "none"
     if row.n_units < LEAST_UNITS:
         return "too_few"
-    if p is None or p > LEVEL or row.value == 0:
+    if p is None or p > SIGNIFICANT or row.value == 0:
         return "not_shown"
     if better is None:
         return "differs"

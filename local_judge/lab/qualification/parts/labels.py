@@ -38,8 +38,8 @@ from local_judge.lab.qualification.figures import (
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext
 from local_judge.lab.qualification.parts.verification import RANKS
-from local_judge.stats.agreement.kappa import cohen_kappa
-from local_judge.stats.calibration.separation import Judged, auc
+from local_judge.stats.agreement.chance import cohen_kappa
+from local_judge.stats.calibration.measures import Judged, auc
 from serving.types import Frozen
 
 Method = Literal["scored", "grouped"]

@@ -28,8 +28,8 @@ from local_judge.lab.qualification.part import Found, Part, PartContext, run_par
 from local_judge.protocols.race.findings import TOP, RaceFindings
 from local_judge.runs.store import findings_file
 from local_judge.runs.verify import ClaimRow, verify_rows
+from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.agreement.icc import icc_1_1
-from local_judge.stats.agreement.kappa import cohen_kappa
 from serving.types import Frozen
 
 

@@ -51,9 +51,8 @@ from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.store import RunStore
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.calibration.assess import Settings
-from local_judge.stats.calibration.fitting import Uncalibratable
-from local_judge.stats.calibration.folds import FOLDS
-from local_judge.stats.calibration.separation import NEUTRAL
+from local_judge.stats.calibration.fitting import FOLDS, Uncalibratable
+from local_judge.stats.calibration.measures import NEUTRAL
 from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
