@@ -1,7 +1,6 @@
 """A report's text -> `Document`: blocks, sentences (Lx.Sy), citations, references, language."""
 
 from local_judge.documents.describe import describe
-from local_judge.documents.errors import DocumentError, UnreadableReport
 from local_judge.documents.model import (
     Block,
     BlockKind,
@@ -9,10 +8,12 @@ from local_judge.documents.model import (
     Citation,
     CitationState,
     Document,
+    DocumentError,
     Reference,
     ReferenceState,
     Sentence,
     Span,
+    UnreadableReport,
 )
 from local_judge.documents.parse import parse_report
 

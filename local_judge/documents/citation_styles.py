@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from local_judge.documents.authors import author_years
 from local_judge.documents.citation_forms import (
     RAISED,
     Reader,
     address,
     anchor,
+    author_years,
     autolink,
     digits,
     identifier,

@@ -7,19 +7,40 @@ linearly with the text.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from local_judge.documents.cleaning.choices import Option
-from local_judge.documents.cleaning.closing import Closing, Gap
-from local_judge.documents.cleaning.lines import Lines
 from local_judge.documents.cleaning.marks import Cut, find_marks
-from local_judge.documents.cleaning.model import Cleaned, Removal, RemovalKind, applied
-from local_judge.documents.cleaning.runs import Run, Runs
+from local_judge.documents.cleaning.model import (
+    PREFIX,
+    Cleaned,
+    Lines,
+    Removal,
+    RemovalKind,
+    applied,
+    blanks_after,
+    blanks_before,
+)
+from local_judge.documents.cleaning.runs import CUES, ENDS, Run, Runs
 from local_judge.documents.cleaning.sections import Section, find_sections
 from local_judge.documents.model import Document, Span
 
 __all__ = ["Cleaned", "Removal", "RemovalKind", "clean", "clean_as_chosen"]
+
+_CLOSERS = ".,;:!?)]}。，；：！？、）】》〉」』”’％%"
+_OPENERS = "([{（【《〈「『“‘"
+_SEPARATORS = ",，、;；"
+_CUE = re.compile(rf"(?:[*_]{{0,3}}{CUES}[*_]{{0,3}})[^\S\r\n]*$", re.IGNORECASE)
+_DASH = re.compile(r"(?<=\S)[^\S\r\n]+(?:-{1,3}|[–—→>])$|(?<=[^\s—])——$")
+_LONGEST_CUE = 60
+_HARD_BREAK = re.compile(r"(?: {2,}|[^\S\r\n]*\\)(?=\r?\n[^\S\r\n]*\S)")
+_LINE_END = re.compile(r"[^\S\r\n]*\\?(?:$|[\r\n])")
+_ENDING = re.compile(r"[.。;；]?[^\S\r\n]*(?:$|[\r\n])")
+_EMPHASIS = re.compile(r"[*_]{1,3}")
+_INDENT = re.compile(r"[ \t>]*")
 
 
 def clean(document: Document, *, chatter: bool = False) -> Cleaned:
@@ -120,3 +141,137 @@ def _bare_end(removed: list[Removal], start: int, text: str) -> int:
 
 def _removal(text: str, start: int, end: int, kind: RemovalKind, replacement: str) -> Removal:
     return Removal(span=Span(start=start, end=end), kind=kind, text=text[start:end], replacement=replacement)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is taken away: `text[start:end]`, and what stands there instead."""
+
+    start: int
+    end: int
+    replacement: str = ""
+
+
+class Closing:
+    """Closes the gaps of one text, in order."""
+
+    def __init__(self, text: str, lines: Lines) -> None:
+        self._text = text
+        self._lines = lines
+
+    def close(self, run: Run, floor: int, limit: int, *, in_row: bool) -> Gap:
+        """The gap of a run.
+
+        Args:
+            run: The marks.
+            floor: Nothing before this offset may be taken: an earlier gap ends here.
+            limit: Nothing from this offset on may be taken: the next mark starts here.
+            in_row: Whether it stands in a table, whose cells stay.
+        """
+        start, end = run.start, run.end
+        if run.cuts[0].exact:
+            return Gap(start, end)
+        if not in_row:
+            start = self._introduced(start, end, floor)
+            whole = self._whole_line(start, end, floor, limit)
+            if whole is not None:
+                return whole
+        start, end = self._unseparated(start, end, floor, limit)
+        return self._closed(start, end, floor, limit)
+
+    def _introduced(self, start: int, end: int, floor: int) -> int:
+        """Where the words start that introduce these marks alone: `Source: …` up to the end of the line."""
+        if _ENDING.match(self._text, blanks_after(self._text, end, len(self._text))) is None:
+            return start
+        low = max(floor, self._lines.start(start))
+        cue = _CUE.search(self._text, max(low, start - _LONGEST_CUE), start)
+        if cue is not None:
+            before = blanks_before(self._text, cue.start(), low)
+            if self._lines.opens(cue.start()) or (before > low and self._text[before - 1] in ENDS):
+                return cue.start()
+        dash = _DASH.search(self._text, max(low, start - _LONGEST_CUE), blanks_before(self._text, start, low))
+        return start if dash is None or self._lines.opens(dash.end()) else dash.start()
+
+    def _whole_line(self, start: int, end: int, floor: int, limit: int) -> Gap | None:
+        """The line, if it holds nothing else; with one empty line where two would follow each other."""
+        text, lines = self._text, self._lines
+        first = lines.start(start)
+        tail = _ENDING.match(text, blanks_after(self._text, end, limit))
+        if first < floor or not lines.opens(start) or tail is None:
+            return None
+        after = lines.next(max(end - 1, tail.start()))
+        if after > limit or self._has_children(first, start, after):
+            return None
+        empty_before = first == 0 or not text[lines.start(first - 1) : first].strip()
+        if empty_before:
+            while after < limit and not text[after : lines.next(after)].strip():
+                after = lines.next(after)
+        if after == len(text):
+            first = max(floor, len(text[:first].rstrip()) if empty_before else first)
+            return Gap(first, after, "\n" if first > 0 and text.endswith("\n") and empty_before else "")
+        return Gap(first, after)
+
+    def _has_children(self, first: int, start: int, after: int) -> bool:
+        """Whether the line opens a list item on which deeper lines depend."""
+        if not self._text[first:start].strip(" \t>"):
+            return False
+        own, deeper = _INDENT.match(self._text, first), _INDENT.match(self._text, after)
+        assert own is not None and deeper is not None
+        return len(deeper.group()) > len(own.group()) and PREFIX.match(self._text, after) is not None
+
+    def _unseparated(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int]:
+        """Without the separator that would now stand before another or before the end."""
+        text = self._text
+        before, after = blanks_before(self._text, start, floor), blanks_after(self._text, end, limit)
+        left = text[before - 1] if before > floor else ""
+        right = text[after] if after < limit else ""
+        if not left or not right:
+            return start, end
+        if left in _SEPARATORS and right in ENDS + _SEPARATORS:
+            return before - 1, end
+        doubled = left in ".。" and right == left
+        if doubled and left not in (text[before - 2 : before - 1], text[after + 1 : after + 2]):
+            return start, after + 1
+        return start, end
+
+    def _closed(self, start: int, end: int, floor: int, limit: int) -> Gap:
+        text = self._text
+        before, after = blanks_before(self._text, start, floor), blanks_after(self._text, end, limit)
+        if self._lines.opens(start):
+            return Gap(start, after)
+        if _LINE_END.match(text, after) is not None or after == len(text):
+            hard = _HARD_BREAK.match(text, end)
+            return Gap(before, end if hard is not None else after)
+        left, right = text[before - 1 : before], text[after : after + 1]
+        if right in _CLOSERS and not (
+            right in ".:" and text[after + 1 : after + 2].isalnum() and after > end
+        ):
+            return Gap(before, after)
+        if self._closes_emphasis(after) and after == end:
+            return Gap(before, after)
+        if left in _OPENERS or (_is_wide(left) and _is_wide(right)):
+            return Gap(before, after)
+        if before < start and after > end:
+            return Gap(before, end)
+        if before < start or after > end:
+            return Gap(start, end)
+        return Gap(start, end, " " if _would_grow(left, right) else "")
+
+    def _closes_emphasis(self, offset: int) -> bool:
+        """Whether emphasis ends here: `**so [1]**` must not become `**so **`."""
+        match = _EMPHASIS.match(self._text, offset)
+        return match is not None and not self._text[match.end() : match.end() + 1].isalnum()
+
+
+def _is_wide(character: str) -> bool:
+    """Whether words are written without blanks around this character."""
+    return character >= "\u2e80"
+
+
+def _would_grow(left: str, right: str) -> bool:
+    """Whether two characters that a mark held apart would become one word, or one word with a full stop in it."""
+    if left in "*_" and right == left:
+        return True
+    if _is_wide(left) or _is_wide(right) or not right.isalnum():
+        return False
+    return left.isalnum() or left in ENDS + ',;:)%"”'

@@ -13,6 +13,18 @@ from typing import Literal
 from serving.types import Frozen
 
 
+class DocumentError(Exception):
+    """Base of all errors of this package; every message is one line for the user."""
+
+
+class UnreadableReport(DocumentError):
+    """The input is not a report: empty, binary, not UTF-8, or too large.
+
+    A poor report (no citations, only a list of references, an unknown language) is no error: it is parsed, and
+    `Document.notes` says what it lacks.
+    """
+
+
 class Span(Frozen):
     """Half-open character range `[start, end)` in the report's text."""
 

@@ -13,10 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from indexes.text.language import detect_language
-from local_judge.documents.errors import UnreadableReport
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
-from local_judge.documents.model import Block, BlockRole, Citation, Document, Reference, Sentence
+from local_judge.documents.model import (
+    Block,
+    BlockRole,
+    Citation,
+    Document,
+    Reference,
+    Sentence,
+    UnreadableReport,
+)
 from local_judge.documents.preamble import find_chatter, stands_instead, unwrap
 from local_judge.documents.references import Entry, find_references
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from local_judge.documents.cleaning.lines import Lines
 from local_judge.documents.cleaning.marks import Cut, find_marks
+from local_judge.documents.cleaning.model import Lines
 from local_judge.documents.cleaning.runs import Run, Runs
 from local_judge.documents.inline import scan
 from local_judge.documents.model import Block, Document

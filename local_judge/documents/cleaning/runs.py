@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from local_judge.documents.cleaning.lines import Lines, blanks_after, blanks_before
 from local_judge.documents.cleaning.marks import Cut
+from local_judge.documents.cleaning.model import Lines, blanks_after, blanks_before
 
 CUES = (
     r"(?:(?:see(?: also)?|cf\.?|e\.g\.,?|also|via|sources?|references?|refs?\.?|citations?(?: in (?:the )?text)?|links?"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from local_judge.documents.cleaning.lines import Lines
-from local_judge.documents.cleaning.model import RemovalKind
+from local_judge.documents.cleaning.model import Lines, RemovalKind
 from local_judge.documents.model import Block, Document
 from local_judge.documents.titles import reference_title
 
