@@ -1,10 +1,10 @@
-"""A report cleaned of its citations by a judge.
+"""Removal of a report's citations by a judge.
 
-The judge copies the parts of the body in which something may be a citation, without what it takes for one. Code finds
-out what was left out and takes it from the original.
+The judge copies each part of the body that may contain a citation, without the citations. Code then compares the copy
+with the original and removes from the original what the copy omits.
 
-Invariants: no text comes from the judge; a copy that leaves out or says anything else is a failure, and that part is
-cleaned by code alone; so is what nothing was asked about, and lists of references and footnotes always are.
+Invariants: no text comes from the judge. A copy with any other difference is a failure, and code alone cleans that
+part, as it cleans all parts without possible citations, lists of references and footnotes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from serving.types import Frozen
 template = partial(load_prompt, "local_judge.cleaning")
 
 PIECE_CHARACTERS = 2_000
-"""Blocks are asked about together up to this many characters: a longer copy is more often inexact."""
+"""Maximum characters of the blocks in one prompt; longer copies are more often inexact."""
 _REPLY_TOKENS = 128
-_MENDED = ("invalid_reply", "truncated", "prompt_too_long")
-"""Failures that a shorter piece may not have."""
+_AVOIDABLE = ("invalid_reply", "truncated", "prompt_too_long")
+"""Failures that a shorter piece may avoid."""
 
 
 class Copy(BaseModel):
-    """A judge's answer."""
+    """Answer of the judge."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,19 +44,19 @@ class Copy(BaseModel):
 
 
 class JudgedCleaning(Frozen):
-    """A report without what a judge takes for its citations."""
+    """A report cleaned by a judge."""
 
     cleaned: Cleaned
     n_pieces: int
-    """Parts of the report that the judge was asked about."""
+    """Number of pieces of the report that the judge copied."""
     failures: tuple[Failure, ...] = ()
-    """Of the pieces that were left to code, one each."""
+    """One failure for each piece that code cleaned instead."""
     replies: tuple[str, ...] = ()
-    """Ledger keys."""
+    """Ledger keys of the replies."""
 
 
 class _Part(NamedTuple):
-    """A block, or sentences of one, with the stretches to decide in it."""
+    """A block, or sentences of one, with its possible citations."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """The result for one piece."""
+    """Result for one piece."""
 
     chosen: Sequence[Option]
     n_pieces: int
@@ -73,12 +73,12 @@ class _Decided(NamedTuple):
 
 
 async def clean_by_judge(document: Document, judge: Judge, *, chatter: bool = False) -> JudgedCleaning:
-    """The report's text without what the judge takes for citations; pieces that failed are cleaned by code.
+    """Remove what the judge takes for citations; code cleans the pieces that failed.
 
     Args:
-        document: a parsed report.
-        judge: whose replies are kept in its ledger: equal pieces are asked about once.
-        chatter: as for `documents.clean.clean`.
+        document: Parsed report.
+        judge: Judge that copies the pieces; equal pieces take one call, since its ledger keeps the replies.
+        chatter: See `documents.clean.clean`.
     """
     found = stretches(document)
     decided = await asyncio.gather(*(_decide(document, piece, judge) for piece in _pieces(document, found)))
@@ -93,7 +93,7 @@ async def clean_by_judge(document: Document, judge: Judge, *, chatter: bool = Fa
 
 
 def _pieces(document: Document, found: Sequence[Stretch]) -> list[list[_Part]]:
-    """The blocks that have something to decide, in order, a few at a time."""
+    """Group the parts into pieces of at most `PIECE_CHARACTERS`, in order."""
     pieces: list[list[_Part]] = []
     size = 0
     for part in _parts(document, found):
@@ -106,7 +106,7 @@ def _pieces(document: Document, found: Sequence[Stretch]) -> list[list[_Part]]:
 
 
 def _parts(document: Document, found: Sequence[Stretch]) -> Iterator[_Part]:
-    """Blocks, and the sentences of long ones, with something to decide."""
+    """Yield the blocks with possible citations; long blocks are cut between sentences."""
     sentences: dict[int, list[int]] = {}
     for sentence in document.sentences:
         sentences.setdefault(sentence.block, []).append(sentence.span.start)
@@ -126,7 +126,7 @@ def _parts(document: Document, found: Sequence[Stretch]) -> Iterator[_Part]:
 
 
 def _cut(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """A range in parts of `PIECE_CHARACTERS`, cut at the last place that keeps a part so short."""
+    """Cut a range at some of the places into parts of at most `PIECE_CHARACTERS`, if possible."""
     for place, following in pairwise([*places, end]):
         if following - start > PIECE_CHARACTERS and place > start:
             yield start, place
@@ -135,14 +135,14 @@ def _cut(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int
 
 
 def piece_prompt(text: str) -> Prompt:
-    """The prompt that asks for a copy of one piece; its instructions are those of all pieces of all reports."""
+    """Return the prompt that asks for a copy of one piece; the instructions are shared by all pieces of all reports."""
     own = f"{fence(text, 'Part of a report:')}\n\nCopy the part above without its citations."
     return Prompt(shared=template("clean"), own=own, prefix_key="clean")
 
 
 async def _decide(document: Document, piece: Sequence[_Part], judge: Judge) -> _Decided:
     shown = "\n\n".join(document.text[part.start : part.end] for part in piece)
-    # A token has two bytes at least in what reports are written in, JSON's escapes included.
+    # A token of a report has at least two bytes on average, JSON's escapes included.
     limit = len(shown.encode()) // 2 + _REPLY_TOKENS
     answer = await judge.ask(piece_prompt(shown), Copy, max_tokens=limit)
     if isinstance(answer, Failure):
@@ -153,7 +153,7 @@ async def _decide(document: Document, piece: Sequence[_Part], judge: Judge) -> _
         if not isinstance(read, Differs):
             return _Decided(read, 1, (), replies)
         failure = Failure(kind="invalid_reply", detail=f"reply {replies[-1][:12]}: {read.why}")
-    if len(piece) > 1 and failure.kind in _MENDED:
+    if len(piece) > 1 and failure.kind in _AVOIDABLE:
         singly = await asyncio.gather(*(_decide(document, [part], judge) for part in piece))
         return _Decided(
             [option for one in singly for option in one.chosen],
@@ -166,7 +166,7 @@ async def _decide(document: Document, piece: Sequence[_Part], judge: Judge) -> _
 
 
 def _read(document: Document, piece: Sequence[_Part], copy: str) -> list[Option] | Differs:
-    """The choices in a copy of several blocks: what stands between two has no letters to be asked about."""
+    """Find the choices in a copy of several parts, which are compared as if they followed each other directly."""
     text = "".join(document.text[part.start : part.end] for part in piece)
     moved: list[Stretch] = []
     shift = 0

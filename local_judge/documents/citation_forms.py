@@ -1,7 +1,8 @@
-"""How a citation mark is read at one place of a text, and which keys it names.
+"""Readers of citation marks at one position of a text, and of the keys that a mark names.
 
-Invariant: every look-ahead has a bound. What cannot be a citation by its form alone (a year, a zero, an interval of a
-thousand, a raised digit after a unit) is one only if a reference entry bears that key.
+Invariants: every look-ahead is bounded. Forms that are ambiguous (a year, a zero, a large number, a raised digit
+after a unit) are citations only if a reference entry has that key. An author-year bracket is read as a whole or not
+at all, so that `(founded in Berlin, 2019)` is none, and a single name with a year is marked as uncertain.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cached_property
 from indexes.resources import word_list
 
 Keys = Callable[[str, frozenset[str]], tuple[str, ...]]
-"""The keys that a mark's content names, given those of all reference entries; empty if it is no citation."""
+"""Function from a mark's content and the keys of all reference entries to the keys named; empty for no citation."""
 
 _LONGEST_ADDRESS = 4096
 _DEEPEST_ADDRESS = 8
@@ -67,33 +68,33 @@ _NO_AUTHORS = word_list("local_judge.documents", "no_authors")
 
 @dataclass(slots=True)
 class Found:
-    """A mark as read: `flat[start:end]`, where `start` is the place asked about unless it is given."""
+    """Mark `flat[start:end]`; `start` is the position of the reader if it is None."""
 
     end: int
     keys: tuple[str, ...] = ()
-    """What it names: numbers, a footnote's label, `Kim 2024`."""
+    """Keys named by the mark: numbers, a footnote's label, `Kim 2024`."""
     target: str = ""
-    """The address as written."""
+    """Address as written."""
     shown: str = ""
-    """A link's text."""
+    """Text of a link."""
     certain: bool = True
-    """False for `(Kim, 2024)`, which is a citation only in a text that cites in this way."""
+    """False for `(Kim, 2024)`, which is a citation only in a report that cites by author and year."""
     start: int | None = None
 
 
 @dataclass
 class Text:
-    """The text of one block with what reading its marks needs."""
+    """Text of one block, with the lookup tables of the readers."""
 
     flat: str
     labels: frozenset[str]
-    """The keys of all reference entries."""
+    """Keys of all reference entries."""
     floor: int = 0
-    """Where the last mark ends: none may start before."""
+    """End of the last mark; no mark starts before it."""
 
     @cached_property
     def closing(self) -> dict[int, int]:
-        """For each `[` that is closed, where: nested ones in pairs, escaped ones left out."""
+        """Offset of the closing bracket of each `[`, without escaped brackets."""
         found: dict[int, int] = {}
         stack: list[int] = []
         for match in re.finditer(r"\\.|[\[\]]", self.flat, re.DOTALL):
@@ -106,7 +107,7 @@ class Text:
 
     @cached_property
     def ticks(self) -> dict[int, list[int]]:
-        """Where runs of backticks start, by their length."""
+        """Offsets of runs of backticks, by their length."""
         found: dict[int, list[int]] = {}
         for match in re.finditer(r"`+", self.flat):
             found.setdefault(len(match.group()), []).append(match.start())
@@ -114,20 +115,20 @@ class Text:
 
     @cached_property
     def last_comment_end(self) -> int:
-        """Where the last `-->` stands; -1 if there is none."""
+        """Offset of the last `-->`; -1 if there is none."""
         return self.flat.rfind("-->")
 
 
 Reader = Callable[[Text, int], Found | None]
-"""Reads the mark that begins at an offset; None if there is none."""
+"""Function that reads the mark at an offset; None if there is none."""
 
 
 def matching(pattern: str, keys: Keys) -> Reader:
-    """A reader of marks that match a regular expression whose first group holds the keys.
+    """Return a reader of marks that match a regular expression.
 
     Args:
-        pattern: What the whole mark looks like.
-        keys: How the keys are read from the group.
+        pattern: Regular expression of the whole mark; its first group contains the keys.
+        keys: Function that reads the keys from the group.
     """
     compiled = re.compile(pattern)
 
@@ -140,7 +141,7 @@ def matching(pattern: str, keys: Keys) -> Reader:
 
 
 def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Numbers such as `1, 3` or `2–5`, ranges expanded; one beyond 1 to 999 only if an entry bears it."""
+    """Read numbers such as `1, 3` or `2–5`, ranges expanded; a number beyond 1 to 999 needs an entry with that key."""
     content = content.strip().translate(_WIDE)
     if not _LIST.fullmatch(content):
         return ()
@@ -161,34 +162,34 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
 
 
 def digits(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Each run of digits, whatever stands between."""
+    """Read all runs of digits."""
     return tuple(re.findall(r"\d+", content))
 
 
 def name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """The content itself, whether or not an entry bears it."""
+    """Read the content as a key, whether or not an entry has it."""
     return (content,)
 
 
 def known_name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """The content itself, if an entry bears it."""
+    """Read the content as a key, if an entry has it."""
     return (content.strip(),) if content.strip() in labels else ()
 
 
 def raised(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """The numbers of raised digits: `¹,²` names 1 and 2, `¹²` names 12."""
+    """Read raised digits: `¹,²` names 1 and 2, `¹²` names 12."""
     return tuple(str(int(run.translate(RAISED_DIGITS))) for run in re.findall(r"[⁰¹²³⁴-⁹]+", content))
 
 
 def superscript(text: Text, start: int) -> Found | None:
-    """Raised digits that are a note's number: `¹,²`."""
+    """Read raised digits that are a note's number: `¹,²`."""
     match = _RAISED.match(text.flat, start)
     keys = raised(match.group(), text.labels) if match is not None else ()
     return Found(match.end(), keys) if match is not None and _may_be_note(text, start, keys) else None
 
 
 def sup_element(text: Text, start: int) -> Found | None:
-    """The same in HTML: `<sup>1, 2</sup>`, `<sup>[1]</sup>`."""
+    """Read raised numbers in HTML: `<sup>1, 2</sup>`, `<sup>[1]</sup>`."""
     match = _SUP.match(text.flat, start)
     keys = numbers(match.group(1).strip("[]"), text.labels) if match is not None else ()
     if match is None or not keys:
@@ -198,10 +199,10 @@ def sup_element(text: Text, start: int) -> Found | None:
 
 
 def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
-    """Whether raised digits here are a note's number rather than an exponent or a unit's power.
+    """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
-    After the end of a sentence they can be nothing else. After a word they are if entries bear all
-    the numbers and the word is no unit or symbol, that is, has four letters or more.
+    They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
+    symbol, that is, has four letters or more.
     """
     before = text.flat[max(0, start - 4) : start]
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’)）]":
@@ -211,7 +212,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
 
 
 def link(text: Text, start: int) -> Found | None:
-    """A link in Markdown, `[text](address)`."""
+    """Read a link in Markdown, `[text](address)`."""
     close = text.closing.get(start)
     if close is None or not text.flat.startswith("(", close + 1):
         return None
@@ -222,7 +223,7 @@ def link(text: Text, start: int) -> Found | None:
 
 
 def anchor(text: Text, start: int) -> Found | None:
-    """The opening tag of a link in HTML, `<a href="https://…">`."""
+    """Read the opening tag of a link in HTML, `<a href="https://…">`."""
     match = TAG.match(text.flat, start)
     if match is None or match.group(1).lower() != "a":
         return None
@@ -231,18 +232,18 @@ def anchor(text: Text, start: int) -> Found | None:
 
 
 def autolink(text: Text, start: int) -> Found | None:
-    """An address in angle brackets."""
+    """Read an address in angle brackets."""
     match = _AUTOLINK.match(text.flat, start)
     return Found(match.end(), target=match.group(1)) if match is not None else None
 
 
 def address(text: Text, start: int) -> Found | None:
-    """A bare web address."""
+    """Read a bare web address."""
     return _plain(_ADDRESS, text, start)
 
 
 def identifier(text: Text, start: int) -> Found | None:
-    """A DOI or the id of an arXiv paper, introduced as such."""
+    """Read a DOI or arXiv id that is introduced as such."""
     return _plain(_IDENTIFIER, text, start)
 
 
@@ -257,7 +258,7 @@ def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:
 
 
 def _trimmed(address: str) -> str:
-    """An address without the sentence's punctuation and without closing brackets that it did not open."""
+    """Remove trailing punctuation, and closing brackets that the address did not open."""
     end = len(address)
     surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
     while end > 0:
@@ -273,7 +274,7 @@ def _trimmed(address: str) -> str:
 
 
 def destination(flat: str, start: int) -> tuple[str, int] | None:
-    """The address in `(address "title")` at this place, and where the bracket ends."""
+    """Read `(address "title")`; return the address and the end of the bracket."""
     limit = min(len(flat), start + _LONGEST_ADDRESS)
     index = start + 1
     while index < limit and flat[index] in " \t\n":
@@ -300,10 +301,7 @@ def destination(flat: str, start: int) -> tuple[str, int] | None:
 
 
 def author_years(text: Text, bracket: int) -> Found | None:
-    """The author-year citation whose opening bracket stands at `bracket`, if there is one.
-
-    Its keys are `Kim 2024`, one for each work.
-    """
+    """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`."""
     flat = text.flat
     close = _CLOSE.match(flat, bracket + 1)
     if close is None:

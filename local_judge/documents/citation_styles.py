@@ -1,7 +1,7 @@
-"""The citation styles that reports use, one row each.
+"""Citation styles of reports, one row each.
 
-Invariant: a row says all that the package knows of its style: how a mark is written, what it names, whether it is
-words of its sentence, and how `text clean` takes it away. No other module names a style to decide any of these.
+Invariant: a row contains everything that depends on the style: the forms of a mark, the lookup of its keys, whether it
+is part of its sentence, and how `text clean` removes it. No other module tests for the name of a style.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from local_judge.documents.citation_forms import (
 
 
 class Form(NamedTuple):
-    """One way to write a mark."""
+    """One form of a mark."""
 
     opens: str
-    """Regular expression of what it begins with. Forms that begin alike have the same, and are tried in order."""
+    """Regular expression of its beginning. Forms with the same expression are tried in order."""
     read: Reader
 
 
 @dataclass(frozen=True, slots=True)
 class CitationStyle:
-    """A style of citing."""
+    """Citation style."""
 
     name: str
-    """As `Citation.style` has it."""
+    """Value of `Citation.style`."""
     examples: tuple[str, ...]
-    """Marks of source 1 or of Kim (2024), or addresses; after a word where a mark needs one."""
+    """Marks of source 1, marks of Kim (2024), or addresses; after a word if the mark needs one."""
     forms: tuple[Form, ...]
     lookup: Literal["number", "note", "author", "address"]
-    """What a mark's key is looked up as: the number or label of an entry, the label of a footnote (each also as
-    the other where there is none), author and year, or an address that needs no entry."""
+    """Lookup of a mark's key: number or label of an entry, label of a footnote (each falls back to the other), author
+    and year, or an address, which needs no entry."""
     wording: bool = False
-    """Whether the sentence may need the mark as words. One that it does not need is no part of a sentence when
-    sentences are told apart, and goes from the text of a link."""
+    """True if the mark may be words of its sentence. Other marks are ignored by sentence segmentation and removed from
+    the text of a link."""
     cleaned: Literal["whole", "unless_index", "unless_narrative", "words_stay", "address"] = "whole"
-    """What `text clean` takes away: the whole mark; the whole unless it is an index such as `x[1]`; only brackets, not
-    `Kim (2024) found`; a link but for its words; an address, of comma-separated ones each."""
+    """Part of the mark that `text clean` removes: the whole mark; the whole unless it is an index such as `x[1]`;
+    brackets, but not `Kim (2024) found`; a link without its words; each of comma-separated addresses."""
     dangles: bool = True
-    """Whether a mark that leads nowhere is a citation all the same. A link to a file is none."""
+    """True if an unresolved mark is still a citation, unlike a link to a file."""
 
 
 _ROWS = (
@@ -107,8 +107,7 @@ _ROWS = (
             Form(r"\[", matching(r"\[([^\[\]\\]{1,79})\]", known_name)),
             Form(r"\\(?s:.)", matching(r"\\\[([^\[\]\\\n]{1,60})\\\]", numbers)),
             Form("［", matching(r"［([^［］\n]{1,60})］", numbers)),
-            # What chats write for themselves, in the second case in characters of private use. It names a source that
-            # the exported text does not hold.
+            # Internal marks of chats, the second with private-use characters, for a source that is not in the export.
             Form(
                 r":(?=contentReference\[)",
                 matching(r":contentReference\[(oaicite:\d{1,4})\](?:\{index=\d{1,4}\})?", name),

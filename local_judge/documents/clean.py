@@ -1,8 +1,8 @@
-"""A report without its citations, so that a judge of its text does not see how much it cites.
+"""Removal of a report's citations, so that a judge of its text does not see how much it cites.
 
-Invariants: the text is the original with the named removals applied and nothing else; no word of the report goes, but
-for what a reader has chosen to take for a citation; code, tables and lists keep their structure; the time taken grows
-linearly with the text.
+Invariants: the text is the original with the listed removals applied. No word of the report is removed, except for
+citations chosen by a judge. Code, tables and lists keep their structure, words stay separate, and a line break is
+removed only with a line that contains nothing but marks. The time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -44,12 +44,11 @@ _INDENT = re.compile(r"[ \t>]*")
 
 
 def clean(document: Document, *, chatter: bool = False) -> Cleaned:
-    """The report's text without marks of citations, addresses, lists of references and footnotes.
+    """Remove citation marks, addresses, lists of references and footnotes.
 
     Args:
-        document: A parsed report.
-        chatter: Whether what stands before the report or around it (an agent's remarks, what an export put there)
-            goes as well.
+        document: Parsed report.
+        chatter: Whether to remove text before and around the report as well (an agent's remarks, an export's frame).
     """
     lines = Lines(document.text)
     items = Runs(document.text, find_marks(document), lines).grouped()
@@ -57,12 +56,12 @@ def clean(document: Document, *, chatter: bool = False) -> Cleaned:
 
 
 def clean_as_chosen(document: Document, chosen: Sequence[Option], *, chatter: bool = False) -> Cleaned:
-    """The report's text without what was chosen of its `stretches`, and without lists of references and footnotes.
+    """Remove the chosen citations, lists of references and footnotes.
 
     Args:
-        document: A parsed report.
-        chosen: One option of each of `cleaning.choices.stretches(document)`, in their order.
-        chatter: As for `text clean`.
+        document: Parsed report.
+        chosen: One option of each of `cleaning.choices.stretches(document)`, in order.
+        chatter: See `clean`.
     """
     items = [item for option in chosen for item in option.items]
     return _without(document, Lines(document.text), items, chatter=chatter)
@@ -92,7 +91,7 @@ def _marks(document: Document, lines: Lines, items: Sequence[Run | Cut]) -> Iter
 
 
 def _divided(text: str, run: Run, gap: Gap) -> Iterator[Removal]:
-    """One removal for each mark of a run; what stands between two goes with the first."""
+    """Yield one removal for each mark of a run; text between two marks belongs to the first."""
     start = gap.start
     for index, cut in enumerate(run.cuts):
         last = index + 1 == len(run.cuts)
@@ -102,7 +101,7 @@ def _divided(text: str, run: Run, gap: Gap) -> Iterator[Removal]:
 
 
 def _merged(marks: Iterator[Removal], sections: Sequence[Section], text: str) -> list[Removal]:
-    """Both in order, each character in one removal at most."""
+    """Merge marks and sections, in order and without overlap."""
     removed: list[Removal] = []
     pending = list(sections)[::-1]
     for mark in marks:
@@ -116,7 +115,7 @@ def _merged(marks: Iterator[Removal], sections: Sequence[Section], text: str) ->
 
 
 def _append(removed: list[Removal], section: Section, text: str) -> None:
-    """One section, behind what is removed already."""
+    """Append a section, without the part that is already removed."""
     start = max(section.start, removed[-1].span.end if removed else 0)
     replacement = section.replacement
     if section.end == len(text):
@@ -127,7 +126,7 @@ def _append(removed: list[Removal], section: Section, text: str) -> None:
 
 
 def _bare_end(removed: list[Removal], start: int, text: str) -> int:
-    """Where the text ends that stays before a last section: lines of marks above it leave no empty lines."""
+    """Return the end of the text before a final section, and remove empty lines that lines of marks leave above it."""
     index = len(removed) - 1
     while index >= 0 and removed[index].span.end == start and not removed[index].replacement:
         floor = removed[index - 1].span.end if index else 0
@@ -145,7 +144,7 @@ def _removal(text: str, start: int, end: int, kind: RemovalKind, replacement: st
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is taken away: `text[start:end]`, and what stands there instead."""
+    """Range `text[start:end]` to remove, and its replacement."""
 
     start: int
     end: int
@@ -153,23 +152,26 @@ class Gap:
 
 
 class Closing:
-    """Closes the gaps of one text, in order."""
+    """White space and punctuation around the marks of one text.
+
+    Only blanks, a separator that belongs to the mark, and words that only introduce a source are removed with a mark.
+    """
 
     def __init__(self, text: str, lines: Lines) -> None:
         self._text = text
         self._lines = lines
 
     def close(self, run: Run, floor: int, limit: int, *, in_row: bool) -> Gap:
-        """The gap of a run.
+        """Return the range to remove for a run.
 
         Args:
-            run: The marks.
-            floor: Nothing before this offset may be taken: an earlier gap ends here.
-            limit: Nothing from this offset on may be taken: the next mark starts here.
-            in_row: Whether it stands in a table, whose cells stay.
+            run: Marks to remove.
+            floor: End of the previous gap.
+            limit: Start of the next mark.
+            in_row: Whether the run is in a table, whose cells stay.
         """
         start, end = run.start, run.end
-        if run.cuts[0].exact:
+        if run.exact:
             return Gap(start, end)
         if not in_row:
             start = self._introduced(start, end, floor)
@@ -180,7 +182,7 @@ class Closing:
         return self._closed(start, end, floor, limit)
 
     def _introduced(self, start: int, end: int, floor: int) -> int:
-        """Where the words start that introduce these marks alone: `Source: …` up to the end of the line."""
+        """Return the start of the words that only introduce these marks: `Source: …` up to the end of the line."""
         if _ENDING.match(self._text, blanks_after(self._text, end, len(self._text))) is None:
             return start
         low = max(floor, self._lines.start(start))
@@ -193,7 +195,7 @@ class Closing:
         return start if dash is None or self._lines.opens(dash.end()) else dash.start()
 
     def _whole_line(self, start: int, end: int, floor: int, limit: int) -> Gap | None:
-        """The line, if it holds nothing else; with one empty line where two would follow each other."""
+        """Return the whole line if it contains nothing else, with an empty line if two would follow each other."""
         text, lines = self._text, self._lines
         first = lines.start(start)
         tail = _ENDING.match(text, blanks_after(self._text, end, limit))
@@ -212,7 +214,7 @@ class Closing:
         return Gap(first, after)
 
     def _has_children(self, first: int, start: int, after: int) -> bool:
-        """Whether the line opens a list item on which deeper lines depend."""
+        """Check whether the line begins a list item with nested lines."""
         if not self._text[first:start].strip(" \t>"):
             return False
         own, deeper = _INDENT.match(self._text, first), _INDENT.match(self._text, after)
@@ -220,7 +222,7 @@ class Closing:
         return len(deeper.group()) > len(own.group()) and PREFIX.match(self._text, after) is not None
 
     def _unseparated(self, start: int, end: int, floor: int, limit: int) -> tuple[int, int]:
-        """Without the separator that would now stand before another or before the end."""
+        """Add the separator that would otherwise precede another one or the end of a sentence."""
         text = self._text
         before, after = blanks_before(self._text, start, floor), blanks_after(self._text, end, limit)
         left = text[before - 1] if before > floor else ""
@@ -258,18 +260,18 @@ class Closing:
         return Gap(start, end, " " if _would_grow(left, right) else "")
 
     def _closes_emphasis(self, offset: int) -> bool:
-        """Whether emphasis ends here: `**so [1]**` must not become `**so **`."""
+        """Check whether emphasis ends here: `**so [1]**` must not become `**so **`."""
         match = _EMPHASIS.match(self._text, offset)
         return match is not None and not self._text[match.end() : match.end() + 1].isalnum()
 
 
 def _is_wide(character: str) -> bool:
-    """Whether words are written without blanks around this character."""
+    """Check whether a character belongs to a script without blanks between words."""
     return character >= "\u2e80"
 
 
 def _would_grow(left: str, right: str) -> bool:
-    """Whether two characters that a mark held apart would become one word, or one word with a full stop in it."""
+    """Check whether two characters would form one word, or a word with a full stop in it, without the mark."""
     if left in "*_" and right == left:
         return True
     if _is_wide(left) or _is_wide(right) or not right.isalnum():

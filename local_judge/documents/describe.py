@@ -1,12 +1,10 @@
-"""A document in figures, and what of it could not be resolved.
-
-Invariant: counts only; nothing is judged here that the document does not say.
-"""
+"""Summary of a document: counts, and lists of what could not be resolved."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from pydantic import JsonValue
 
@@ -16,7 +14,7 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 
 
 def describe(document: Document) -> dict[str, JsonValue]:
-    """Counts and lists of unresolved things, ready for JSON.
+    """Return counts and lists of unresolved items as JSON values.
 
     Keys: `id`, `language`, `characters`, `notes`; `blocks`, `roles`, `citations` (by style) and
     `citation_states` as mappings of counts; `sentences`, `cited_sentences`, `references`,
@@ -30,17 +28,14 @@ def describe(document: Document) -> dict[str, JsonValue]:
         "language": document.language,
         "characters": len(document.text),
         "notes": list(document.notes),
-        "blocks": dict(sorted(Counter(block.kind for block in document.blocks).items())),
-        "roles": dict(sorted(Counter(block.role for block in document.blocks).items())),
+        "blocks": _counts(block.kind for block in document.blocks),
+        "roles": _counts(block.role for block in document.blocks),
         "sentences": len(document.sentences),
         "cited_sentences": sum(bool(sentence.citations) for sentence in document.sentences),
-        "citations": dict(sorted(Counter(citation.style for citation in document.citations).items())),
-        "citation_states": dict(sorted(Counter(citation.state for citation in document.citations).items())),
+        "citations": _counts(citation.style for citation in document.citations),
+        "citation_states": _counts(citation.state for citation in document.citations),
         "references": len(references),
-        "distinct_urls": len(
-            {c.url for c in document.citations if c.url is not None}
-            | {r.url for r in references if r.url is not None}
-        ),
+        "distinct_urls": len({one.url for one in (*document.citations, *references)} - {None}),
         "dangling": list(dict.fromkeys(c.key for c in document.citations if c.state == "dangling")),
         "without_url": [r.id for r in references if r.url is None],
         "uncited": [r.id for r in references if r.state == "uncited"],
@@ -49,10 +44,14 @@ def describe(document: Document) -> dict[str, JsonValue]:
     }
 
 
-def _missing_numbers(document: Document) -> dict[str, JsonValue]:
-    """For each section the numbers between its lowest and highest that no entry bears.
+def _counts(found: Iterable[str]) -> dict[str, JsonValue]:
+    return {name: count for name, count in sorted(Counter(found).items())}
 
-    A footnote may be labelled with any digits (a date, a page): labels longer than a marker's numbers are names.
+
+def _missing_numbers(document: Document) -> dict[str, JsonValue]:
+    """Return for each section the numbers between its lowest and highest that no entry has.
+
+    Labels of more than four digits are names, such as dates, and not numbers.
     """
     sections: dict[int, set[int]] = {}
     for reference in document.references:

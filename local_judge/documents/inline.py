@@ -1,10 +1,10 @@
-"""Inline marks of a block: code, images, tags, and everything that may be a citation.
+"""Scanner for the inline marks of a block: code, images, tags, and possible citations.
 
-Invariant: marks do not overlap, come in reading order, and `flat[mark.start:mark.end]` is the mark as
-written; the time taken grows linearly with the text, whatever the text.
+Invariant: marks do not overlap and are in reading order, `flat[mark.start:mark.end]` is the mark as written, and the
+time is linear in the length of any text.
 
-The scan jumps from one character with which a mark may begin to the next and tries the forms that begin so. What a
-citation looks like is said in `citation_styles`.
+The scan jumps between characters that may begin a mark and tries the forms that begin with them; `citation_styles`
+defines the forms of citations.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ Markup = Literal["code", "image", "tag"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of a block that is not plain words: a citation, if it has a style, else markup."""
+    """Range of a block that is not plain words: a possible citation, if it has a style, else markup."""
 
     kind: CitationStyle | Markup
     start: int
     end: int
     keys: tuple[str, ...] = ()
-    """What it names: numbers, a footnote's label."""
+    """Keys named by the mark: numbers, a footnote's label, `Kim 2024`."""
     target: str = ""
-    """The address as written."""
+    """Address as written."""
     shown: str = ""
-    """A link's text."""
+    """Text of a link."""
     certain: bool = True
-    """False for `(Kim, 2024)`, which is a citation only in a text that cites in this way."""
+    """False for `(Kim, 2024)`, which is a citation only in a report that cites by author and year."""
 
     @property
     def style(self) -> CitationStyle | None:
-        """The style of a citation; None for markup."""
+        """Style of a citation; None for markup."""
         return self.kind if isinstance(self.kind, CitationStyle) else None
 
 
 def scan(flat: str, labels: frozenset[str] = frozenset()) -> list[Mark]:
-    """All marks of one block's text.
+    """Return all marks of one block.
 
     Args:
-        flat: The text of a `Piece`.
-        labels: The keys of all reference entries. A bracket, superscript or year is ambiguous by itself
-            (`[sic]`, `m²`, `[2020]`); it is a mark only if an entry bears that key.
+        flat: Text of a `Piece`.
+        labels: Keys of all reference entries. An ambiguous bracket, superscript or year (`[sic]`, `m²`, `[2020]`) is a
+            mark only if an entry has that key.
     """
     text = Text(flat, labels)
     marks: list[Mark] = []

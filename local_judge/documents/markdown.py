@@ -1,17 +1,15 @@
-"""Markdown to a flat list of blocks that know where they stand in the source.
+"""Markdown parser that returns a flat list of blocks with their positions in the source.
 
-Invariant: for a piece of block text, `piece.flat[i]` stands at `text[piece.source(i)]`; no character of
-the report that carries meaning is dropped, and nothing that is not in the report appears.
+Invariant: `piece.flat[i]` of a block is `text[piece.source(i)]`; no meaningful character of the report is dropped, and
+nothing is added.
 
-markdown-it-py finds the block structure. It reports lines, not characters, so that each content line is
-found again as the tail of its source line: containers (`>`, list markers, indentation) only ever take
-away from the front. Inline markup is left to `inline`, since the library's inline tokens carry no
-positions at all.
+markdown-it-py finds the block structure. It reports lines, not characters, so that each content line is located as the
+tail of its source line: containers (`>`, list markers, indentation) only remove characters at its start. `inline`
+parses inline markup, since the library's inline tokens have no positions.
 
-Four CommonMark rules are set aside because reports are not written with them in mind: indented code (it
-is a list's continuation), link reference definitions (they are entries of a reference list and would
-vanish), underlined headings of prose (the writer meant a rule below a paragraph), and raw HTML blocks
-that swallow the Markdown below.
+Four CommonMark rules are disabled because reports do not follow them: indented code (in reports the continuation of a
+list), link reference definitions (entries of a reference list, which would disappear), underlined headings of prose (a
+rule below a paragraph), and raw HTML blocks that include the Markdown after them.
 """
 
 from __future__ import annotations
@@ -33,11 +31,11 @@ _EMPTY_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _CITED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))[ \t]+((?:\[\d[^\[\]\n]*\][ \t]*)+)$", re.MULTILINE)
 _MOST_UNCLOSED = 3
+_HTML = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?=[\s/>])|<!--")
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_UNDERLINED_HEADING = 120
 _DEEPEST = 60
-"""Levels of nested lists and quotes; the library leaves out what lies deeper, which then becomes a
-paragraph here."""
+"""Maximum depth of nested lists and quotes; the library omits deeper ones, which become paragraphs here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +44,21 @@ class Piece:
 
     flat: str
     starts: tuple[int, ...]
-    """Where in `flat` each line starts."""
+    """Offset of each line in `flat`."""
     origins: tuple[int, ...]
-    """Where in the source each of these lines starts."""
+    """Offset of each of these lines in the source."""
 
     def source(self, index: int) -> int:
-        """The source offset of `flat[index]`."""
+        """Return the source offset of `flat[index]`."""
         line = bisect_right(self.starts, index) - 1
         return self.origins[line] + index - self.starts[line]
 
     def span(self, start: int, end: int) -> Span:
-        """The source range of `flat[start:end]`, which must not be empty."""
+        """Return the source range of `flat[start:end]`, which must not be empty."""
         return Span(start=self.source(start), end=self.source(end - 1) + 1)
 
     def cut(self, start: int, end: int) -> Piece:
-        """The piece for `flat[start:end]`."""
+        """Return the piece for `flat[start:end]`."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, max(start, end - 1)) - 1
         starts = [max(self.starts[i], start) for i in range(first, last + 1)]
@@ -72,29 +70,28 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class RawBlock:
-    """A block before it has a role."""
+    """Block without a role."""
 
     kind: BlockKind
     piece: Piece
     level: int = 0
     marker: str = ""
-    """The number of an ordered list's item as written, else empty."""
+    """Number of an ordered list's item as written, else empty."""
 
 
 def squeezed(text: str) -> str:
-    """The text with each run of white space as one space and none at the ends."""
+    """Replace each run of white space by one space, and strip the ends."""
     return _SPACE.sub(" ", text).strip()
 
 
 def parse_blocks(text: str, start: int = 0, end: int | None = None) -> list[RawBlock]:
-    """The blocks of `text[start:end]`, in reading order, with offsets into `text`."""
+    """Return the blocks of `text[start:end]`, in reading order, with offsets into `text`."""
     stop = len(text) if end is None else end
     blocks = _Walk(text, start, stop).blocks()
     for _ in range(_MOST_UNCLOSED):
         if not blocks or not _is_unclosed(blocks[-1]):
             break
-        # A fence that is never closed would make code of all that follows: it is closed at its first
-        # empty line.
+        # An unclosed fence would turn the rest of the report into code: it ends at its first empty line.
         code = blocks.pop()
         body = _EMPTY_LINE.search(code.piece.flat)
         kept = len(code.piece.flat) if body is None else body.start()
@@ -130,8 +127,7 @@ class _Walk:
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
         part = text[start:end]
-        # "``` [21]" cites the code above it; to the library it would open another block or be one more
-        # line of code.
+        # "``` [21]" cites the code above it; the library would read it as a new block or as code.
         self._tails = {match.start(2) + start: match.end(2) + start for match in _CITED_FENCE.finditer(part)}
         self._tokens = _PARSER.parse(_CITED_FENCE.sub(r"\1", part))
         self._lines: list[tuple[int, int]] = []
@@ -201,13 +197,13 @@ class _Walk:
             yield RawBlock("quote", piece)
         elif self._lists:
             yield RawBlock("list_item", piece, self._lists, marker)
-        elif token.content.startswith("<") and _is_html(token.content):
+        elif _HTML.match(token.content):
             yield RawBlock("html", piece)
         else:
             yield RawBlock("paragraph", piece)
 
     def _piece(self, token: Token) -> Piece | None:
-        """The inline token's lines, each found as the tail of its source line."""
+        """Locate each line of an inline token as the tail of its source line."""
         assert token.map is not None
         first = token.map[0]
         parts: list[str] = []
@@ -215,7 +211,7 @@ class _Walk:
         origins: list[int] = []
         length = 0
         contents = token.content.split("\n")
-        # A line of ideographic spaces begins a paragraph, and the library then strips it off the content.
+        # A line of ideographic spaces begins a paragraph, but the library strips it from the content.
         while first + len(contents) < token.map[1] and not self._holds(first, contents[0]):
             first += 1
         for number, content in enumerate(contents):
@@ -255,7 +251,7 @@ class _Walk:
             yield RawBlock("paragraph", Piece(self._text[tail:end].rstrip(), (0,), (tail,)))
 
     def _row(self, index: int) -> tuple[int, RawBlock]:
-        """A table's row as one piece: its source line without the outer white space."""
+        """Return the index after a table's row, and the row: its source line without outer white space."""
         token = self._tokens[index]
         assert token.map is not None
         start, end = self._lines[token.map[0]]
@@ -273,30 +269,22 @@ class _Walk:
 
 
 def _underlined_prose(opening: Token, token: Token) -> bool:
-    """Whether an underlined heading is a paragraph over a horizontal rule."""
+    """Check whether an underlined heading is a paragraph above a horizontal rule."""
     if opening.markup not in ("-", "="):
         return False
     content = token.content
     return "\n" in content or len(content) > _LONGEST_UNDERLINED_HEADING or bool(_PROSE_END.search(content))
 
 
-_HTML = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?=[\s/>])|<!--")
-
-
-def _is_html(content: str) -> bool:
-    return _HTML.match(content) is not None
-
-
 def heading_path(blocks: Sequence[RawBlock]) -> list[tuple[int, ...]]:
-    """For each block the indexes of the headings above it, outermost first."""
+    """Return for each block the indexes of the headings of its sections, outermost first."""
     paths: list[tuple[int, ...]] = []
     stack: list[int] = []
     for index, block in enumerate(blocks):
-        if block.kind == "heading":
-            while stack and blocks[stack[-1]].level >= block.level:
-                stack.pop()
-            paths.append(tuple(stack))
+        heading = block.kind == "heading"
+        while heading and stack and blocks[stack[-1]].level >= block.level:
+            stack.pop()
+        paths.append(tuple(stack))
+        if heading:
             stack.append(index)
-        else:
-            paths.append(tuple(stack))
     return paths

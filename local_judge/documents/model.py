@@ -1,7 +1,7 @@
-"""A parsed report.
+"""Data model of a parsed report.
 
-Invariant: every object points back into `Document.text` by character offsets,
-`text[span.start:span.end]`, and nothing is guessed: what could not be resolved carries a named state.
+Invariant: every object has a span of character offsets in `Document.text`, `text[span.start:span.end]`; what could not
+be resolved has a named state.
 """
 
 from __future__ import annotations
@@ -35,54 +35,54 @@ class Span(Frozen):
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "table_header", "code", "quote", "html"]
 
 BlockRole = Literal["body", "preamble", "references"]
-"""`preamble` is chat wrapper or agent chatter before the report; `references` is a reference section."""
+"""Role of a block: `preamble` is a chat wrapper or agent chatter, `references` is a reference section."""
 
 CitationState = Literal["resolved", "dangling", "no_url"]
-"""`dangling`: its key names no reference entry. `no_url`: the entry exists but gives no URL, DOI or
-arXiv id."""
+"""State of a citation: `dangling` if no reference entry has its key, `no_url` if the entry has no URL, DOI or arXiv
+id."""
 
 ReferenceState = Literal["cited", "uncited"]
 
 
 class Citation(Frozen):
-    """One marker in the text resolved to one target. `[1, 3]` makes two citations with the same span."""
+    """Marker in the text with one target. `[1, 3]` is two citations with the same span."""
 
     id: str
     """`c1`, `c2`, … in reading order."""
     style: str
-    """Name of a row of `citation_styles`."""
+    """Name of a row in `citation_styles`."""
     key: str
-    """What it names: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for
+    """Key of the source: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for
     author-year."""
     span: Span
     state: CitationState
     reference: str | None = None
-    """Id of the reference entry, where one was named."""
+    """Id of the reference entry, if any."""
     url: str | None = None
-    """Normalised URL, where resolved."""
+    """Normalised URL, if resolved."""
     original_url: str | None = None
-    """The URL as written."""
+    """URL as written."""
 
 
 class Reference(Frozen):
-    """One entry of a reference section, or one footnote definition."""
+    """Entry of a reference section, or footnote definition."""
 
     id: str
-    """`r1`, `r2`, … in the order of the text, over all sections."""
+    """`r1`, `r2`, … in reading order, over all sections."""
     key: str | None
-    """The number or footnote label that the entry bears; None for unnumbered lists."""
+    """Number or footnote label of the entry; None in unnumbered lists."""
     text: str
     span: Span
     section: int
     """0-based index of the reference section; footnote definitions outside any section have -1."""
     url: str | None = None
-    """Normalised; from an explicit URL, a DOI or an arXiv id."""
+    """Normalised URL, from a URL, DOI or arXiv id."""
     original_url: str | None = None
     state: ReferenceState = "uncited"
 
 
 class Sentence(Frozen):
-    """One labelled unit of the body."""
+    """Labelled sentence of the body."""
 
     label: str
     """`Lx.Sy`: 1-based block and sentence-in-block numbers. Headings have no sentences."""
@@ -91,15 +91,14 @@ class Sentence(Frozen):
     text: str
     span: Span
     citations: tuple[str, ...] = ()
-    """Ids of the citations on this sentence, in order; a marker that stands right after the full stop
-    belongs here."""
+    """Ids of the citations of this sentence, in order; a marker directly after the full stop belongs to it."""
 
 
 class Block(Frozen):
-    """One block of the Markdown tree, in reading order; nested lists are flattened to their items."""
+    """Block of the Markdown tree, in reading order; nested lists are flattened to their items."""
 
     index: int
-    """0-based; labels count from 1, so block 0 is L1."""
+    """0-based index; labels count from 1, so that block 0 is L1."""
     kind: BlockKind
     role: BlockRole
     span: Span
@@ -107,27 +106,26 @@ class Block(Frozen):
     level: int = 0
     """Heading level 1 to 6, list depth from 1, else 0."""
     section: tuple[int, ...] = ()
-    """Indexes of the headings above this block, outermost first: the section it belongs to."""
+    """Indexes of the headings of the sections that contain this block, outermost first."""
 
 
 class Document(Frozen):
-    """A report as data."""
+    """Parsed report."""
 
     id: str
     """SHA-256 of the text, first 16 hex digits."""
     text: str
     language: str
-    """ISO 639-1 code of the main language, `und` if it could not be told."""
+    """ISO 639-1 code of the main language, `und` if unknown."""
     blocks: tuple[Block, ...]
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     references: tuple[Reference, ...]
     notes: tuple[str, ...] = ()
-    """What a reader should know: `chat_wrapper`, `agent_chatter`, `no_citations`, `no_references`,
-    `refusal`, …"""
+    """Remarks: `chat_wrapper`, `agent_chatter`, `no_citations`, `no_references`, `refusal`, …"""
 
     def citation(self, citation_id: str) -> Citation:
-        """The citation with this id. Raises KeyError."""
+        """Return the citation with this id; raise KeyError if there is none."""
         return self._by_id[citation_id]
 
     @cached_property
@@ -135,14 +133,13 @@ class Document(Frozen):
         return {citation.id: citation for citation in self.citations}
 
     def labelled(self, shown: Collection[int] | None = None) -> str:
-        """The report as judges read it: headings as written, each other line `Lx.Sy: sentence`, blocks apart.
+        """Return the report as shown to judges: headings, and one line `Lx.Sy: sentence` per sentence.
 
-        Reference sections and preambles are left out. One text for every protocol, so that all their prompts
-        share it as a prefix.
+        Reference sections and preambles are omitted. All protocols use this text, so that their prompts share a prefix.
 
         Args:
-            shown: indexes of the blocks whose sentences are shown, for a report that does not fit whole; headings
-                always are. None shows all.
+            shown: Indexes of the blocks whose sentences are shown, for a report that does not fit whole; headings are
+                always shown. None shows all blocks.
         """
         by_block: dict[int, list[Sentence]] = {}
         for sentence in self.sentences:

@@ -1,7 +1,6 @@
-"""A report's text to a `Document`.
+"""Parser of reports.
 
-Invariant: the same text gives the same document; every block of the text is in it with a role, whatever
-the text.
+Invariant: the same text gives the same document, and every block of any text is in it with a role.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from indexes.text.language import detect_language
 from local_judge.documents.inline import Mark, scan
@@ -24,29 +22,29 @@ from local_judge.documents.model import (
     Sentence,
     UnreadableReport,
 )
-from local_judge.documents.preamble import find_chatter, stands_instead, unwrap
+from local_judge.documents.preamble import find_chatter, refusal_notes, unwrap
 from local_judge.documents.references import Entry, find_references
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
 
 MAX_CHARACTERS = 2_000_000
-"""Long reports have 60 thousand; beyond this it is a dump that would take many seconds."""
+"""Maximum length of a report in characters. Long reports have 60 thousand; longer input would take many seconds."""
 MAX_CITATIONS = 100_000
-"""Long reports have a few thousand. A range such as `[1-100]` names many sources in few characters, so that the length
-alone bounds nothing."""
+"""Maximum number of citations. Long reports have a few thousand, but a range such as `[1-100]` names many sources
+in few characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 
 
 def parse_report(text: str | bytes) -> Document:
-    """Reads a report.
+    """Parse a report.
 
     Args:
-        text: Markdown, or plain text; bytes are UTF-8, with or without a byte order mark.
+        text: Markdown or plain text; bytes are UTF-8, with or without a byte order mark.
 
     Raises:
-        UnreadableReport: It is empty, only white space, binary, not UTF-8, longer than `MAX_CHARACTERS`, or has more
-        than `MAX_CITATIONS`.
+        UnreadableReport: The text is empty, white space, binary, not UTF-8, longer than `MAX_CHARACTERS`, or has more
+            than `MAX_CITATIONS`.
     """
     report = _readable(text)
     wrapper = unwrap(report)
@@ -72,10 +70,7 @@ def parse_report(text: str | bytes) -> Document:
     sentences = _sentences(blocks, roles, marks, language, places)
     named = {citation.reference for citation in citations}
     references = [r.model_copy(update={"state": "cited"}) if r.id in named else r for r in references]
-    facts = _Facts(
-        wrapper.found, bool(chatter), language, citations, references, sentences, _prose(blocks, roles)
-    )
-    return Document(
+    document = Document(
         id=hashlib.sha256(report.encode("utf-8")).hexdigest()[:16],
         text=report,
         language=language,
@@ -83,15 +78,16 @@ def parse_report(text: str | bytes) -> Document:
         sentences=tuple(sentences),
         citations=tuple(citations),
         references=tuple(references),
-        notes=_notes(facts),
     )
+    notes = _notes(document, _prose(blocks, roles), wrapped=wrapper.found, chatter=bool(chatter))
+    return document.model_copy(update={"notes": notes})
 
 
 def _readable(text: str | bytes) -> str:
     if isinstance(text, bytes):
         if b"\x00" in text:
             raise UnreadableReport(
-                "the report is binary data: it holds a NUL byte; give Markdown or plain text in UTF-8"
+                "the report is binary data: it contains a NUL byte; give Markdown or plain text in UTF-8"
             )
         try:
             text = text.decode("utf-8")
@@ -102,9 +98,7 @@ def _readable(text: str | bytes) -> str:
             ) from None
     text = text.lstrip("\ufeff")
     if not text.strip():
-        raise UnreadableReport(
-            "the report is empty" if not text else "the report holds nothing but white space"
-        )
+        raise UnreadableReport("the report contains only white space" if text else "the report is empty")
     if len(text) > MAX_CHARACTERS:
         raise UnreadableReport(
             f"the report is too large: {len(text)} characters, at most {MAX_CHARACTERS} are read"
@@ -113,12 +107,12 @@ def _readable(text: str | bytes) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UnreadableReport(
-            f"the report holds a lone surrogate at character {error.start}: it is not valid Unicode"
+            f"the report contains a lone surrogate at character {error.start}: it is not valid Unicode"
         ) from None
     controls = len(_CONTROL.findall(text[:100_000]))
     if "\x00" in text or (controls > 10 and controls * 100 > min(len(text), 100_000)):
         raise UnreadableReport(
-            "the report is binary data: it holds control characters; give Markdown or plain text"
+            "the report is binary data: it contains control characters; give Markdown or plain text"
         )
     return text
 
@@ -166,7 +160,7 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
 def _citations(
     blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]], lookup: Lookup
 ) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
-    """All citations of the body, and for each block the offsets in it at which they stand."""
+    """Return all citations of the body, and for each block their offsets and ids."""
     found = [
         Cited(mark, mark.style, blocks[index].piece.span(mark.start, mark.end), index)
         for index, role in enumerate(roles)
@@ -220,29 +214,18 @@ def _sentences(
     return sentences
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    wrapped: bool
-    chatter: bool
-    language: str
-    citations: Sequence[Citation]
-    references: Sequence[Reference]
-    sentences: Sequence[Sentence]
-    body: str
-
-
-def _notes(facts: _Facts) -> tuple[str, ...]:
-    keys = [(reference.section, reference.key) for reference in facts.references if reference.key is not None]
-    resolved = sum(citation.state == "resolved" for citation in facts.citations)
+def _notes(document: Document, body: str, *, wrapped: bool, chatter: bool) -> tuple[str, ...]:
+    keys = [(entry.section, entry.key) for entry in document.references if entry.key is not None]
+    resolved = any(citation.state == "resolved" for citation in document.citations)
     checks = {
-        "chat_wrapper": facts.wrapped,
-        "agent_chatter": facts.chatter,
-        "no_citations": not facts.citations,
-        "no_references": not facts.references,
-        "references_only": bool(facts.references) and not facts.sentences,
-        "no_sentences": not facts.sentences,
+        "chat_wrapper": wrapped,
+        "agent_chatter": chatter,
+        "no_citations": not document.citations,
+        "no_references": not document.references,
+        "references_only": bool(document.references) and not document.sentences,
+        "no_sentences": not document.sentences,
         "duplicate_keys": len(keys) != len(set(keys)),
-        "unknown_language": facts.language == "und",
+        "unknown_language": document.language == "und",
     }
     notes = tuple(name for name, holds in checks.items() if holds)
-    return notes + stands_instead(facts.body, resolved)
+    return notes if resolved else notes + refusal_notes(body)

@@ -1,8 +1,7 @@
-"""What stands before the report, or instead of it.
+"""Text before the report (chat wrapper, agent chatter), and refusals in place of a report.
 
-Invariant: nothing is cut away; what is not the report is named. A paragraph counts as chatter only if
-it speaks of the writer's own searching, carries no citation, and stands before the first cited
-paragraph.
+Invariant: nothing is removed; text that is not the report gets another role. A paragraph counts as chatter only if it
+describes the writer's own searching, has no citation, and precedes the first cited paragraph.
 """
 
 from __future__ import annotations
@@ -15,21 +14,16 @@ from difflib import SequenceMatcher
 from local_judge.documents.markdown import RawBlock
 
 _SEARCHING = (
-    r"(?:search|look(?:ing)? (?:for|up|into)|gather|research|find|collect|explore|investigat"
-    r"|continue|start|begin|"
-    r"check|verify|examine|dig|retriev|query|fetch|browse|read|learn|conduct|do (?:one|some|a)"
-    r"|get (?:more|some|the)|"
-    r"need (?:more|to)|understand|provide|create|compile|prepare|write|analy[sz]e|synthesi[sz]e"
-    r"|present|review|"
-    r"help you|break this|approach|address)"
+    r"(?:search|look(?:ing)? (?:for|up|into)|gather|research|find|collect|explore|investigat|continue|start|begin"
+    r"|check|verify|examine|dig|retriev|query|fetch|browse|read|learn|conduct|do (?:one|some|a)|get (?:more|some|the)"
+    r"|need (?:more|to)|understand|provide|create|compile|prepare|write|analy[sz]e|synthesi[sz]e|present|review"
+    r"|help you|break this|approach|address)"
 )
 _CHATTER = re.compile(
     rf"\b(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i would like to|i have|"
     rf"i've|i can see|i see|i'd like to|allow me to)\b[^.!?\n]{{0,80}}?\b{_SEARCHING}"
-    r"|\bneed (?:more|some) (?:specific |additional )?information\b|\bfor (?:my|our) (?:final"
-    r"|next|last) search\b"
-    r"|\bbased on (?:my|the|all)[^.\n]{0,60}(?:search|research|gathered|collected"
-    r"|found)[^.\n]{0,80}\b(?:i|now)\b",
+    r"|\bneed (?:more|some) (?:specific |additional )?information\b|\bfor (?:my|our) (?:final|next|last) search\b"
+    r"|\bbased on (?:my|the|all)[^.\n]{0,60}(?:search|research|gathered|collected|found)[^.\n]{0,80}\b(?:i|now)\b",
     re.IGNORECASE,
 )
 _CHATTER_HAN = re.compile(
@@ -40,7 +34,7 @@ _CHATTER_HAN = re.compile(
     r"|^(?:继续)?(?:搜索|查找|检索)"
 )
 _FIRST_PERSON_HAN = re.compile(
-    r"我|您|让我|^(?:继续)?(?:搜索|查找|检索)|需要(?:进一步|再|更)|最后再?搜索|搜[索集]到"
+    r"我|您|^(?:继续)?(?:搜索|查找|检索)|需要(?:进一步|再|更)|最后再?搜索|搜[索集]到"
 )
 _LONGEST_CHATTER = 700
 
@@ -50,17 +44,15 @@ _GEMINI_END = re.compile(
 )
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*\r?\n", re.IGNORECASE)
 _REFUSAL = re.compile(
-    r"(?:can ?not|could not|can't|unable to|not possible to|impossible to)\s+(?:\w+ ){0,3}?"
-    r"(?:be )?(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access"
-    r"|brows|perform|compil|assist)"
+    r"(?:can ?not|could not|can't|unable to|not possible to|impossible to)\s+(?:\w+ ){0,3}?(?:be )?"
+    r"(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access|brows|perform|compil|assist)"
     r"|(?:i'm|i am) (?:sorry|unable)|\bas an ai\b"
     r"|(?:无法|不能)(?:完成|提供|生成|撰写|访问|浏览|执行|核实)|抱歉",
     re.IGNORECASE,
 )
 _PLAN = re.compile(
-    r"\b(?:research|data collection|execution|collection|work|evidence) plan\b|\bnext steps\b"
-    r"|\bproposed (?:approach|outline|"
-    r"method)|\bto be (?:filled|produced|completed|collected)\b|\bonce (?:you|sources|approved)"
+    r"\b(?:research|data collection|execution|collection|work|evidence) plan\b|\bnext steps\b|\bproposed (?:approach|"
+    r"outline|method)|\bto be (?:filled|produced|completed|collected)\b|\bonce (?:you|sources|approved)"
     r"|研究计划|执行计划|下一步",
     re.IGNORECASE,
 )
@@ -69,7 +61,7 @@ _OPENING = 3000
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """The report's own text within what a chat or an export put around it: `text[start:end]`."""
+    """Range `text[start:end]` of the report within a chat or an export."""
 
     start: int
     end: int
@@ -77,7 +69,7 @@ class Wrapper:
 
 
 def unwrap(text: str) -> Wrapper:
-    """Where the report stands in an export of a conversation, or in a Markdown fence around all of it."""
+    """Find the report in an export of a conversation, or in a Markdown fence around all of it."""
     if _GEMINI.match(text):
         end = _GEMINI_END.search(text, 0, 20_000)
         if end is not None:
@@ -92,11 +84,11 @@ def unwrap(text: str) -> Wrapper:
 
 
 def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset[int]:
-    """The blocks before the report proper: an agent's remarks, and what it started over after them.
+    """Return the indexes of the blocks before the report: an agent's remarks, and text that the report repeats.
 
     Args:
         blocks: All blocks in order.
-        cited: For each block whether it carries a citation.
+        cited: Whether each block has a citation.
     """
     zone = next((index for index, has in enumerate(cited) if has), len(blocks))
     chatter = [index for index in range(zone) if _is_chatter(blocks[index])]
@@ -121,7 +113,7 @@ def _is_chatter(block: RawBlock) -> bool:
 
 
 def _restart(blocks: Sequence[RawBlock], last: int) -> int | None:
-    """The heading after the last remark that repeats an earlier heading or is a title."""
+    """Return the heading after the last remark, if it repeats an earlier heading or is a title."""
     after = next((index for index in range(last + 1, len(blocks)) if blocks[index].kind == "heading"), None)
     if after is None or any(blocks[index].kind != "heading" for index in range(last + 1, after)):
         return None
@@ -138,7 +130,7 @@ def _similar(one: str, other: str) -> bool:
 
 
 def _empty_headings(blocks: Sequence[RawBlock], chatter: set[int], last: int) -> set[int]:
-    """Headings under which nothing stands but chatter, before a heading of the same or a higher level."""
+    """Return the headings of sections that contain only chatter."""
     found: set[int] = set()
     level = 0
     for index in range(min(last + 1, len(blocks) - 1), -1, -1):
@@ -151,10 +143,8 @@ def _empty_headings(blocks: Sequence[RawBlock], chatter: set[int], last: int) ->
     return found
 
 
-def stands_instead(body: str, resolved: int) -> tuple[str, ...]:
-    """`refusal` or `plan` for a text that says why there is no report; nothing for one that cites."""
-    if resolved:
-        return ()
+def refusal_notes(body: str) -> tuple[str, ...]:
+    """Return `refusal`, and `plan` with it, for a text that explains why there is no report."""
     opening = body[:_OPENING]
     if not _REFUSAL.search(opening):
         return ()

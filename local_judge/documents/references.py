@@ -1,8 +1,7 @@
-"""Lists of references: where they are and what their entries say.
+"""Detection and parsing of reference lists.
 
-Invariant: a stretch of a report is a list of references because of what it holds, not because of its
-title alone; each entry's text is a range of the report; no entry gets a number or an address that is
-not written in it.
+Invariant: a title alone makes no reference list, its content does; the text of an entry is a range of the report; no
+entry gets a number or an address that is not written in it.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ _LONG_PROSE = 200
 
 @dataclass(slots=True)
 class Entry:
-    """One entry as found."""
+    """Entry of a reference list."""
 
     key: str | None
     note: bool
-    """Whether it is a footnote definition, `[^key]: …`."""
+    """True for a footnote definition, `[^key]: …`."""
     section: int
     pieces: list[Piece] = field(default_factory=list[Piece])
     url: str | None = None
@@ -55,38 +54,38 @@ class Entry:
 
     @property
     def span(self) -> Span:
-        """From the first character of the entry to its last."""
+        """Range from the first character of the entry to its last."""
         last = self.pieces[-1]
         return Span(start=self.pieces[0].source(0), end=last.source(len(last.flat) - 1) + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a report's blocks hold of references."""
+    """Reference lists of a report."""
 
     blocks: tuple[RawBlock, ...]
-    """The blocks, those cut in two where a list begins within one."""
+    """Blocks of the report; a block within which a list begins is split."""
     listed: frozenset[int]
-    """Indexes of the blocks that belong to a list of references or to footnote definitions."""
+    """Indexes of the blocks of reference lists and footnote definitions."""
     entries: tuple[Entry, ...]
     sections: int
 
 
 @dataclass(slots=True)
 class _Unit:
-    """A stretch of one block that may be one entry."""
+    """Part of a block that may be one entry."""
 
     piece: Piece
     key: str | None
     form: str
-    """`bracket`, `plain`, `bullet`, … or empty where the stretch opens like prose."""
+    """Form of the key: `bracket`, `plain`, `bullet`, …; empty for a part that begins like prose."""
     note: bool
     has_address: bool
     level: int
 
 
 def find_references(blocks: Sequence[RawBlock]) -> References:
-    """The lists of references among a report's blocks, with their entries in order."""
+    """Find the reference lists among a report's blocks, with their entries in order."""
     whole = _with_titles_apart(blocks)
     units = [_units(block) for block in whole]
     ranges = _titled(whole, units)
@@ -108,7 +107,7 @@ def find_references(blocks: Sequence[RawBlock]) -> References:
 
 
 def address_of(mark: Mark) -> str | None:
-    """The normalised address of a link or bare address; None where it leads to no web page."""
+    """Return the normalised address of a link or bare address; None if it is no web address."""
     found = identifier_url(mark.target)
     if found is not None:
         return found
@@ -128,19 +127,13 @@ def _address(entry: Entry) -> tuple[str | None, str | None]:
 
 
 def _with_titles_apart(blocks: Sequence[RawBlock]) -> list[RawBlock]:
-    """Cuts blocks in which a title line is followed by entries without an empty line between."""
-    out: list[RawBlock] = []
-    for block in blocks:
-        if block.kind in ("paragraph", "list_item") and "\n" in block.piece.flat:
-            out.extend(_cut_at_title(block))
-        else:
-            out.append(block)
-    return out
+    """Split blocks in which entries follow a title without an empty line between them."""
+    return [part for block in blocks for part in _cut_at_title(block)]
 
 
 def _cut_at_title(block: RawBlock) -> list[RawBlock]:
     flat = block.piece.flat
-    lines = flat.split("\n")
+    lines = flat.split("\n") if block.kind in ("paragraph", "list_item") else []
     position = 0
     for number, line in enumerate(lines[:-1]):
         if reference_title(line) is not None and (number == 0 or _KEY.match(lines[number + 1].strip())):
@@ -214,7 +207,7 @@ def _row_unit(block: RawBlock) -> _Unit:
 
 
 def _key(line: str) -> tuple[str | None, str, bool]:
-    """The key that a line opens with, its form, and whether it is a footnote's."""
+    """Return the key at the start of a line, its form, and whether it is a footnote's."""
     note = _NOTE.match(line)
     if note is not None:
         return _number(note["label"]), "bracket", True
@@ -234,7 +227,7 @@ def _number(key: str) -> str:
 
 
 def _titled(blocks: Sequence[RawBlock], units: Sequence[list[_Unit]]) -> list[tuple[int, int, bool]]:
-    """Sections under a title, as ranges of blocks that start with the title."""
+    """Return the reference sections with a title, as ranges of blocks that start with the title."""
     ranges: list[tuple[int, int, bool]] = []
     index = 0
     while index < len(blocks):
@@ -256,7 +249,7 @@ def _title_at(block: RawBlock) -> Clarity | None:
 
 
 def _placeholder_end(blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], index: int) -> int:
-    """The end of a section of nothing, or of a line such as `[list follows]`; else `index`."""
+    """Return the end of a section that is empty or a placeholder such as `[list follows]`; else `index`."""
     end = index + 1
     if (
         end < len(blocks)
@@ -272,7 +265,7 @@ def _placeholder_end(blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], i
 def _section_end(
     blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], title: int, clarity: Clarity
 ) -> int:
-    """The first block after the list under this title; `title` itself if there is no list."""
+    """Return the first block after the list under this title; `title` itself if there is no list."""
     level = blocks[title].level if blocks[title].kind == "heading" else 0
     end, start = title, title + 1
     while start < len(blocks):
@@ -298,38 +291,33 @@ def _section_end(
 def _list_end(
     blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], start: int, stop: int, clarity: Clarity
 ) -> int:
-    """How far the blocks from `start` to `stop` are a list of references; `start` if they are none."""
+    """Return the end of the reference list in the blocks from `start` to `stop`; `start` if there is none."""
     good = [index for index in range(start, stop) if _is_entry(units[index], clarity)]
     if not good or 2 * len(good) < good[-1] + 1 - start:
         return start
     end = good[-1] + 1
-    while (
-        end < stop
-        and len(blocks[end].piece.flat) < _LONG_PROSE
-        and blocks[end].kind == "paragraph"
-        and end + 1 == stop
-    ):
+    if end + 1 == stop and blocks[end].kind == "paragraph" and len(blocks[end].piece.flat) < _LONG_PROSE:
         end += 1  # one short closing line, such as "All links were opened in May."
     return end
 
 
 def _is_entry(units: Sequence[_Unit], clarity: Clarity) -> bool:
-    """Whether a block looks like entries of a list of references."""
+    """Check whether at least half of a block's parts look like entries."""
     hits = sum(_is_clear(unit) if clarity == "clear" else _is_sure(unit) for unit in units)
     return bool(units) and 2 * hits >= len(units)
 
 
 def _is_clear(unit: _Unit) -> bool:
-    """Whether a stretch may be an entry where a title has said that entries follow."""
+    """Check whether a part may be an entry under a clear title."""
     if unit.has_address or unit.note or unit.form == "bracket":
         return True
-    if _CITING.match(unit.piece.flat):  # it cites another list: a statement of the report
+    if _CITING.match(unit.piece.flat):  # it cites another list, as a statement of the report does
         return False
     return unit.form != "" or _is_dated(unit)
 
 
 def _is_sure(unit: _Unit) -> bool:
-    """Whether a stretch is an entry whatever the title: it has a key or an address and cites no other."""
+    """Check whether a part is an entry under any title: it has a key or an address, and cites no other entry."""
     if unit.note or unit.form == "bracket":
         return True
     if unit.form == "row" or _CITING.match(unit.piece.flat):
@@ -344,7 +332,7 @@ def _is_dated(unit: _Unit) -> bool:
 def _untitled(
     blocks: Sequence[RawBlock], units: Sequence[list[_Unit]], taken: set[int]
 ) -> list[tuple[int, int, bool]]:
-    """Runs of two or more entries `[n] … address` under no title."""
+    """Return the runs of two or more entries `[n] … address` without a title."""
     ranges: list[tuple[int, int, bool]] = []
     start = 0
     while start < len(blocks):
@@ -363,7 +351,7 @@ def _is_keyed_list(units: Sequence[_Unit]) -> bool:
 
 
 def _entries(blocks: Sequence[Sequence[_Unit]], section: int) -> list[Entry]:
-    """The entries of one section."""
+    """Return the entries of one section."""
     entries: list[Entry] = []
     keyed = any(unit.key is not None for units in blocks for unit in units)
     level = 0
@@ -386,7 +374,7 @@ def _entries(blocks: Sequence[Sequence[_Unit]], section: int) -> list[Entry]:
 
 
 def _carries_on(unit: _Unit, entry: Entry, level: int, keyed: bool) -> bool:
-    """Whether a stretch continues the entry before it: a deeper item, or an address on a line of its own."""
+    """Check whether a part continues the entry before it: a deeper item, or an address on its own line."""
     if unit.key is not None:
         return False
     if unit.level > level and entry.key is not None:

@@ -1,7 +1,7 @@
-"""From marks to citations: what each one names, and whether the report says where that is.
+"""Resolution of marks into citations.
 
-Invariant: a citation points to an entry only if the entry bears its key, its address, or its author and
-year; where several entries bear it, a stated order chooses (`Lookup.numbered`).
+Invariant: a citation points to an entry only if the entry has its key, its address, or its author and year; if several
+entries match, a fixed order decides (`Lookup.numbered`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A mark of a citation at its place in the report."""
+    """Mark of a possible citation, with its position in the report."""
 
     mark: Mark
     style: CitationStyle
@@ -35,7 +35,7 @@ class Cited:
 
 
 class Lookup:
-    """The entries of a report by what may name them."""
+    """Index of a report's entries by number, footnote label, address, and author and year."""
 
     def __init__(self, references: Sequence[Reference], entries: Sequence[Entry]) -> None:
         self._numbered: dict[str, list[Reference]] = {}
@@ -56,10 +56,10 @@ class Lookup:
                 table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
 
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
-        """The entry that bears a number or label.
+        """Return the entry with a number or label.
 
-        Of several, one with an address is taken before one without, then the first that stands after
-        the citation (chapters with their own lists), then the last before it.
+        Among several, entries with an address take precedence, then the first entry after the citation (chapters with
+        their own lists), then the last one before it.
         """
         first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
         candidates = first.get(key) or second.get(key) or []
@@ -69,22 +69,22 @@ class Lookup:
         return candidates[min(after, len(candidates) - 1)]
 
     def address(self, url: str) -> Reference | None:
-        """The first entry with this normalised address."""
+        """Return the first entry with this normalised address."""
         return self._by_url.get(url)
 
     def author_year(self, key: str) -> Reference | None:
-        """The first entry whose authors' part names the author and that gives the year."""
+        """Return the first entry with this first author and year."""
         name, _, year = key.rpartition(" ")
         return self._by_author.get((name.rpartition(" ")[2].lower(), year))
 
 
 def is_clearly_citing(mark: Mark) -> bool:
-    """Whether a mark is a citation whatever the rest of the report cites by: not a name with a year."""
+    """Check whether a mark is a citation in any report, unlike a name with a year."""
     return mark.style is not None and mark.style.lookup != "author"
 
 
 def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]]:
-    """The citations among the marks, in reading order, each with its place in `found`."""
+    """Return the citations among the marks, in reading order, each with its index in `found`."""
     by_author = _cites_by_author(found, lookup)
     citations: list[tuple[Citation, int]] = []
 
@@ -136,7 +136,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
 
 
 def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
-    """Which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
+    """Return which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
     In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and
     `(Berlin, 2019)` is neither.
@@ -148,7 +148,7 @@ def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
 
 
 def _author_and_years(text: str) -> list[tuple[str, str]]:
-    """The first author of an entry, in lower case, with each year that the entry gives."""
+    """Return the first author of an entry, in lower case, with each year in the entry."""
     opening = _AUTHOR.match(text)
     if opening is None:
         return []

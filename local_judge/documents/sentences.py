@@ -1,12 +1,11 @@
-"""Sentences of one block.
+"""Sentence segmentation of one block.
 
-Invariant: the sentences of a block are in order, do not overlap, and leave out nothing but white space;
-a citation that stands after a full stop belongs to the sentence that it closes.
+Invariant: the sentences of a block are in order, do not overlap, and omit nothing but white space; a citation after a
+full stop belongs to the sentence before it.
 
-`sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are taken out, and
-links, addresses and code become one word each, so that nothing in them can look like the end of a
-sentence. Each boundary is then carried back to the source. Where the library splits after an
-abbreviation, `_ABBREVIATIONS` joins the two again.
+`sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are removed, and links, addresses and
+code become one word each, so that nothing in them looks like the end of a sentence. Each boundary is then mapped back
+to the source. `_ABBREVIATIONS` joins sentences that the library splits after an abbreviation.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 from typing import cast
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
 from indexes.resources import word_list
 from local_judge.documents.inline import Mark
+from local_judge.documents.markdown import Piece
 
 _TERMINATORS = ".!?。！？…؟।"
 _CLOSERS = "\"'”’)）]」』】*_"
@@ -33,7 +33,7 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
 _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？][”’」』）])[\d０-９]")
-"""The segmenter takes any full stop before a digit for a decimal point."""
+"""Digit that the segmenter would take, with the full stop before it, for a decimal."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
 _ABBREVIATIONS = word_list("local_judge.documents", "abbreviations")
@@ -45,30 +45,17 @@ _AFTER_STATE = re.compile(
     r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
 )
 _SMALL = re.compile(r"[a-zß-öø-ÿ](?![A-Z])")
-"""No sentence starts small, but for names such as `iPhone`."""
+"""Lower-case start, which no sentence has except for names such as `iPhone`."""
 _CARRY_ON_HAN = "等的，、；：。"
 _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class _StandIn:
-    """A text for the segmenter with the way back."""
-
-    text: str
-    starts: list[int]
-    origins: list[int]
-
-    def origin(self, index: int) -> int:
-        run = bisect_right(self.starts, index) - 1
-        return self.origins[run] + index - self.starts[run]
-
-
 def split_sentences(flat: str, marks: Sequence[Mark], language: str) -> list[tuple[int, int]]:
-    """The sentences of a block's text as ranges of it.
+    """Return the sentences of a block as ranges of its text.
 
     Args:
-        flat: The text of a `Piece`.
-        marks: Its marks, in order.
+        flat: Text of a `Piece`.
+        marks: Marks in the text, in order.
         language: ISO 639-1 code of the document, or `und`.
     """
     ranges: list[tuple[int, int]] = []
@@ -85,7 +72,7 @@ def split_sentences(flat: str, marks: Sequence[Mark], language: str) -> list[tup
 
 
 def _hard_lines(flat: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
-    """The stretches between hard line breaks; a break inside code does not count."""
+    """Yield the ranges between hard line breaks, except for breaks in code."""
     code = [(mark.start, mark.end) for mark in marks if mark.kind == "code"]
     starts = [start for start, _ in code]
     position = 0
@@ -98,14 +85,14 @@ def _hard_lines(flat: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int]]:
     yield position, len(flat)
 
 
-# A compiled module without type information; it divides a text into parts that make it up.
+# A compiled module without type information; the parts that it returns, joined, are the text.
 _segment = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009
 
 
 def _split(
     flat: str, start: int, end: int, marks: Sequence[Mark], language: str
 ) -> Iterator[tuple[int, int]]:
-    """The sentences of one stretch; what holds no word joins the sentence after it."""
+    """Yield the sentences of one range; a part without a word joins the sentence after it."""
     waiting = checked = start
     worded = False
     for cut in [*_cuts(flat, start, _stand_in(flat, start, end, marks), marks, language), end]:
@@ -121,9 +108,9 @@ def _split(
         waiting, worded = cut, False
 
 
-def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], language: str) -> Iterator[int]:
-    """Where a new sentence starts, in `flat`."""
-    text = stand_in.text
+def _cuts(flat: str, start: int, stand_in: Piece, marks: Sequence[Mark], language: str) -> Iterator[int]:
+    """Yield the offsets in `flat` at which a sentence starts."""
+    text = stand_in.flat
     opening = {mark.end: mark.start for mark in marks if mark.kind == "tag" and flat[mark.start + 1] != "/"}
     floor = start
     for boundary in _boundaries(_segmenter_language(text, language), text):
@@ -132,17 +119,17 @@ def _cuts(flat: str, start: int, stand_in: _StandIn, marks: Sequence[Mark], lang
             text[max(0, boundary - 24) : boundary], text[first.end() : first.end() + 40]
         ):
             continue
-        cut = _with_opening_marks(flat, floor, stand_in.origin(first.end()), opening)
+        cut = _with_opening_marks(flat, floor, stand_in.source(first.end()), opening)
         if cut > floor:
             yield cut
             floor = cut
 
 
 def _boundaries(code: str, text: str) -> list[int]:
-    """The offsets at which the segmenter starts a new sentence.
+    """Return the offsets at which the segmenter starts a sentence.
 
-    It never ends a sentence inside brackets or quotation marks. One that is never closed would hide the
-    rest of the block, so a part of unlikely length is divided once more without them.
+    It never ends a sentence inside brackets or quotation marks. An unclosed one would hide the rest of the block, so
+    that a part of unlikely length is segmented again without them.
     """
     found: list[int] = []
     before = 0
@@ -158,7 +145,7 @@ def _boundaries(code: str, text: str) -> list[int]:
 
 
 def _windowed(code: str, text: str) -> Iterator[int]:
-    """The segmenter's boundaries, asked for window by window: its time grows with the square of the text."""
+    """Yield the segmenter's boundaries window by window, since its time is quadratic in the length of the text."""
     position = 0
     text = _DIGIT_AFTER_HAN_STOP.sub("一", text)
     while position < len(text):
@@ -168,13 +155,13 @@ def _windowed(code: str, text: str) -> Iterator[int]:
         for part in parts[:-1]:
             at += len(part)
             yield at
-        # The last sentence of a window may go on in the next one, which starts with it; one that fills
-        # a window is cut off from what follows only where the next window says so.
+        # The last sentence of a window may continue, so that the next window starts with it; a sentence that fills
+        # a window ends only at a boundary of the next window.
         position = len(text) if whole else at if at > position else position + _WINDOW
 
 
 def _with_opening_marks(flat: str, floor: int, cut: int, opening: dict[int, int]) -> int:
-    """Moves a cut in front of the emphasis or tag that opens there."""
+    """Move a cut in front of the emphasis or tag that opens there."""
     at = cut
     while at > floor:
         if at in opening:
@@ -187,12 +174,12 @@ def _with_opening_marks(flat: str, floor: int, cut: int, opening: dict[int, int]
         return max(at, floor)
     if flat[at - 1].isspace():
         return at
-    # No white space in between, as in Chinese: an odd number of markers before says that this one closes.
+    # Without white space in between, as in Chinese: after an odd number of markers this one closes.
     return cut if flat.count("**", floor, at) % 2 else at
 
 
 def _segmenter_language(text: str, language: str) -> str:
-    """Chinese and Japanese rules for text that is mostly Han, whatever the document is in."""
+    """Choose Chinese or Japanese rules for text that is mostly Han, whatever the document's language."""
     han = len(_HAN.findall(text))
     if 4 * han > len(text):
         return language if language in ("zh", "ja") else "zh"
@@ -202,7 +189,7 @@ def _segmenter_language(text: str, language: str) -> str:
 
 
 def _continues(before: str, following: str) -> bool:
-    """Whether a boundary that the segmenter found stands within a sentence."""
+    """Check whether a boundary of the segmenter lies within a sentence."""
     end = before.rstrip()[-1:]
     if (end == "." or end.isalnum()) and _SMALL.match(following):
         return True
@@ -221,40 +208,28 @@ def _continues(before: str, following: str) -> bool:
     return True
 
 
-def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> _StandIn:
-    parts: list[str] = []
-    starts: list[int] = []
-    origins: list[int] = []
-    length = 0
+def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Piece:
+    """Return the text for the segmenter, whose `source` is an offset in `flat`."""
+    parts = [part for part in _parts(flat, start, end, marks) if part[0]] or [(" ", start)]
+    texts, origins = zip(*parts, strict=True)
+    starts = accumulate((len(text) for text in texts[:-1]), initial=0)
+    return Piece("".join(texts).replace("\n", " "), tuple(starts), tuple(origins))
 
-    def put(text: str, origin: int) -> None:
-        nonlocal length
-        if text:
-            parts.append(text)
-            starts.append(length)
-            origins.append(origin)
-            length += len(text)
 
-    def put_plain(left: int, right: int) -> None:
-        at = left
-        for match in _EMPHASIS.finditer(flat, left, right):
-            put(flat[at : match.start()].replace("\n", " "), at)
+def _parts(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Iterator[tuple[str, int]]:
+    """Yield the texts that make up the stand-in, with their offsets in `flat`."""
+    at = start
+    for left, right, word in [*_replacements(flat, start, end, marks), (end, end, "")]:
+        for match in _EMPHASIS.finditer(flat, at, left):
+            yield flat[at : match.start()], at
             at = match.end()
-        put(flat[at:right].replace("\n", " "), at)
-
-    position = start
-    for left, right, word in _replacements(flat, start, end, marks):
-        put_plain(position, left)
-        put(word, left)
-        position = right
-    put_plain(position, end)
-    if not parts:
-        put(" ", start)
-    return _StandIn("".join(parts), starts, origins)
+        yield flat[at:left], at
+        yield word, left
+        at = right
 
 
 def _replacements(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Iterator[tuple[int, int, str]]:
-    """What stands for each mark: nothing, or a word of the same length."""
+    """Yield the replacement of each mark: nothing, or a word of the same length."""
     index = 0
     while index < len(marks):
         stop = index + 1

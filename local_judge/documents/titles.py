@@ -1,8 +1,8 @@
-"""Titles under which reports list their sources.
+"""Titles of reference sections.
 
-Invariant: a title only makes a section a candidate; whether it is a list of references is decided by
-what it holds. A `clear` title (`References`, `参考文献`) needs less of that than a `vague` one (`Sources`,
-`来源`), which may also head a chapter on sources of energy.
+Invariant: a title only makes a section a candidate; its content decides whether it is a list of references. A `clear`
+title (`References`, `参考文献`) needs less evidence than a `vague` one (`Sources`, `来源`), which may also be the
+title of a chapter on sources of energy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST = 60
 
 
 def reference_title(line: str) -> Clarity | None:
-    """Whether a line is a title of a list of references, and how clearly."""
+    """Return how clearly a line is the title of a list of references; None if it is not."""
     line = line.strip()
     if not line or len(line) > _LONGEST:
         return None

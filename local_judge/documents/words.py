@@ -1,7 +1,7 @@
-"""Length of a report and of its blocks, whatever the language.
+"""Length of a report and of its blocks, in any language.
 
-Invariant: references and what stands around the report are not counted, and what is not prose of the report (citation
-markers, addresses, tags) counts nothing: a cited text is no longer than the same text without its citations.
+Invariant: references, preambles, citation markers, addresses and tags are not counted, so that a text with citations is
+no longer than the same text without them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.model import Block, Document
 
 WORDS_PER_CHARACTERS = (3, 5)
-"""Three words for five Chinese or Japanese characters: a translation into Chinese has some 1.5 to 1.8 characters for
-each English word, so that the same limits are about as strict in both languages."""
+"""Words per number of Chinese or Japanese characters: 3 per 5. A Chinese translation has about 1.5 to 1.8 characters
+per English word, so that the same limits are about as strict in both languages."""
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHARACTER = re.compile(f"[{_HAN}]")
 _WORD = re.compile(rf"(?:(?![{_HAN}_])\w)+(?:['’.,‑-](?:(?![{_HAN}_])\w)+)*")
@@ -23,20 +23,20 @@ _ADDRESS = re.compile(r"\]\([^()\s]{0,4096}\)|https?://\S+|<[^<>]{1,400}>")
 
 
 def count_words(text: str) -> int:
-    """Words of a text: runs of letters and digits, and a fraction for each CJK character, rounded down."""
+    """Count the words of a text: runs of letters and digits, and a fraction per CJK character, rounded down."""
     text = _ADDRESS.sub(" ", text)
     words, characters = WORDS_PER_CHARACTERS
     return len(_WORD.findall(text)) + len(_CHARACTER.findall(text)) * words // characters
 
 
 class WordCounter:
-    """Counts the words of one document's blocks."""
+    """Word counter for the blocks of one document."""
 
     def __init__(self, document: Document) -> None:
         pieces: list[str] = []
         end = 0
         for citation in document.citations:
-            # A link's text is read as part of its sentence; its address goes in `count_words`.
+            # The text of a link is part of its sentence; `count_words` removes the address.
             if STYLES[citation.style].cleaned != "words_stay" and citation.span.start >= end:
                 pieces.append(document.text[end : citation.span.start])
                 pieces.append(" " * (citation.span.end - citation.span.start))
@@ -44,26 +44,26 @@ class WordCounter:
         self._text = "".join(pieces) + document.text[end:]
 
     def block(self, block: Block) -> int:
-        """Words of one block."""
+        """Count the words of one block."""
         return count_words(self._text[block.span.start : block.span.end])
 
     def total(self, blocks: Iterable[Block]) -> int:
-        """Words of all of them, headings apart."""
+        """Count the words of several blocks, without headings."""
         return sum(self.block(block) for block in blocks if block.kind != "heading")
 
 
 class Size(NamedTuple):
-    """The length of a report's body."""
+    """Length of a report's body."""
 
     n_characters: int
-    """Without white space."""
+    """Number of characters without white space."""
     n_words: int
-    """As `count_words` counts them, headings apart."""
+    """Number of words by `count_words`, without headings."""
     n_sentences: int
 
 
 def body_size(document: Document) -> Size:
-    """The length of the blocks with role `body`."""
+    """Return the length of the blocks with the role `body`."""
     body = [block for block in document.blocks if block.role == "body"]
     indexes = {block.index for block in body}
     return Size(

@@ -1,7 +1,7 @@
-"""Fitting questions into a judge's context.
+"""Splitting of questions so that every prompt fits into the judge's context.
 
-Invariant: nothing is sent that leaves too little room for its reply; every question is in exactly one part, in the
-given order; what does not fit by itself carries a failure that says how much room there was.
+Invariant: every prompt leaves enough room for its reply; every question is in exactly one part, in the given order; a
+question that does not fit alone has a failure with the available room.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ T = TypeVar("T")
 
 
 class Part(NamedTuple, Generic[T]):
-    """Questions for one call, or the reason why they cannot be asked."""
+    """Questions for one call, with a failure if they cannot be asked."""
 
     items: Sequence[T]
     failure: Failure | None = None
 
 
 async def room_for(judge: Judge, prompt: Prompt, wanted: int, what: str = "the report") -> Failure | None:
-    """Why a prompt cannot be asked: it leaves less than `wanted` tokens for the reply, or the engine is silent.
+    """Return a failure if a prompt leaves less than `wanted` tokens for the reply, or the engine does not answer.
 
-    `what` names in the failure's detail what takes the room.
+    `what` names the content of the prompt in the failure's detail.
     """
     try:
         room = await judge.room(prompt)
@@ -47,14 +47,14 @@ async def fitting_parts(
     wanted: Callable[[Sequence[T]], int],
     what: str = "the report",
 ) -> list[Part[T]]:
-    """The items in as few halvings as make every call fit.
+    """Halve the items until every call fits.
 
     Args:
-        judge: who will be asked.
-        items: what one call should ask, if it fits.
-        prompt_for: the prompt for some of them.
-        wanted: tokens that the reply about some of them needs at least.
-        what: see `room_for`.
+        judge: Judge that will be asked.
+        items: Items to ask in one call, if they fit.
+        prompt_for: Function that returns the prompt for some of the items.
+        wanted: Function that returns the minimum reply tokens for some of the items.
+        what: See `room_for`.
     """
     lacking = await room_for(judge, prompt_for(items), wanted(items), what)
     if lacking is None or lacking.kind != "report_too_long" or len(items) < 2:

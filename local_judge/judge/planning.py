@@ -1,8 +1,7 @@
-"""Dry runs: an engine that counts what it would have been asked.
+"""Dry runs: an engine that counts calls instead of making them.
 
-Invariant: a dry run makes no call and stores nothing; what the ledger holds it answers from there, so the
-plan counts exactly the calls that the same command would make next. Questions that depend on answers not yet
-had are not in it.
+Invariant: a dry run makes no call and stores nothing, and reads replies from the ledger, so that it counts exactly the
+calls that the same command would make next. Calls that depend on missing answers are not counted.
 """
 
 from __future__ import annotations
@@ -16,48 +15,30 @@ from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Mess
 
 
 class PlannedCall(EngineError):
-    """A call that a dry run would have made."""
+    """A dry run would have made this call."""
 
     kind = "planned"
 
 
 class PlanningEngine:
-    """Stands for `engine` in a dry run; without one, for the judge named by `identity`.
+    """Stand-in for `engine` that counts calls and their prompt tokens."""
 
-    `calls` and `prompt_tokens` count what would have been sent; tokens by the engine's own tokenizer, or,
-    without an engine, UTF-8 bytes (an upper bound).
-    """
-
-    def __init__(
-        self,
-        engine: Engine | None = None,
-        *,
-        identity: EngineIdentity | None = None,
-        limits: EngineLimits | None = None,
-    ) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._identity = identity
-        self._limits = limits
         self.calls = 0
         self.prompt_tokens = 0
 
     async def identity(self) -> EngineIdentity:
-        """The identity given, else the engine's."""
-        if self._identity is None and self._engine is not None:
-            self._identity = await self._engine.identity()
-        return self._identity or EngineIdentity(model="none", engine="planning")
+        """Return the identity of the engine."""
+        return await self._engine.identity()
 
     async def limits(self) -> EngineLimits:
-        """The limits given, else the engine's; without either, none that matters."""
-        if self._limits is None and self._engine is not None:
-            self._limits = await self._engine.limits()
-        return self._limits or EngineLimits(context_tokens=2**31 - 1)
+        """Return the limits of the engine."""
+        return await self._engine.limits()
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Prompt length in tokens; without an engine, in UTF-8 bytes."""
-        if self._engine is not None:
-            return await self._engine.count_tokens(messages)
-        return sum(len(message.content.encode()) for message in messages)
+        """Return the prompt length in tokens, counted by the engine."""
+        return await self._engine.count_tokens(messages)
 
     async def generate(
         self,
@@ -69,7 +50,7 @@ class PlanningEngine:
         """Count the call.
 
         Raises:
-            PlannedCall: always.
+            PlannedCall: Always.
         """
         return await self._count(messages)
 
@@ -82,9 +63,8 @@ class PlanningEngine:
         return await self._count(messages)
 
     async def aclose(self) -> None:
-        """Close the engine that this one stands for."""
-        if self._engine is not None:
-            await self._engine.aclose()
+        """Close the engine."""
+        await self._engine.aclose()
 
     async def _count(self, messages: Sequence[Message]) -> NoReturn:
         tokens = await self.count_tokens(messages)

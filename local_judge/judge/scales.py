@@ -21,22 +21,22 @@ from local_judge.judge.layout import Prompt
 from serving.types import Frozen
 
 MAX_UNREPORTED = 0.05
-"""Most that a score may be off by, in units of its scale, before it is a failure."""
+"""Maximum error of a score due to unreported options, in units of its scale; above it the score is a failure."""
 
 
 class ScaleScore(Frozen):
-    """What a judge says on a scale."""
+    """Distribution of a judge's rating on a scale."""
 
     value: float
-    """Expected value, from the lowest number to the highest."""
+    """Expected value."""
     likeliest: int
-    """Of equals the lowest."""
+    """Most likely number; the lowest one of several."""
     spread: float
-    """Standard deviation of the scale's numbers under the judge's probabilities."""
+    """Standard deviation under the judge's probabilities."""
     mass: float
-    """Probability that the model gives to all numbers of the scale together."""
+    """Probability of all numbers of the scale together."""
     unreported: float = 0.0
-    """Most that `value` may be off by, because the server did not report every number."""
+    """Maximum error of `value` due to numbers that the server did not report."""
     reply: str
     """Ledger key."""
 
@@ -44,24 +44,24 @@ class ScaleScore(Frozen):
 async def expected_score(
     judge: Judge, prompt: Prompt, low: int, high: int, *, draw: int = 0
 ) -> ScaleScore | Failure:
-    """The expected value of a prompt that asks for one whole number, in one call without sampling.
+    """Return the expected value of a rating from `low` to `high`, in one call without sampling.
 
-    Where the tokenizer splits a number, as "10" into "1" and "0", the engine looks at what follows its beginning too
+    If the tokenizer splits a number, as "10" into "1" and "0", the engine evaluates the continuations too
     (`serving.engines.choosing`).
 
     Args:
-        judge: who is asked.
-        prompt: names the scale, and asks for the number alone.
-        low: the lowest number.
-        high: the highest; greater than `low`.
-        draw: number of the draw.
+        judge: Judge that rates.
+        prompt: Prompt that names the scale and asks for the number alone.
+        low: Lowest number, at least 0.
+        high: Highest number, greater than `low`.
+        draw: Number of the draw.
 
     Returns:
-        The score, or why there is none: `unreported` where it may be off by more than `MAX_UNREPORTED`.
+        The score, or a failure: `unreported` if its error may exceed `MAX_UNREPORTED`.
 
     Raises:
-        LedgerError: the reply could not be stored.
-        ValueError: a scale of fewer than two numbers, or one below 0.
+        LedgerError: The reply could not be stored.
+        ValueError: The scale has fewer than two numbers, or a number below 0.
     """
     if low < 0:
         raise ValueError(f"a scale from {low}: a number below 0 begins with a sign, and no menu can hold it")
@@ -79,7 +79,7 @@ async def expected_score(
 
 
 def scored(pick: ChoiceResult) -> ScaleScore:
-    """The score that probabilities of numbers come to."""
+    """Compute the score from the probabilities of the numbers."""
     by_number = {int(option): p for option, p in pick.probabilities.items()}
     value = math.fsum(number * p for number, p in by_number.items())
     variance = math.fsum((number - value) ** 2 * p for number, p in by_number.items())

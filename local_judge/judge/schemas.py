@@ -1,8 +1,8 @@
-"""From an answer's Python type to the JSON schema that constrains the judge's decoding.
+"""Conversion of an answer's Python type to the JSON schema that constrains decoding.
 
-Invariant: a schema made here holds no `$ref` and no `$defs`, and admits nothing beyond the named properties,
-so that xgrammar, outlines and OpenVINO GenAI take it alike; bounds, patterns, menus and lengths are kept.
-Whatever a decoder cannot enforce is still enforced by `judge.replies`, which validates with the type itself.
+Invariant: a schema contains no `$ref` and no `$defs` and admits no further properties, so that xgrammar, outlines and
+OpenVINO GenAI accept it; bounds, patterns, enumerations and lengths are kept. `judge.replies` validates with the type
+itself, and so enforces what a decoder cannot.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from local_judge.judge.errors import SchemaError
 
 _SILENT = frozenset({"title", "description", "default", "examples", "discriminator", "$defs", "uniqueItems"})
-"""Left out: they do not constrain what is decoded, or (`uniqueItems`) decoders refuse them."""
+"""Keywords that are omitted: they do not constrain decoding, or (`uniqueItems`) decoders refuse them."""
 
 _NAMED = frozenset({"properties", "patternProperties", "$defs"})
-"""Keywords whose own keys are names, not keywords."""
+"""Keywords whose values map names, not keywords."""
 
 
 def json_schema(answer: Any) -> dict[str, Any]:
-    """The schema of one answer of type `answer` (a pydantic model, a `Literal`, a `list[...]`, …).
+    """Return the schema of one answer of type `answer` (a pydantic model, a `Literal`, a `list[...]`, …).
 
     Raises:
-        SchemaError: the type has no JSON schema, or a recursive one, which no finite grammar without
-        references has.
+        SchemaError: The type has no JSON schema, or a recursive one, which cannot be written without references.
     """
     try:
         schema = TypeAdapter(answer).json_schema(mode="validation")
@@ -39,7 +38,7 @@ def json_schema(answer: Any) -> dict[str, Any]:
 
 
 def items_schema(answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of one object with these keys in this order, each of the type given, all required."""
+    """Return the schema of an object with these required keys, in this order, of these types."""
     return {
         "type": "object",
         "properties": {name: json_schema(answer) for name, answer in answers.items()},

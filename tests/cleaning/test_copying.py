@@ -50,7 +50,7 @@ def test_a_copy_says_what_is_citation(copy: str, left: str) -> None:
         ("In 2024 1 of 3 said “yes”.", "the copy has 'yes' where the report has 'no'"),
         ("In 2025 1 of 3 said “no”.", "the copy has '51of3saidno' where the report has '4'"),
         ("So: In 2024 1 of 3 said “no”.", "the copy has 'SoIn20241of3saidno' where the report has 'In2024'"),
-        ("In 2024 1 of 3 said “no”. Done.", "the copy goes on behind the end: 'Done'"),
+        ("In 2024 1 of 3 said “no”. Done.", "the copy continues after the end: 'Done'"),
         ("", "the copy has '' where the report has 'In2024'"),
     ],
 )  # fmt: skip

@@ -126,11 +126,11 @@ def test_line_ends_of_other_systems_keep_offsets() -> None:
     [
         ("", "the report is empty"),
         (b"", "the report is empty"),
-        (" \n\t\n", "the report holds nothing but white space"),
+        (" \n\t\n", "the report contains only white space"),
         (b"%PDF-1.7\x00\x01\x02", "the report is binary data"),
         ("\x01\x02\x03\x04" * 20, "the report is binary data"),
         (b"caf\xe9 au lait", "the report is not UTF-8: byte 0xe9 at offset 3"),
-        ("a\ud800b", "the report holds a lone surrogate at character 1"),
+        ("a\ud800b", "the report contains a lone surrogate at character 1"),
         ("word " * 1_000_000, "the report is too large: 5000000 characters"),
     ],
 )

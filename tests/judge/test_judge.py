@@ -486,13 +486,6 @@ async def test_a_plan_counts_what_is_not_in_the_ledger_and_stores_nothing(tmp_pa
     assert (judge.meter.replayed, judge.meter.reasked, len(engine.calls)) == (1, 0, 1)
 
 
-async def test_a_plan_needs_no_engine(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path / "none.db", read_only=True) as ledger:
-        failure = await Judge(PlanningEngine(), ledger).ask(prompt(), Verdict)
-    assert isinstance(failure, Failure)
-    assert failure.kind == "planned"
-
-
 async def test_only_leaders_are_streamed_and_results_do_not_depend_on_order(tmp_path: Path) -> None:
     def script(call: Call) -> str:
         number = int(call.text.rsplit(" ", 1)[1])

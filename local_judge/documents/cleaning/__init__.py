@@ -1,1 +1,1 @@
-"""What of a report is citation: marks, links, addresses, lists of references. `documents.clean` takes it out."""
+"""Citations of a report: marks, links, addresses and lists of references, which `documents.clean` removes."""

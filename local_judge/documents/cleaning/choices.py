@@ -1,7 +1,7 @@
-"""What of a report could be citation, and what taking it away would leave: a reader's choice, within bounds.
+"""Possible citations of a report, and the options of removing them, from which a judge chooses.
 
-Invariant: a stretch of the body goes only if it may name a source by its form: a mark that `find_marks` knows, brackets
-that hold a name with a year or are introduced as a source, a line that is. Whatever is chosen, every other word stays.
+Invariant: only text whose form may name a source can be removed: a mark found by `find_marks`, brackets that contain a
+name with a year or are introduced as a source, or a line introduced as a source. Every other word stays.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ _SOURCE_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to read a stretch."""
+    """One way to clean a stretch."""
 
     letters: str
-    """Those that stay of it, as `letters` gives them."""
+    """Letters and digits that stay, as returned by `letters`."""
     items: tuple[Run | Cut, ...]
-    """What is taken away."""
+    """Marks to remove."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of the text that may be citation: `text[start:end]`."""
+    """Range `text[start:end]` that may be a citation."""
 
     start: int
     end: int
     block: int | None
-    """The block of the body that holds it whole; None where there is none, so that nobody is asked."""
+    """Index of the block of the body that contains it; None, if no single block does, leaves the choice to code."""
     options: tuple[Option, ...]
-    """With different letters, what is rather meant first."""
+    """Options with different letters, the more likely first."""
     default: Option
-    """What code does."""
+    """Choice of code."""
 
 
 def letters(text: str) -> str:
-    """Letters and digits alone, of any script: what words consist of."""
+    """Return only the letters and digits of a text, of any script."""
     return "".join(character for character in text if character.isalnum())
 
 
 def stretches(document: Document) -> list[Stretch]:
-    """All of a report, in order and without overlap."""
+    """Return all possible citations of a report, in order and without overlap."""
     text, cuts = document.text, find_marks(document)
     known = {(cut.start, cut.end): cut for cut in cuts}
     found = [_of_code(document, item, known) for item in Runs(text, cuts, Lines(text)).grouped()]
@@ -87,7 +87,7 @@ def stretches(document: Document) -> list[Stretch]:
 
 
 def _of_code(document: Document, item: Run | Cut, known: dict[tuple[int, int], Cut]) -> Stretch:
-    """A mark that code knows: it goes, or stays, or only the words of its links stay."""
+    """Return the options of a known mark: it is removed, it stays, or only the words of its links stay."""
     text, start, end = document.text, item.start, item.end
     block = _holder(document, start, end)
     kept = Option(letters(text[start:end]), ())
@@ -98,14 +98,14 @@ def _of_code(document: Document, item: Run | Cut, known: dict[tuple[int, int], C
         return Stretch(start, end, block, _different(options), default)
     default = Option("", (item,))
     own = [known[cut.start, cut.end] for cut in item.cuts]
-    # "(see [1])" that is read as "(see)": what only introduces a mark goes with it.
+    # "(see [1])" without its mark is "(see)": the introducing words are removed with the mark.
     introduction = Option(_left(text, start, end, [Run((cut,), cut.start, cut.end) for cut in own]), (item,))
     options = [default, _words_of(text, start, end, own), introduction, kept]
     return Stretch(start, end, block, _different(options), default)
 
 
 def _words_of(text: str, start: int, end: int, cuts: Sequence[Cut]) -> Option:
-    """Of a run the words of its links stay; other marks go with what stands between them and a neighbour."""
+    """Return the option in which the words of links stay; other marks go with the text up to a neighbour."""
     items: list[Run | Cut] = []
     for index, cut in enumerate(cuts):
         if cut.kind == "link":
@@ -118,7 +118,7 @@ def _words_of(text: str, start: int, end: int, cuts: Sequence[Cut]) -> Option:
 
 
 def _left(text: str, start: int, end: int, items: Sequence[Run | Cut]) -> str:
-    """The letters that stay of `text[start:end]` without some of its marks."""
+    """Return the letters of `text[start:end]` without some of its marks."""
     parts: list[str] = []
     for item in items:
         parts += [text[start : item.start], item.kept if isinstance(item, Cut) else ""]
@@ -127,7 +127,7 @@ def _left(text: str, start: int, end: int, items: Sequence[Run | Cut]) -> str:
 
 
 def _of_source(document: Document, block: int, start: int, end: int, inner: Sequence[Stretch]) -> Stretch:
-    """Brackets or a line that code leaves, with the marks in them that it takes."""
+    """Return the options of brackets or a line that code keeps, except for the marks in them."""
     items = [item for stretch in inner for item in stretch.default.items]
     default = Option(_left(document.text, start, end, items), tuple(items))
     gone = Option("", (Run((Cut(start, end, "marker"),), start, end),))
@@ -151,7 +151,7 @@ def _holder(document: Document, start: int, end: int) -> int | None:
 
 
 def _named(document: Document) -> Iterator[tuple[int, int, int]]:
-    """Brackets and lines that may name a source, in order: block, start, end."""
+    """Yield the brackets and lines that may name a source, in order, as block, start and end."""
     for index, block in enumerate(document.blocks):
         if block.role == "body" and block.kind not in ("code", "html", "heading"):
             for start, end in _named_in(document.text, block):

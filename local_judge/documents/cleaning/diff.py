@@ -1,7 +1,7 @@
-"""A cleaning as a unified diff, line by line.
+"""Unified diff of a cleaning.
 
-Invariant: made from the removals themselves and not by comparing texts, so that it shows exactly what was done, in
-time linear in the text.
+Invariant: it is made from the removals and not by comparing texts, so that it shows exactly what was removed, in time
+linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from local_judge.documents.model import Span
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 CONTEXT = 3
-"""Unchanged lines shown around a change."""
+"""Number of unchanged lines shown around a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Original lines `[first, last)` and the lines that stand there now."""
+    """Original lines `[first, last)` and their replacement."""
 
     first: int
     last: int
@@ -30,12 +30,12 @@ class _Change:
 
 
 def unified_diff(text: str, cleaned: Cleaned, name: str) -> Iterator[str]:
-    """The lines of a unified diff, without line ends, as `patch` reads them; none if nothing was removed.
+    """Yield the lines of a unified diff for `patch`, without line ends; none if nothing was removed.
 
     Args:
-        text: The original.
-        cleaned: What `text clean` made of it.
-        name: The original's name, for the head.
+        text: Original text.
+        cleaned: Result of the cleaning.
+        name: Name of the original in the header.
     """
     lines = _LINE.findall(text)
     changes = list(_changes(text, lines, cleaned.removed))
@@ -70,7 +70,7 @@ def _changes(text: str, lines: Sequence[str], removed: Sequence[Removal]) -> Ite
         if not group:
             first = begin
         group.append(removal)
-        # What follows a removed line end moves up into this line and has changed too.
+        # After a removed line end, the next line moves up into this line and changes too.
         last = min(bisect_right(starts, removal.span.end - 1), len(lines))
         if removal.span.end == starts[last] and (removal.span.start > starts[begin] or removal.replacement):
             last = min(last + 1, len(lines))
@@ -87,7 +87,7 @@ def _change(text: str, starts: Sequence[int], first: int, last: int, group: Sequ
         for removal in group
     ]
     now = _LINE.findall(applied(text[start:end], moved))
-    same = 0  # a removal that starts with a line's end leaves that line as it was
+    same = 0  # a removal that starts at the end of a line leaves that line unchanged
     for line, (begin, stop) in zip(now, pairwise(starts[first : last + 1]), strict=False):
         if line != text[begin:stop]:
             break
@@ -107,7 +107,7 @@ def _hunks(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
 
 
 def _range(first: int, count: int) -> str:
-    """A range as the format writes it: from 1, or the line before it if it is empty."""
+    """Format a range of lines: counted from 1; an empty range starts at the line before it."""
     return f"{first + 1 if count else first},{count}"
 
 

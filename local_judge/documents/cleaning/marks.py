@@ -1,7 +1,7 @@
-"""Which stretches of the body are marks of citations.
+"""Citation marks in the body of a report.
 
-Invariant: a mark is what the parser found to be a citation, or a number that links to a place within the report;
-code, subscripts such as `x[1]` and names that the sentence needs (`Kim (2023) found`) are none.
+Invariant: a mark is a citation found by the parser, or a number that links to a place within the report; code,
+subscripts such as `x[1]` and names that the sentence needs (`Kim (2023) found`) are not marks.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _LONGEST_FORMULA = 120
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A stretch that a citation takes up."""
+    """Range of a citation."""
 
     start: int
     end: int
     kind: RemovalKind
     kept: str = ""
-    """The words that stay if it is a link."""
+    """Words of a link that stay."""
     exact: bool = False
-    """Whether nothing around it may be touched: a tag, or a field of comma-separated values."""
+    """True if the text around it must not change: a tag, or a field of comma-separated values."""
 
 
 def find_marks(document: Document) -> list[Cut]:
-    """The marks of all citations in the body, in order and without overlap."""
+    """Return the marks of all citations in the body, in order and without overlap."""
     found = [*_cited(document), *_within(document)]
     found.sort(key=lambda cut: (cut.start, -cut.end))
     cuts: list[Cut] = []
@@ -95,7 +95,7 @@ def _link(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
 
 
 def _words(shown: str) -> str:
-    """A link's text without marks in it: `[A study [1]](…)`."""
+    """Return a link's text without the marks in it: `[A study [1]](…)`."""
     parts: list[str] = []
     position = 0
     for mark in scan(shown):
@@ -106,7 +106,7 @@ def _words(shown: str) -> str:
 
 
 def _anchor(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
-    """A link in HTML, whose citation is its opening tag alone."""
+    """Yield the marks of a link in HTML, of which the citation is only the opening tag."""
     close = text.find("</a>", end, min(end + _FARTHEST_ANCHOR, block.span.end))
     if close < 0:
         yield Cut(start, end, "link", exact=True)
@@ -118,12 +118,12 @@ def _anchor(text: str, start: int, end: int, block: Block) -> Iterator[Cut]:
 
 
 def _is_nameless(shown: str) -> bool:
-    """Whether a link's text is no words of the report but a number, an address or "source"."""
+    """Check whether a link's text is a number, an address or "source", and not words of the report."""
     return _NUMBERS.fullmatch(shown) is not None or _NAMELESS.fullmatch(shown) is not None
 
 
 def _address(text: str, start: int, end: int) -> Iterator[Cut]:
-    """A bare address; in a line of comma-separated values each one, without the fields between."""
+    """Yield a bare address; in a line of comma-separated values each address, without the fields between."""
     if text[start - 1 : start] != ",":
         yield Cut(start, end, "bare_url")
         return
@@ -132,7 +132,7 @@ def _address(text: str, start: int, end: int) -> Iterator[Cut]:
 
 
 def _is_subscript(text: str, citation: Citation, block: Block) -> bool:
-    """Whether `[1]` is an index: `x[1]`, `rows[1] = 2`, or right behind a symbol in `$…$`."""
+    """Check whether `[1]` is an index: `x[1]`, `rows[1] = 2`, or directly after a symbol in `$…$`."""
     start, end = citation.span.start, citation.span.end
     before = text[start - 1] if start > block.span.start else ""
     if not before or _SUBSCRIPTED.match(before) is None:
@@ -146,12 +146,12 @@ def _is_subscript(text: str, citation: Citation, block: Block) -> bool:
     opening, closing = text.rfind("$", left, start), text.find("$", end, right)
     if opening < 0 or closing < 0 or text[opening + 1].isspace() or text[closing - 1].isspace():
         return False
-    # "$5 billion[1], up from A$4": a closing dollar before a digit is an amount, and a formula has no sentences.
+    # "$5 billion[1], up from A$4": a dollar before a digit is an amount, and a formula contains no sentences.
     return not text[closing + 1 : closing + 2].isdigit() and ". " not in text[opening:closing]
 
 
 def _within(document: Document) -> Iterator[Cut]:
-    """Numbers that link to a place in the report: `[1](#ref-1)`, `[[2]](#fn2)`."""
+    """Yield the numbers that link to a place in the report: `[1](#ref-1)`, `[[2]](#fn2)`."""
     for block in document.blocks:
         if block.role != "body" or block.kind == "code":
             continue

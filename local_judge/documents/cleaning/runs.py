@@ -1,6 +1,6 @@
-"""Marks that stand together, and whether a link among them is words of the report or a source's name.
+"""Groups of adjacent marks, in which links may be sources' names instead of words of the report.
 
-Invariant: a link's text goes only where the sentence cannot need it: in brackets that hold nothing but citations, or
+Invariant: a link's text is removed only if the sentence cannot need it: in brackets that contain only citations, or
 between the end of a sentence and the end of the line.
 """
 
@@ -23,11 +23,11 @@ CUES = (
 BRACKETS = {"(": ")", "（": "）", "[": "]", "［": "］", "【": "】", "〔": "〕", "{": "}"}
 WIDE_ENDS = "。！？"
 ENDS = ".!?…" + WIDE_ENDS
-"""What ends a sentence."""
+"""Characters that end a sentence."""
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:[A-Z]|vs|e\.g|i\.e|cf|ca|al|incl|no|Nos?|St|Dr|Mr|Mrs|Ms|Prof|Gen|Sen|Rep|Gov|Capt|Inc|Corp|Ltd|Co)\.$"
 )
-"""A full stop that ends no sentence: the name after it is needed."""
+"""Abbreviation whose full stop ends no sentence, so that the name after it is needed."""
 _JOINT = re.compile(
     rf"[^\S\r\n]*(?:[,，、;；/&+–—-]|and|和|与|及|以及)?[^\S\r\n]*(?:[*_]{{0,3}}{CUES}[^\S\r\n]*)?",
     re.IGNORECASE,
@@ -39,21 +39,26 @@ _LOCATOR = re.compile(
 )
 _LONGEST_CUE = 60
 _DEEPEST = 12
-"""Brackets around brackets."""
+"""Maximum depth of nested brackets."""
 _END = re.compile(r"[^\S\r\n]*[.。]?[^\S\r\n]*(?:$|[\r\n])")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Marks to take away as one, with what stands around them for their sake: `text[start:end]`."""
+    """Marks to remove together, with the text around them that only belongs to them: `text[start:end]`."""
 
     cuts: tuple[Cut, ...]
     start: int
     end: int
 
+    @property
+    def exact(self) -> bool:
+        """True if the text around the run must not change."""
+        return self.cuts[0].exact
+
 
 class Runs:
-    """Groups the marks of one text."""
+    """Grouping of the marks of one text."""
 
     def __init__(self, text: str, cuts: Sequence[Cut], lines: Lines) -> None:
         self._text = text
@@ -61,10 +66,10 @@ class Runs:
         self._lines = lines
 
     def grouped(self) -> Iterator[Run | Cut]:
-        """In order: runs to take away, and single links whose words stay."""
+        """Yield, in order, runs to remove and single links whose words stay."""
         pending: list[Run] = []
         for item in self._chains():
-            if pending and not (isinstance(item, Run) and self._touch(pending[-1], item)):
+            if pending and not (isinstance(item, Run) and self._adjoin(pending[-1], item)):
                 yield self._as_one(pending)
                 pending = []
             if isinstance(item, Run):
@@ -75,38 +80,33 @@ class Runs:
             yield self._as_one(pending)
 
     def _chains(self) -> Iterator[Run | Cut]:
-        first = 0
-        floor = 0
-        while first < len(self._cuts):
+        cuts = self._cuts
+        first = floor = 0
+        while first < len(cuts):
             last = first
-            while last + 1 < len(self._cuts) and self._joined(self._cuts[last], self._cuts[last + 1]):
+            while last + 1 < len(cuts) and self._adjoin(cuts[last], cuts[last + 1]):
                 last += 1
-            limit = self._cuts[last + 1].start if last + 1 < len(self._cuts) else len(self._text)
-            for item in self._decided(self._cuts[first : last + 1], floor, limit):
+            limit = cuts[last + 1].start if last + 1 < len(cuts) else len(self._text)
+            for item in self._decided(cuts[first : last + 1], floor, limit):
                 yield item
                 floor = item.end
             first = last + 1
 
-    def _touch(self, run: Run, following: Run) -> bool:
-        """Whether nothing but a separator stands between two runs: `([Reuters](…))[3]; ([AP](…))[4]`."""
-        if run.cuts[0].exact or following.cuts[0].exact or following.start - run.end > _LONGEST_JOINT:
-            return False
-        return _JOINT.fullmatch(self._text, run.end, following.start) is not None
-
     def _as_one(self, runs: Sequence[Run]) -> Run:
         return Run(tuple(cut for run in runs for cut in run.cuts), runs[0].start, runs[-1].end)
 
-    def _joined(self, cut: Cut, following: Cut) -> bool:
-        if cut.exact or following.exact or following.start - cut.end > _LONGEST_JOINT:
+    def _adjoin(self, one: Run | Cut, other: Run | Cut) -> bool:
+        """Check whether only a separator is between two marks or runs: `([Reuters](…))[3]; ([AP](…))[4]`."""
+        if one.exact or other.exact or other.start - one.end > _LONGEST_JOINT:
             return False
-        return _JOINT.fullmatch(self._text, cut.end, following.start) is not None
+        return _JOINT.fullmatch(self._text, one.end, other.start) is not None
 
     def _decided(self, cuts: Sequence[Cut], floor: int, limit: int) -> Iterator[Run | Cut]:
-        """One chain of marks: as a run, or cut apart at the links that stay."""
-        if all(cut.kind != "link" for cut in cuts):
-            yield self._widened(cuts, floor, limit)
-            return
+        """Yield a chain of marks as one run, or split at the links that stay."""
         whole = self._widened(cuts, floor, limit)
+        if all(cut.kind != "link" for cut in cuts):
+            yield whole
+            return
         bracketed = self._text[whole.start] in BRACKETS and whole.start < cuts[0].start
         if bracketed or (not cuts[0].exact and self._is_trailing(whole, floor)):
             yield Run(_as_marks(cuts), whole.start, whole.end)
@@ -129,7 +129,7 @@ class Runs:
         yield self._widened(pending, floor, limit)
 
     def _is_trailing(self, run: Run, floor: int) -> bool:
-        """Whether a run stands between the end of a sentence and the end of the line."""
+        """Check whether a run is between the end of a sentence and the end of the line."""
         if self._lines.opens(run.start) or _END.match(self._text, run.end) is None:
             return False
         before = blanks_before(self._text, run.start, floor)
@@ -142,7 +142,7 @@ class Runs:
         return _ABBREVIATION.search(self._text, max(floor, before - _LONGEST_CUE), before) is None
 
     def _widened(self, cuts: Sequence[Cut], floor: int, limit: int) -> Run:
-        """The marks with brackets, emphasis and introducing words that hold nothing else."""
+        """Extend marks by the brackets, emphasis and introducing words that contain nothing else."""
         start, end = cuts[0].start, cuts[-1].end
         if cuts[0].exact:
             return Run(tuple(cuts), start, end)
@@ -179,7 +179,7 @@ class Runs:
         mark = text[start - 1] if start > floor else ""
         if not mark or mark not in "*_^" or end >= limit or text[end] != mark:
             return None
-        # "**a**[1]**b**": those of two other words.
+        # "**a**[1]**b**": the emphasis belongs to the words on both sides.
         outer, inner = text[start - 2 : start - 1], text[end + 1 : end + 2]
         if mark != "^" and (_is_word(outer) or _is_word(inner)):
             return None

@@ -1,7 +1,7 @@
 """Lists of references, footnotes and chatter, as ranges of whole lines.
 
-Invariant: a range holds all lines of blocks with that role and no line of any other block; one gap remains where it
-stood, and no rule that separated it from nothing.
+Invariant: a range contains all lines of its blocks and no line of any other block; one empty line remains in its place,
+and no horizontal rule that would separate nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST_SUMMARY = 1000
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Whole lines to take away: `text[start:end]`."""
+    """Whole lines to remove: `text[start:end]`."""
 
     start: int
     end: int
@@ -32,21 +32,21 @@ class Section:
 
 
 def find_sections(document: Document, lines: Lines, *, chatter: bool) -> list[Section]:
-    """The ranges, in order."""
+    """Return the ranges, in order."""
     sections = [
         _section(document.text, lines, first, last, kind)
         for first, last, kind in _runs(document, chatter=chatter)
     ]
     apart: list[Section] = []
     for section in sections:
-        if apart and section.start < apart[-1].end:  # both took the gap between them
+        if apart and section.start < apart[-1].end:  # both include the gap between them
             section = Section(apart[-1].end, section.end, section.kind, section.replacement)
         apart.append(section)
     return apart
 
 
 def _runs(document: Document, *, chatter: bool) -> Iterator[tuple[Block, Block, RemovalKind]]:
-    """First and last block of each run of blocks that go."""
+    """Yield the first and last block of each run of blocks to remove."""
     announced = _announced(document)
     notes = frozenset(reference.span.start for reference in document.references if reference.section < 0)
     run: tuple[Block, Block, RemovalKind] | None = None
@@ -63,9 +63,9 @@ def _runs(document: Document, *, chatter: bool) -> Iterator[tuple[Block, Block, 
 
 
 def _announced(document: Document) -> frozenset[int]:
-    """Blocks under a clear title that speak of the sources in a few sentences and list none.
+    """Return the blocks under a clear title that describe the sources in a few sentences without listing any.
 
-    To the parser they are text; to a judge who shall not see what a report cites they are a list of references.
+    The parser treats them as text, but a judge who must not see a report's sources must not see them either.
     """
     cited = {sentence.block for sentence in document.sentences if sentence.citations}
     found: set[int] = set()
@@ -121,7 +121,7 @@ def _is_rule(text: str, start: int, lines: Lines) -> bool:
 
 
 def _rule_before(text: str, lines: Lines, start: int) -> int | None:
-    """Where the rule starts that stands right above these lines; None if there is none."""
+    """Return the start of the horizontal rule directly above these lines; None if there is none."""
     position = start
     while position > 0 and text[position - 1].isspace():
         position -= 1
