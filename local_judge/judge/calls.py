@@ -1,8 +1,7 @@
-"""One call: from the ledger if it is there, else from the engine and into the ledger.
+"""Calls: replies from the ledger, or from the engine and then stored in the ledger.
 
-Invariants: what is returned is what the ledger holds; two identical calls at one time are one call; a call
-that could not fit is never sent; an engine's error becomes a `Failure` of its kind, recorded beside the
-replies.
+Invariants: a returned reply is in the ledger; concurrent identical calls are one call; a call that cannot fit is never
+sent; an engine's error becomes a `Failure` of its kind, which is stored as well.
 """
 
 from __future__ import annotations
@@ -28,41 +27,41 @@ from serving.types import Choice, EngineLimits, Generation, Message, Sampling
 T = TypeVar("T")
 
 TEMPLATE_TOKENS = 256
-"""More than any chat template adds to the messages."""
+"""Upper bound of the tokens that a chat template adds to the messages."""
 
 SEAM_TOKENS = 16
-"""More than two texts take when they are tokenized as one instead of apart."""
+"""Upper bound of the additional tokens when two texts are tokenized together instead of separately."""
 
 BYTES_PER_TOKEN = 3
-"""Fewer than a token holds on average in the languages of reports: a prefix is rather thought larger."""
+"""Lower bound of the average bytes per token in reports, so that the size of a prefix is overestimated."""
 
 
 class SingleFlight(Generic[T]):
-    """Concurrent calls with one key share one run: that of the first, in its own task.
+    """Concurrent calls with one key share one run: that of the first call, in its own task.
 
-    If the first is cancelled, the next in line runs anew.
+    If the first call is cancelled, the next one starts another run.
     """
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Future[tuple[T] | None]] = {}
-        """What each run under way comes to; None if it was cancelled."""
+        """Result of each run in progress; None if it was cancelled."""
 
     def running(self, key: str) -> bool:
-        """Whether a run for `key` is under way."""
+        """Check whether a run for `key` is in progress."""
         return key in self._running
 
     async def run(
         self, key: str, work: Callable[[], Awaitable[T]], kept: Callable[[], T | None] = lambda: None
     ) -> T:
-        """The result of `work()`, or of the run for `key` that is under way.
+        """Return the result of `work()`, or of the run for `key` that is in progress.
 
         Args:
-            key: names the run.
-            work: is run if no other is under way.
-            kept: asked before a run that was cancelled is run anew: what it had come to, if it had ended after all.
+            key: Key of the run.
+            work: Function to run if no other run is in progress.
+            kept: Function called before a cancelled run is repeated; returns its result if it had ended after all.
 
         Raises:
-            Exception: what the run raised, to all who wait for it.
+            Exception: Exception of the run, raised to all callers.
         """
         while key in self._running:
             ended = await asyncio.shield(self._running[key])
@@ -79,7 +78,7 @@ class SingleFlight(Generic[T]):
             return value
         except Exception as error:
             own.set_exception(error)
-            own.exception()  # seen: no warning where nobody else waits
+            own.exception()  # retrieved, so that asyncio does not warn if no other call waits
             raise
         finally:
             del self._running[key]
@@ -116,7 +115,7 @@ class Caller:
         self._shared_tokens: dict[str, int] = {}
 
     async def judge(self) -> Identified | Failure:
-        """The engine's identity, asked for once."""
+        """Return the engine's identity, which is fetched once."""
         if self._ready is None:
             try:
                 self._ready = await self._setup.run("", self._ask_engine)
@@ -125,12 +124,12 @@ class Caller:
         return self._ready[0]
 
     async def call(self, request: Request) -> Reply | Failure:
-        """The reply to `request`, once it is in the ledger. `judge` has succeeded before.
+        """Return the reply to `request` after it is in the ledger; `judge` must have succeeded before.
 
         Raises:
-            LedgerError: the reply could not be stored.
-            TooManyFailures: as many calls as are allowed have failed.
-            ServerDown: the servers stay away for longer than they are waited for.
+            LedgerError: The reply could not be stored.
+            TooManyFailures: The maximum number of failed calls is reached.
+            ServerDown: An outage of the servers lasts longer than is waited for.
         """
         try:
             stored = self._ledger.get(request.key)
@@ -171,7 +170,7 @@ class Caller:
             self._unanswered += failure.kind != "prompt_too_long"
             if self._fail_after is not None and self._unanswered >= self._fail_after:
                 raise TooManyFailures(
-                    f"{self._unanswered} calls failed, the last with: {failure.detail}; what is finished is kept: mend "
+                    f"{self._unanswered} calls failed, the last with: {failure.detail}; what is finished is kept: fix "
                     "the server, then run the same command again"
                 ) from error
             return failure
@@ -183,7 +182,7 @@ class Caller:
         assert self._scheduler is not None
         prompt = request.prompt
         tokens = (_bytes(prompt.system) + _bytes(prompt.shared)) // BYTES_PER_TOKEN
-        # A prompt that shares nothing waits for nobody.
+        # A prompt without a shared part waits for no other call.
         prefix_key = prompt.prefix_key if prompt.shared else request.key
         self.meter.waiting += 1
         admitted = False
@@ -203,14 +202,15 @@ class Caller:
         if sampling is None:
             return await self._engine.choose(request.messages, request.options)
         schema = None if request.schema is None else _schema(request.schema)
-        # An engine may have to stream to say when it started: asked only of a call that others wait for.
+        # An engine may have to stream to report its first token, so that only a call that others wait for asks for it.
         started = turn.started if turn.leads and request.prompt.shared else None
         return await self._engine.generate(request.messages, sampling, schema, started)
 
     def _check_reported(self, choice: Choice) -> None:
-        """Refuse what rests on bounds, so that it is not kept: the next run asks again, perhaps another server.
+        """Refuse a result that depends on bounds, so that it is not stored and the next run asks again.
 
-        Where the model wanted to say something else than the options, more alternatives would not help: that is kept.
+        If the model prefers an answer that is not among the options, more alternatives would not help, and the result
+        is stored.
         """
         if choice.mass >= self._min_mass and choice.unreported > self._max_unreported:
             raise UnreportedOptions(
@@ -226,10 +226,10 @@ class Caller:
         self.meter.completion_tokens += answer.usage.completion_tokens
 
     async def _fitted(self, request: Request) -> Sampling | Failure | None:
-        """The sampling with `max_tokens` clipped to what the prompt leaves, or why there is no room.
+        """Return the sampling with `max_tokens` limited to the room that the prompt leaves, or a failure.
 
-        Two cheap bounds come first, both from above: a byte-level tokenizer makes no more tokens than bytes;
-        and the shared part is counted once for all its calls, the own part by its bytes.
+        Two cheap upper bounds come first: a byte-level tokenizer makes no more tokens than bytes; and the shared part
+        is counted once for all its calls, the own part by its bytes.
         """
         assert self._ready is not None
         context = self._ready[1].context_tokens

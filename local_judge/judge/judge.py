@@ -1,9 +1,8 @@
-"""From a prompt and a type to a validated answer or a failure.
+"""Judge: validated answers, or failures, to prompts.
 
-Invariants: an answer is read only from a reply that the ledger holds; a prompt that does not fit is never
-sent; an answer names each item asked for exactly once with values that its type admits, and what stays
-missing is a `Failure`. Only what concerns all questions at once (a ledger that cannot be written, an answer
-type without a schema) raises.
+Invariants: an answer is read only from a reply in the ledger; a prompt that does not fit is never sent; an answer has
+each requested item exactly once with valid values, and a missing item is a `Failure`. Only errors that concern all
+questions (a ledger that cannot be written, an answer type without a schema) are raised.
 """
 
 from __future__ import annotations
@@ -34,60 +33,60 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """A validated value and where it came from."""
+    """Validated value with the replies that it comes from."""
 
     value: T
     replies: tuple[str, ...]
-    """Ledger keys of the replies that it took, the one that holds it last."""
+    """Ledger keys of all replies to the question; the last one contains the value."""
     repaired: bool = False
-    """Whether that reply was JSON only after repair."""
+    """True if that reply was valid JSON only after repair."""
 
 
 class ChoiceResult(Frozen):
-    """What a judge thinks of each option of a closed set."""
+    """Probabilities of a closed set of options."""
 
     probabilities: dict[str, float]
-    """Over the options, summing to 1, in the order in which they were given."""
+    """Probabilities of the options, which sum to 1, in the given order."""
     logprobs: dict[str, float]
-    """The model's own, before normalisation."""
+    """Log-probabilities of the model, before normalisation."""
     mass: float
-    """Probability that the model gives to the options together."""
+    """Probability of all options together."""
     unreported: float = 0.0
-    """Most that one of `probabilities` may be off by, because the server did not report every option."""
+    """Maximum error of a probability due to options that the server did not report."""
     reply: str
     """Ledger key."""
 
 
 class JudgeSettings(Frozen):
-    """How a judge is asked."""
+    """Settings of a judge."""
 
     sampling: Sampling = Sampling()
     reasks: int = Field(default=2, ge=0)
-    """How often what is missing is asked for again."""
+    """Maximum number of times that missing items are requested again."""
     reask_temperature: float = Field(default=0.3, ge=0)
-    """Least temperature of a question put again: greedy decoding would only repeat itself."""
+    """Minimum temperature of a repeated question, since greedy decoding would return the same reply."""
     threshold: float | None = Field(default=None, gt=0, lt=1)
-    """P(yes) from which this judge's yes counts, where nothing else is configured; None where nobody fitted one."""
+    """Default minimum P(yes) of a yes for this judge; None if none was fitted."""
     min_mass: float = Field(default=0.05, ge=0, le=1)
-    """Least probability of all options of `choose` together for the pick to mean anything."""
+    """Minimum probability of all options of `choose` together; below it the result is a failure."""
     max_unreported: float = Field(default=0.02, ge=0, le=1)
-    """Most of the options' probability that may rest on bounds instead of reported log-probabilities."""
+    """Maximum share of the options' probability that may come from bounds instead of reported log-probabilities."""
     min_reply_tokens: int = Field(default=16, ge=1)
-    """A prompt that leaves less room than this for the reply does not fit."""
+    """Minimum room for the reply; a prompt that leaves less does not fit."""
 
 
 _DEFAULTS = JudgeSettings()
 
 
 class Judge:
-    """An engine with a memory: asks, keeps, validates, asks again.
+    """Engine with a ledger: asks, stores, validates, and repeats questions.
 
     Args:
-        engine: who answers.
-        ledger: where replies are kept.
-        settings: how it is asked.
-        calibrations: of this engine's identity, what its yes is worth.
-        fail_after: calls without an answer after which the next question raises `TooManyFailures`; None for no limit.
+        engine: Engine that answers.
+        ledger: Ledger of the replies.
+        settings: Settings of the judge.
+        calibrations: Calibrations of P(yes) for the engine's identity.
+        fail_after: Number of failed calls after which `TooManyFailures` is raised; None for no limit.
     """
 
     def __init__(
@@ -113,24 +112,24 @@ class Judge:
 
     @property
     def meter(self) -> Meter:
-        """What has been done so far; the same object all along."""
+        """Counts of the calls so far; always the same object."""
         return self._caller.meter
 
     def calibration(self, question: str, prompt: str, language: str) -> Calibration | None:
-        """What this judge's yes to a question is worth on pages in a language; None where nobody has fitted it.
+        """Return the calibration of P(yes) for a question about pages in a language; None if none was fitted.
 
         Args:
-            question: by name.
-            prompt: digest of the question as it is sent.
-            language: ISO 639-1 code; where it has no calibration of its own, the pooled one counts.
+            question: Name of the question.
+            prompt: Digest of the question's prompt.
+            language: ISO 639-1 code; without a calibration for it, the pooled one is used.
         """
         return applying(self.calibrations, question, prompt, language)
 
     async def room(self, prompt: Prompt) -> int:
-        """Tokens that the prompt leaves for the reply; negative if it does not fit.
+        """Return the tokens that the prompt leaves for the reply; negative if it does not fit.
 
         Raises:
-            EngineError: the engine could not be asked.
+            EngineError: The engine did not answer.
         """
         limits = await self.engine.limits()
         return limits.context_tokens - await self.engine.count_tokens(prompt.messages())
@@ -138,14 +137,14 @@ class Judge:
     async def ask(
         self, prompt: Prompt, answer: type[T], *, draw: int = 0, max_tokens: int | None = None
     ) -> Answer[T] | Failure:
-        """One answer of type `answer`.
+        """Return one answer of type `answer`.
 
-        A reply that is no answer is asked for again up to `reasks` times, with another seed, at least
-        `reask_temperature`, and twice the tokens if it ran into its limit.
+        After an invalid reply the question is repeated up to `reasks` times, with another seed, a temperature of at
+        least `reask_temperature`, and twice the tokens if the reply was truncated.
 
         Raises:
-            LedgerError: the reply could not be stored.
-            SchemaError: `answer` has no schema that a decoder can take.
+            LedgerError: The reply could not be stored.
+            SchemaError: `answer` has no schema for a constrained decoder.
         """
         schema, adapter = _one(answer)
         limit = max_tokens or self.settings.sampling.max_tokens
@@ -175,23 +174,23 @@ class Judge:
         draw: int = 0,
         max_tokens: int | None = None,
     ) -> list[Answer[T] | Failure]:
-        """One answer for each of `n` items, in one reply if it succeeds.
+        """Return one answer for each of `n` items, from one reply if possible.
 
-        The reply is an object with the keys "1", "2", … in the order of the items as `prompt_for` renders
-        them, or with their `names`. What is missing or invalid is asked for again, first all of it in one call,
-        then each item by itself.
+        The reply is an object with the keys "1", "2", … in the order in which `prompt_for` renders the items, or with
+        their `names`. Missing or invalid items are requested again, first all in one call, then each alone.
 
         Args:
-            prompt_for: the prompt that asks for the items at these 0-based positions, numbered from 1 or by name.
-            item: type of one answer, or of each.
-            n: how many items there are.
-            names: a key for each item, all different, which it keeps when it is asked for again.
-            draw: number of the draw, for several answers to one question.
-            max_tokens: limit of one reply, whatever number of items it is asked for.
+            prompt_for: Function that returns the prompt for the items at some 0-based positions, numbered from 1 or
+                named.
+            item: Type of every answer, or a type for each.
+            n: Number of items.
+            names: Keys of the items, all different, which stay the same when an item is requested again.
+            draw: Number of the draw, for several answers to one question.
+            max_tokens: Limit of one reply, for any number of items.
 
         Raises:
-            LedgerError: a reply could not be stored.
-            SchemaError: `item` has no schema that a decoder can take.
+            LedgerError: A reply could not be stored.
+            SchemaError: `item` has no schema for a constrained decoder.
         """
         batch = _Batch[T](n)
         limit = max_tokens or self.settings.sampling.max_tokens
@@ -222,14 +221,14 @@ class Judge:
     async def choose(
         self, prompt: Prompt, options: Sequence[str], *, draw: int = 0
     ) -> ChoiceResult | Failure:
-        """The judge's probabilities of a closed set of short answers, from one forward pass.
+        """Return the judge's probabilities of a closed set of short answers, from one forward pass.
 
-        A pick rests on reported log-probabilities. Options that the server did not report are bounded; where the
-        bounds leave open more than `max_unreported`, there is no pick but a failure of the kind `unreported`.
+        The probabilities come from reported log-probabilities. Options that the server did not report are bounded; if
+        the bounds leave more than `max_unreported` undetermined, the result is a failure of the kind `unreported`.
 
         Raises:
-            LedgerError: the reply could not be stored.
-            ValueError: fewer than two options, or two that are equal.
+            LedgerError: The reply could not be stored.
+            ValueError: There are fewer than two options, or two are equal.
         """
         menu = tuple(options)
         if len(menu) < 2 or len(set(menu)) != len(menu):
@@ -286,15 +285,15 @@ class Judge:
 
 
 _STRIDE = 1_000_000
-"""Between the seeds of two attempts, so that they never meet those of other draws."""
+"""Difference between the seeds of two attempts, so that they never equal those of other draws."""
 
 
 class _Batch(Generic[T]):
-    """What is known so far of each item of a batch."""
+    """State of each item of a batch."""
 
     def __init__(self, n: int) -> None:
         self._found: list[Answer[T] | Failure | None] = [None] * n
-        self._unread = [Unread("incomplete", "never asked for")] * n
+        self._unread = [Unread("incomplete", "never requested")] * n
         self._keys: list[list[str]] = [[] for _ in range(n)]
 
     def take(self, indices: Sequence[int], reply: Reply, read: Read[T]) -> None:

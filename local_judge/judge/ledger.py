@@ -1,9 +1,9 @@
-"""The store of judges' replies.
+"""Ledger: the database of judges' replies.
 
-Invariants: a reply is committed before anything can read it (reading goes through its own connection, which
-sees committed rows only); the first reply stored under a key stays; failures are kept beside and never
-replayed; a row is checked against its digest whenever it is read, and a reply that does not match is never
-used. A report's text is stored once, however many calls were made about it.
+Invariants: a reply is committed before it can be read (reads use their own connection, which sees committed rows only);
+the first reply stored under a key stays; failures are stored separately and never replayed; a row is checked against
+its digest whenever it is read, and a reply that does not match is never used. A report's text is stored once for all
+calls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
 
 
 class Trace(Frozen):
-    """A stored reply with all that it answers: what a number can be traced to."""
+    """Stored reply with its complete request, to which a number can be traced."""
 
     reply: Reply
     judge: EngineIdentity
@@ -49,7 +49,7 @@ class Trace(Frozen):
 
 
 class LedgerStats(Frozen):
-    """What a ledger holds."""
+    """Statistics of a ledger."""
 
     requests: int
     replies: int
@@ -59,33 +59,33 @@ class LedgerStats(Frozen):
     prompt_tokens: int
     cached_tokens: int
     warm_tokens: int
-    """Of these, those of the first call of each prefix: in the engine's cache before this ledger asked."""
+    """Cached tokens of the first call of each prefix, which were in the engine's cache before."""
     completion_tokens: int
     bytes: int
     busy_seconds: float
-    """In which at least one of the calls was under way."""
+    """Seconds during which at least one call was in progress."""
 
 
 class Ledger:
-    """Replies by key. Make one with `open`; close it when done (it is a context manager)."""
+    """Replies by key. Open it with `open`, and close it when done; it is a context manager."""
 
     def __init__(self, path: Path, reader: sqlite3.Connection, writer: Writer | None) -> None:
         self.path = path
         self._reader = reader
         self._writer = writer
         self._known: set[Any] = set()
-        """Digests of judges and of shared texts whose rows are committed."""
+        """Digests of the judges and shared texts that are committed."""
         self._corrupt: dict[str, str] = {}
-        """Keys of the replies that were found corrupt since the ledger was opened, and why."""
+        """Keys of the replies found corrupt since the ledger was opened, with the reason."""
 
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> Ledger:
-        """The ledger at `path`, made if there is none.
+        """Open the ledger at `path`, and create it if it is missing.
 
-        Read-only, a missing file reads as an empty ledger, and none is made.
+        With `read_only`, a missing file reads as an empty ledger and is not created.
 
         Raises:
-            LedgerError: any of its kinds; a file that is not a ledger is refused and left as it was.
+            LedgerError: Any of its kinds; a file that is not a ledger is refused and left unchanged.
         """
         path = Path(path)
         writer = None if read_only else Writer(connect(path), path)
@@ -105,22 +105,22 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Write what is still queued and release the file. Idempotent."""
+        """Commit queued writes and release the file. Idempotent."""
         self._reader.close()
         if self._writer is not None:  # last, so that it folds the write-ahead log into the file
             self._writer.close()
 
     @property
     def read_only(self) -> bool:
-        """Whether `put` is refused."""
+        """True if `put` is refused."""
         return self._writer is None
 
     def get(self, key: str) -> Reply | None:
-        """The reply stored under `key`.
+        """Return the reply stored under `key`.
 
         Raises:
-            CorruptReply: it is damaged; from then on, as long as the ledger is open, so that all who ask for it in
-                one run get the same.
+            CorruptReply: The reply is damaged. While the ledger is open, every later read raises it too, so that all
+                reads of one run agree.
         """
         if key in self._corrupt:
             raise self._corrupt_reply(key)
@@ -137,20 +137,17 @@ class Ledger:
         )
 
     async def set_aside(self, request: Request) -> Failure:
-        """Remove the corrupt reply to `request`, so that the next run asks again.
-
-        Returns:
-            The failure that is kept in its place.
+        """Replace the corrupt reply to `request` by a failure, which is returned, so that the next run asks again.
 
         Raises:
-            LedgerError: it could not be removed.
+            LedgerError: It could not be removed.
         """
         failure = Failure(kind="corrupt_reply", detail=self._corrupt[request.key])
         if self._writer is None:
             return failure
 
         def work(connection: sqlite3.Connection) -> None:
-            # Another process may have asked again since: only what is still corrupt is removed.
+            # Another process may have replaced it since: only a reply that is still corrupt is removed.
             try:
                 select_reply(connection, request.key)
             except CorruptReply:
@@ -161,12 +158,12 @@ class Ledger:
         return failure
 
     async def put(self, request: Request, reply: Reply) -> Reply:
-        """Store a reply, and return the stored one once it is committed.
+        """Store a reply, and return the stored one after the commit.
 
-        A reply that was there already stays, and is the one returned.
+        An existing reply stays and is returned.
 
         Raises:
-            LedgerError: it could not be stored.
+            LedgerError: It could not be stored.
         """
 
         def work(connection: sqlite3.Connection) -> Reply:
@@ -187,7 +184,7 @@ class Ledger:
         return stored
 
     async def put_failure(self, request: Request, failure: Failure) -> None:
-        """Keep the record of a call that was not answered."""
+        """Store the failure of a call."""
 
         def work(connection: sqlite3.Connection) -> None:
             self._insert_request(connection, request)
@@ -199,10 +196,10 @@ class Ledger:
         await self._write(work)
 
     async def put_calibrations(self, calibrations: Iterable[Calibration]) -> None:
-        """Make these, which were fitted together, the calibrations that count; older ones stay in the file.
+        """Store calibrations that were fitted together and make them current; older ones stay in the file.
 
         Raises:
-            LedgerError: they could not be stored.
+            LedgerError: They could not be stored.
         """
         kept = tuple(calibrations)
 
@@ -215,10 +212,10 @@ class Ledger:
         await self._write(work)
 
     def calibrations(self, judge: str) -> tuple[Calibration, ...]:
-        """Those that count of the judge whose identity has this digest, by question, prompt and language.
+        """Return the current calibrations of a judge, given by its digest, sorted by question, prompt and language.
 
         Raises:
-            LedgerCorrupt: some row is altered or missing.
+            LedgerCorrupt: A row is altered or missing.
         """
         with ledger_errors(self.path):
             try:
@@ -227,17 +224,17 @@ class Ledger:
                 raise damaged(self.path, str(error)) from None
 
     def failures(self, key: str) -> list[Failure]:
-        """The failed calls recorded under `key`, oldest first."""
+        """Return the failures stored under `key`, oldest first."""
         sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY rowid"
         with ledger_errors(self.path):
             rows = self._reader.execute(sql, (key,)).fetchall()
         return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
 
     def reply(self, key: str) -> Trace | None:
-        """A stored reply with its full prompt, judge, schema and sampling.
+        """Return a stored reply with its full prompt, judge, schema and sampling.
 
         Raises:
-            LedgerCorrupt: the reply is damaged, or what it answers is.
+            LedgerCorrupt: The reply or its request is damaged.
         """
         with ledger_errors(self.path):
             found = self.get(key)
@@ -260,10 +257,10 @@ class Ledger:
         )
 
     def explain(self, request: Request) -> Explanation:
-        """Which parts of the key differ from the stored call that has most in common with the request.
+        """Compare a request with the most similar stored call, by the parts of the key.
 
-        A call with the same question counts as nearest, then one about the same report or page. Reads the
-        whole table of requests: for people who wonder, not for the hot path.
+        A call with the same question is most similar, then one about the same report or page. It reads the whole table
+        of requests, so that it is slow.
         """
         with ledger_errors(self.path):
             if self.get(request.key) is not None:
@@ -274,7 +271,7 @@ class Ledger:
                 raise damaged(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
-        """Counts over the whole ledger; damaged replies, which nothing rests on, are left out."""
+        """Return counts over the whole ledger, without damaged replies, which are never used."""
         with ledger_errors(self.path):
 
             def one(sql: str) -> tuple[int, ...]:
@@ -336,7 +333,7 @@ class Ledger:
         )
 
     def _note_committed(self, request: Request) -> None:
-        """Rows that many calls share are not asked for again. To be called after the commit, not before."""
+        """Remember the rows that calls share, so that they are not inserted again; to be called after the commit."""
         if len(self._known) > _KNOWN_AT_MOST:
             self._known.clear()
         parts = request_parts(request)
@@ -344,7 +341,7 @@ class Ledger:
 
 
 def _busy(calls: Iterable[tuple[str, float]]) -> float:
-    """Seconds that the calls take up together: `created` is when a call began, and `latency` how long it took."""
+    """Return the length of the union of the calls' intervals, given by start (`created`) and `latency`, in seconds."""
     starts = [(datetime.fromisoformat(created).timestamp(), latency) for created, latency in calls]
     total, until = 0.0, float("-inf")
     for start, end in sorted((start, start + latency) for start, latency in starts):

@@ -1,9 +1,9 @@
-"""Calibrations in a ledger, under the identity of their judge.
+"""Calibrations in a ledger, by the identity of their judge.
 
-Invariants: a row is never changed. What is put in together was fitted together: of all that was put in for one judge,
-question and prompt, only the last of these sets counts, so that no language keeps a calibration of an older fit. The
-whole table is checked whenever it is read: a calibration that is lost or altered would change every probability, and
-no one row shows that another is missing.
+Invariants: a row is never changed. Calibrations inserted together were fitted together; for one judge, question and
+prompt only the last such set is current, so that no language keeps a calibration of an older fit. The whole table is
+checked at every read: a lost or altered calibration would change every probability, and no single row shows that
+another is missing.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class DamagedCalibrations(ValueError):
 
 
 def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[Calibration]) -> None:
-    """Make these the ones that count for their judges, questions and prompts, unless they are already.
+    """Make these calibrations current for their judges, questions and prompts, unless they are already.
 
     Raises:
-        DamagedCalibrations: the table cannot be trusted.
+        DamagedCalibrations: The table is damaged.
     """
     rows = _rows(connection)
     keys = dict.fromkeys(_key(one) for one in calibrations)
@@ -61,16 +61,16 @@ def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[C
 
 
 def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Calibration, ...]:
-    """Those of a judge that count, by question, prompt and language.
+    """Return the current calibrations of a judge, sorted by question, prompt and language.
 
     Raises:
-        DamagedCalibrations: the table cannot be trusted.
+        DamagedCalibrations: The table is damaged.
     """
     sets: dict[_Key, dict[str, dict[str, Calibration]]] = {}
     for row in _rows(connection):
         if row[2] == judge:
             fits = sets.setdefault((row[2], row[3], row[4]), {})
-            kept = fits.pop(row[1], {})  # put in again: it is the last now
+            kept = fits.pop(row[1], {})  # inserted again: now it is the last
             fits[row[1]] = kept | {row[5]: Calibration.model_validate_json(row[6])}
     found: list[Calibration] = []
     for _, fits in sorted(sets.items()):
@@ -83,7 +83,7 @@ def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Cal
 
 
 def damaged_calibrations(connection: sqlite3.Connection) -> Iterator[str]:
-    """What is wrong with the table, a line for each row."""
+    """Yield a line for each damaged row of the table."""
     for (problem,) in connection.execute("PRAGMA integrity_check(calibrations)"):
         if problem != "ok":
             yield f"calibrations: {problem}"
@@ -94,7 +94,7 @@ def damaged_calibrations(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """All rows without their digests, in the order in which they were put in."""
+    """Return all rows without their digests, in order of insertion."""
     for problem in damaged_calibrations(connection):
         raise DamagedCalibrations(problem)
     return [row[:-1] for row in connection.execute("SELECT * FROM calibrations ORDER BY rowid")]
@@ -105,5 +105,5 @@ def _key(one: Calibration) -> _Key:
 
 
 def _fit(own: Sequence[Calibration]) -> str:
-    """The name of what was fitted together, in the order of languages."""
+    """Return the digest of a set that was fitted together, in order of languages."""
     return sha256(canonical([one.id for one in own]))

@@ -1,7 +1,6 @@
-"""Why a request is not answered by the ledger: the parts of its key beside those of the nearest stored call.
+"""Explanation of cache misses: comparison of a request with the most similar stored call.
 
-Invariant: the parts compared here are exactly the parts of the key, so a miss always names at least one of
-them.
+Invariant: exactly the parts of the key are compared, so that a miss always names at least one of them.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from local_judge.judge.requests import Request, canonical
 from serving.types import Frozen
 
 _WEIGHTS = {"own": 16, "shared": 8}
-"""What makes a stored call the same question, before all else: its own text, then its report or page."""
+"""Weights of the parts in the similarity of two calls; the question counts most, then the report or page."""
 
 _TEXTS = frozenset({"system", "shared", "own", "schema"})
 
 _SHOWN = 160
-"""Characters of a text that a change shows, from shortly before the first difference."""
+"""Maximum characters of a text in a change, from shortly before the first difference."""
 
 
 class Change(Frozen):
-    """One part of a key that differs from the nearest stored call."""
+    """Part of a key that differs from the most similar stored call."""
 
     part: str
     """`judge.<field>`, `sampling.<field>`, `system`, `shared`, `own`, `schema`, `kind`, `options`, `draw`,
@@ -36,22 +35,22 @@ class Change(Frozen):
 
 
 class Explanation(Frozen):
-    """Why a request is or is not answered by the ledger."""
+    """Reason why the ledger does or does not answer a request."""
 
     hit: bool
     nearest: str | None = None
-    """Key of the stored call that has most in common with the request; None in an empty ledger."""
+    """Key of the most similar stored call; None in an empty ledger."""
     changes: tuple[Change, ...] = ()
 
 
 @lru_cache(maxsize=64)
 def _digest(text: str) -> bytes:
-    # Remembered for the texts that many calls share; the rest pass through.
+    # Cached for the texts that many calls share.
     return sha256(text.encode()).digest()
 
 
 def request_parts(request: Request) -> dict[str, Any]:
-    """The parts of a request as the columns of `requests` hold them: texts by digest."""
+    """Return the parts of a request as in the columns of `requests`, with texts by digest."""
     prompt = request.prompt
     return {
         "judge": request.judge.digest,
@@ -68,7 +67,7 @@ def request_parts(request: Request) -> dict[str, Any]:
 
 
 def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:
-    """The stored call that has most in common with `request` (ties: lowest key), and what differs."""
+    """Find the stored call most similar to `request` (ties: lowest key), and the differences."""
     parts = request_parts(request)
     same = " + ".join(f"{_WEIGHTS.get(name, 1)} * (requests.{name} IS :{name})" for name in parts)
     columns = ", ".join(f"requests.{name}" for name in parts)
@@ -112,7 +111,7 @@ def _text(connection: sqlite3.Connection, digest: bytes | None) -> str:
 
 
 def _around(stored: str, asked: str) -> tuple[str, str]:
-    """Both texts from shortly before the place where they part."""
+    """Return excerpts of both texts from shortly before their first difference."""
     length = min(len(stored), len(asked))
     place = next((i for i in range(length) if stored[i] != asked[i]), length)
     start = max(0, place - 20)

@@ -1,11 +1,11 @@
-"""The ledger's file: opening it, its tables, its errors.
+"""SQLite file of a ledger: connections, tables and errors.
 
-Invariant: a file is written only if it is empty or a ledger of the version written here; anything else is
-refused with one line and left as it was.
+Invariant: a file is written only if it is empty or a ledger of this version; any other file is refused with one line
+and left unchanged.
 
-Durability: WAL with `synchronous=NORMAL`. Every commit survives the death of the process at any instant
+Durability: WAL with `synchronous=NORMAL`. Every commit survives the death of the process at any time
 (SIGKILL, out of memory). A power failure or kernel crash may lose the commits since the last checkpoint,
-never more, and never the file's consistency: lost calls are simply made again.
+but not the file's consistency; lost calls are made again.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 APPLICATION_ID = 0x4C4A4C47
-"""`LJLG` in the header of the file: what `file` and a reader can tell a ledger by."""
+"""`LJLG` in the header of the file, by which `file` and readers recognise a ledger."""
 
 VERSION = 2
 
 _SHOWN = 200
-"""Characters of SQLite's message, which may quote a reply."""
+"""Maximum characters of SQLite's message, which may quote a reply."""
 
 BUSY_SECONDS = 30.0
-"""How long one process waits for another's write."""
+"""Seconds that one process waits for another's write."""
 
 TABLES = f"""
 CREATE TABLE texts (              -- message parts and schemas, by content
@@ -82,7 +82,7 @@ CREATE INDEX failures_by_key ON failures (key);
 
 @contextmanager
 def ledger_errors(path: Path) -> Generator[None]:
-    """Turn what SQLite raises into one line with the path and the remedy."""
+    """Turn SQLite's errors into one line with the path and the remedy."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -118,18 +118,18 @@ def ledger_errors(path: Path) -> Generator[None]:
 
 
 def damaged(path: Path, what: str) -> LedgerCorrupt:
-    """The error that names what is damaged and the command that lists it."""
+    """Return the error that describes the damage and names the command that lists it."""
     return LedgerCorrupt(
         f"ledger {path}: damaged ({what[:_SHOWN]}); `local-judge ledger verify {path} --remove` keeps what is whole; "
-        "where nothing can be read, restore it from a copy, or move it away to have all asked again"
+        "if nothing can be read, restore it from a copy, or move it away to have all asked again"
     )
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection for writing; the file is made, or checked to be a ledger of this version.
+    """Return a connection for writing; the file is created, or checked to be a ledger of this version.
 
     Raises:
-        LedgerError: any of its kinds.
+        LedgerError: Any of its kinds.
     """
     with ledger_errors(path):
         try:
@@ -155,10 +155,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection for reading. A file that does not exist reads as an empty ledger.
+    """Return a connection for reading; a missing file reads as an empty ledger.
 
     Raises:
-        LedgerError: any of its kinds.
+        LedgerError: Any of its kinds.
     """
     with ledger_errors(path):
         if not path.exists():
@@ -169,7 +169,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         uri = path.resolve().as_uri() + "?mode=ro"
         beside = path.resolve().with_name(f"{path.resolve().name}-wal")
         if not os.access(beside.parent, os.W_OK) and not beside.exists():
-            uri += "&immutable=1"  # or SQLite would make the files of the write-ahead log
+            uri += "&immutable=1"  # otherwise SQLite would create the files of the write-ahead log
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -183,10 +183,10 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _check_files(path: Path) -> None:
-    """Refuse what is no file, reading which may never end, and a journal beside it that leads to another file.
+    """Refuse anything that is not a regular file, and a journal beside it that refers to another file.
 
     Raises:
-        LedgerForeign: it is none, or there is one.
+        LedgerForeign: It is no file, or there is such a journal.
     """
     if path.is_symlink() and not path.exists():
         raise LedgerForeign(
@@ -207,12 +207,12 @@ def _foreign(path: Path) -> LedgerForeign:
 
 
 def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file is a ledger of this version (True) or empty (False).
+    """Check whether the file is a ledger of this version (True) or empty (False).
 
     Raises:
-        LedgerForeign: it is something else.
+        LedgerForeign: It is something else.
     """
-    # In one statement: between two, another process may make the tables.
+    # In one statement, since another process may create the tables between two.
     application, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_application_id, pragma_user_version"
@@ -231,10 +231,10 @@ def _is_ledger(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what SQLite would run when a row is written or read, or what would keep a reply from being stored.
+    """Refuse objects such as triggers and views, which SQLite would run, or which would prevent storing a reply.
 
     Raises:
-        LedgerForeign: it holds anything but the tables and indexes made here.
+        LedgerForeign: The file contains anything but the ledger's tables and indexes.
     """
     if names := foreign_objects(connection, TABLES):
         raise LedgerForeign(
@@ -258,7 +258,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 def _create(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not _is_ledger(connection, path):  # another process may have made it since
+        if not _is_ledger(connection, path):  # another process may have created it since
             for statement in TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")

@@ -1,6 +1,6 @@
-"""Rows of a ledger as models, each checked against what it was stored under.
+"""Conversion of a ledger's rows to models, with verification.
 
-Invariant: a reply is given only if its row matches its digest, a request only if its parts hash to its key.
+Invariant: a reply is returned only if its row matches its digest, and a request only if its parts hash to its key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from serving.types import EngineIdentity, Sampling, Usage
 
 
 def reply_row(reply: Reply) -> tuple[Any, ...]:
-    """The row of `replies` that holds a reply, its digest last."""
+    """Return the row of `replies` for a reply, with its digest last."""
     usage = reply.usage
     row = (
         reply.key,
@@ -40,10 +40,10 @@ def reply_row(reply: Reply) -> tuple[Any, ...]:
 
 
 def select_reply(connection: sqlite3.Connection, key: str) -> Reply | None:
-    """The reply stored under `key`.
+    """Return the reply stored under `key`.
 
     Raises:
-        CorruptReply: its row cannot be read, or does not match its digest.
+        CorruptReply: The row cannot be read, or does not match its digest.
     """
     try:
         row = connection.execute("SELECT * FROM replies WHERE key=?", (key,)).fetchone()
@@ -63,10 +63,10 @@ def select_reply(connection: sqlite3.Connection, key: str) -> Reply | None:
 
 
 def checked_reply(row: tuple[Any, ...]) -> Reply:
-    """The reply in a row of `replies`.
+    """Return the reply in a row of `replies`.
 
     Raises:
-        CorruptReply: the row does not match its digest.
+        CorruptReply: The row does not match its digest.
     """
     if row_digest(row[:-1]) != row[-1]:
         raise CorruptReply(f"reply {str(row[0])[:12]}: does not match its digest")
@@ -87,15 +87,15 @@ def checked_reply(row: tuple[Any, ...]) -> Reply:
 def rebuilt_request(
     connection: sqlite3.Connection, key: str, text_of: Callable[[bytes], str] | None = None
 ) -> Request:
-    """The request stored under `key`, with its texts and its judge.
+    """Return the request stored under `key`, with its texts and its judge.
 
     Args:
-        connection: to the ledger.
-        key: of the request.
-        text_of: gives a text by its digest; None reads it.
+        connection: Connection to the ledger.
+        key: Key of the request.
+        text_of: Function that returns a text by its digest; None for `read_text`.
 
     Raises:
-        ValueError: a part is missing or damaged, or the parts do not hash to the key; one line says which.
+        ValueError: A part is missing or damaged, or the parts do not hash to the key; the message names it.
     """
     row = connection.execute(
         "SELECT judge, system, shared, own, schema, sampling, kind, options, prefix, draw, attempt "
@@ -131,10 +131,10 @@ def rebuilt_request(
 
 
 def checked_judge(digest: object, identity: object) -> Identified:
-    """The judge in a row of `judges`.
+    """Return the judge in a row of `judges`.
 
     Raises:
-        ValueError: the identity does not match its digest.
+        ValueError: The identity does not match its digest.
     """
     if not isinstance(identity, str) or sha256(identity) != digest:
         raise ValueError(f"judge {str(digest)[:12]}: does not match its digest")

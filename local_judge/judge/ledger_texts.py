@@ -1,7 +1,6 @@
-"""Texts in a ledger, by content.
+"""Texts of a ledger, addressed by content.
 
-Invariant: a text is stored once under the SHA-256 of its UTF-8 bytes, however many calls name it, and reads back as it
-was, or not at all.
+Invariant: a text is stored once, under the SHA-256 of its UTF-8 bytes, and is returned unchanged or not at all.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ import zlib
 from hashlib import sha256
 
 SHORT = 1024
-"""Characters up to which a text is stored as it is: setting zlib up takes longer than such a text is worth."""
+"""Maximum characters of a text that is stored uncompressed, since zlib's set-up time exceeds the gain."""
 
 MAX_TEXT_BYTES = 256 << 20
-"""A compressed text that unpacks to more is taken for damaged."""
+"""Maximum size of an uncompressed text; a larger one counts as damaged."""
 
 
 class DamagedText(ValueError):
-    """A text that is missing, cannot be unpacked, or does not match its digest."""
+    """A text is missing, cannot be decompressed, or does not match its digest."""
 
 
 def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
-    """Store `text` unless it is there."""
+    """Store `text` unless it is stored already."""
     if len(text) <= SHORT:
         connection.execute("INSERT OR IGNORE INTO texts VALUES (?,?)", (digest, text))
     elif connection.execute("SELECT 1 FROM texts WHERE digest=?", (digest,)).fetchone() is None:
@@ -30,10 +29,10 @@ def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> Non
 
 
 def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
-    """The text stored under `digest`, which a row of `requests` names.
+    """Return the text stored under `digest`.
 
     Raises:
-        DamagedText: it is not there, or not what was stored.
+        DamagedText: It is missing or damaged.
     """
     row = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
     if row is None:
@@ -42,10 +41,10 @@ def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
 
 
 def checked_text(digest: object, body: object) -> str:
-    """The text of a row of `texts`.
+    """Return the text in a row of `texts`.
 
     Raises:
-        DamagedText: it is not what was stored.
+        DamagedText: It is damaged.
     """
     try:
         content = body.encode() if isinstance(body, str) else _unpacked(body)

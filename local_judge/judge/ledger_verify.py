@@ -1,6 +1,6 @@
-"""Everything in a ledger checked: SQLite's own check, and the digest of every row.
+"""Verification and repair of a ledger: SQLite's own check, and the digest of every row.
 
-Invariant: whatever a read would refuse is named here. Only `remove_damaged` writes; what it leaves is whole.
+Invariant: everything that a read would refuse is reported. Only `remove_damaged` writes, and it leaves a valid ledger.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from local_judge.judge.ledger_texts import DamagedText, checked_text, read_text
 
 
 def ledger_problems(path: Path) -> Iterator[str]:
-    """What is wrong with the ledger at `path`: a line for each damaged row, and for each finding of SQLite.
+    """Yield a line for each damaged row of a ledger and for each finding of SQLite.
 
     Raises:
-        LedgerError: the file is no ledger of this version, or cannot be opened.
+        LedgerError: The file is no ledger of this version, or cannot be opened.
     """
     connection = connect_to_read(path)
     try:
@@ -39,23 +39,23 @@ def ledger_problems(path: Path) -> Iterator[str]:
 
 
 class Removed(NamedTuple):
-    """What `remove_damaged` has taken out of a ledger."""
+    """Counts of the rows that `remove_damaged` removed."""
 
     replies: int
-    """Those that could be read and did not match; of pages that cannot be read nobody knows what they held."""
+    """Replies that could be read and did not match; the content of unreadable pages is unknown."""
     calibrations: int
     rebuilt: bool
-    """Whether the file was damaged, and is made anew of the rows that can be read."""
+    """True if the file was damaged and was rebuilt from the readable rows."""
 
 
 def remove_damaged(path: Path) -> Removed:
-    """Remove the replies that do not match their digests, and those to requests that cannot be rebuilt.
+    """Remove the replies that do not match their digests, and the replies to damaged requests.
 
-    The next run asks for them again. Calibrations are removed all together, if one of them is damaged. A file that
-    SQLite finds damaged is made anew of the rows that can be read; nobody may use it meanwhile.
+    The next run requests them again. If one calibration is damaged, all are removed. A file that SQLite finds damaged
+    is rebuilt from the readable rows; no other process may use it meanwhile.
 
     Raises:
-        LedgerError: the file is no ledger of this version, cannot be opened or written, or none of it can be read.
+        LedgerError: The file is no ledger of this version, cannot be opened or written, or is entirely unreadable.
     """
     rebuilt = not _is_sound(path)
     if rebuilt:
@@ -83,11 +83,11 @@ def remove_damaged(path: Path) -> Removed:
 
 
 _ANY_TEXT = partial(str, encoding="utf-8", errors="surrogateescape")
-"""Reads bytes that are no text, too, which match no digest."""
+"""Text factory that also accepts invalid UTF-8, which matches no digest."""
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with the file."""
+    """Check whether SQLite finds no damage in the file."""
     with closing(connect_to_read(path)) as connection:
         try:
             return next(_sqlite(connection), None) is None
@@ -96,7 +96,7 @@ def _is_sound(path: Path) -> bool:
 
 
 def _rebuild(path: Path) -> None:
-    """Put a new file in the place of a damaged one, with all rows that can be read."""
+    """Replace a damaged file by a new one with all readable rows."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     beside.unlink(missing_ok=True)
     try:
@@ -113,14 +113,14 @@ def _rebuild(path: Path) -> None:
         beside.replace(path)
     except OSError as error:
         raise LedgerMissing(
-            f"ledger {path}: cannot be made anew ({error.strerror}); check path and rights"
+            f"ledger {path}: cannot be rebuilt ({error.strerror}); check path and rights"
         ) from None
     finally:
         beside.unlink(missing_ok=True)
 
 
 def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table before its first damaged page, and those after its last."""
+    """Yield the rows of a table before its first damaged page, and those after its last."""
     seen: set[int] = set()
     for order in ("ASC", "DESC"):
         try:
@@ -176,9 +176,9 @@ def _requests(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _texts_once(connection: sqlite3.Connection) -> Callable[[bytes], str]:
-    """Reads texts of a ledger; one that many requests in a row share is unpacked and hashed once.
+    """Return a cached reader of texts, so that a text shared by consecutive requests is decompressed and hashed once.
 
-    Keeps as many as one request has, of any size: system, shared and own part, and schema.
+    The cache has room for the texts of one request: system, shared and own part, and schema.
     """
     return lru_cache(maxsize=4)(partial(read_text, connection))
 

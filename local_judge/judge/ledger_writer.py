@@ -1,10 +1,10 @@
-"""The one writer of a ledger: commits what has gathered in a few milliseconds in one transaction.
+"""Writer of a ledger, which commits the writes of a few milliseconds in one transaction.
 
-Invariant: the future of a write is done only after its transaction is committed, so nothing that waits for
-it can use what a kill could take back. A cancelled wait does not cancel the write.
+Invariant: the future of a write is done only after the commit, so that a kill cannot undo a write that a caller
+relies on. Cancelling the wait does not cancel the write.
 
-It runs in the event loop and not in a thread: a commit without a sync to disk takes less time than two threads
-lose to each other over the interpreter's lock when a thousand replies come in a second.
+It runs in the event loop instead of a thread: a commit without a sync to disk takes less time than two threads lose in
+contention for the interpreter's lock at a thousand replies per second.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger_file import ledger_errors
 
 GROUP = 256
-"""Writes in one transaction at most."""
+"""Maximum number of writes per transaction."""
 GATHER_SECONDS = 0.005
-"""How long a write waits for others to share its transaction."""
+"""Seconds that a write waits for others to share its transaction."""
 
 Work = Callable[[sqlite3.Connection], Any]
 
@@ -33,21 +33,21 @@ class _Write(NamedTuple):
 
 
 class Writer:
-    """Runs writes in the order in which they came, in groups of one transaction each."""
+    """Queue of writes, run in order and grouped into transactions."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._waiting: list[_Write] = []
         self._due: asyncio.AbstractEventLoop | None = None
-        """The loop in which a commit is due."""
+        """Event loop in which a commit is scheduled."""
         self._closed = False
 
     async def write(self, work: Work) -> Any:
-        """Run `work` in a transaction; what it returns, once that is committed.
+        """Run `work` in a transaction, and return its result after the commit.
 
         Raises:
-            LedgerError: the transaction was rolled back, or the ledger is closed.
+            LedgerError: The transaction was rolled back, or the ledger is closed.
         """
         if self._closed:
             raise LedgerError(f"ledger {self._path}: closed; open it again to write")
@@ -60,7 +60,7 @@ class Writer:
         return await future
 
     def close(self) -> None:
-        """Write what is still waiting, then stop. Idempotent."""
+        """Commit the waiting writes and close the connection. Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -91,7 +91,7 @@ class Writer:
         except Exception as error:
             failure = LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}")
         for index, write in enumerate(group):
-            with contextlib.suppress(RuntimeError):  # a loop that was closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
                 _resolve(write.future, results[index] if failure is None else None, failure)
 
 

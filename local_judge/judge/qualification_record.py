@@ -1,11 +1,11 @@
-"""What a judge was found to be worth, and where that is remembered.
+"""Records of judges' qualifications on this machine.
 
     $LOCAL_JUDGE_QUALIFICATIONS, else $LOCAL_JUDGE_HOME/qualifications, else the user's data folder
     └── <SHA-256 of the judge's identity>.json
 
-Invariant: a record is found only under the identity that was examined: another model, quantisation, engine or version
-has none. One of fewer parts, or of as many by the quick sizes, does not take the place of one that examined more,
-unless that was by other prompts.
+Invariant: a record applies only to the examined identity, and to no other model, quantisation, engine or version. A
+record with fewer parts, or with as many in quick sizes, does not replace a more complete one, unless the prompts
+differ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORDS: Final[dict[Verdict, str]] = {
 }
 
 Scale = Literal["quick", "full"]
-"""By which sizes it was examined."""
+"""Sizes of the examination."""
 
 
 FORMAT: Final = 2
@@ -44,42 +44,42 @@ FORMAT: Final = 2
 
 
 class ProtocolVerdict(Frozen):
-    """What a judge is good for."""
+    """Verdict about a judge for one protocol."""
 
     protocol: str
     verdict: Verdict
     reasons: tuple[str, ...] = ()
-    """Of `refused` and `unexamined`, why; of `limited`, the limits."""
+    """Reasons of `refused` and `unexamined`; limits of `limited`."""
     close: bool = False
-    """Whether the interval of a figure that counted reaches over its threshold."""
+    """True if the interval of a decisive figure includes its threshold."""
 
 
 class QualificationRecord(Frozen):
-    """A qualification in short."""
+    """Summary of a qualification."""
 
     judge: str
     """Name of the preset."""
     identity: EngineIdentity
     scale: Scale
     parts: tuple[str, ...]
-    """What was examined."""
+    """Parts of the examination."""
     thresholds: str
     """SHA-256 of the thresholds."""
     prompts: str = ""
-    """SHA-256 of the prompts by which it was examined."""
+    """SHA-256 of the prompts of the examination."""
     qualification: str
-    """SHA-256 of the figures, items and settings (`qualification.json`), and of nothing that a clock measured."""
+    """SHA-256 of the figures, items and settings (`qualification.json`), without durations."""
     in_all: str
-    """One line."""
+    """Summary on one line."""
     verdicts: tuple[ProtocolVerdict, ...]
 
     def of(self, protocol: str) -> ProtocolVerdict | None:
-        """The verdict for a protocol; None where it was not considered."""
+        """Return the verdict for a protocol; None if it was not examined."""
         return next((one for one in self.verdicts if one.protocol == protocol), None)
 
     @property
     def breadth(self) -> tuple[int, bool]:
-        """Greater where more was examined: one part in full says nothing of most protocols, all in short of each."""
+        """Extent of the examination, for comparison: the number of parts first, then the sizes."""
         return len(self.parts), self.scale == "full"
 
 
@@ -125,7 +125,7 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
-    """One line: which protocols the judge is good for."""
+    """Return one line that names the protocols for which the judge is qualified."""
     said = [
         f"{words} {', '.join(names)}"
         for verdict, words in WORDS.items()
@@ -135,7 +135,7 @@ def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:
 
 
 def qualifications_folder() -> Path:
-    """Where the qualifications of judges are kept on this machine."""
+    """Return the folder of the judges' qualifications on this machine."""
     named, home = os.environ.get(FOLDER), os.environ.get("LOCAL_JUDGE_HOME")
     if named:
         return Path(named)
@@ -143,7 +143,7 @@ def qualifications_folder() -> Path:
 
 
 def remembered(identity: EngineIdentity) -> QualificationRecord | None:
-    """The record of a judge on this machine; None where it has none that can be read."""
+    """Return the record of a judge on this machine; None if there is no readable one."""
     path = _place(identity)
     try:
         found = QualificationRecord.model_validate_json(path.read_bytes())
@@ -153,10 +153,10 @@ def remembered(identity: EngineIdentity) -> QualificationRecord | None:
 
 
 def remember(record: QualificationRecord) -> QualificationRecord:
-    """Keep a record, unless one that examined more is there; gives the one that is kept.
+    """Store a record unless a more complete one exists, and return the stored one.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: It cannot be written.
     """
     there = remembered(record.identity)
     same = there is not None and there.prompts == record.prompts

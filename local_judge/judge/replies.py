@@ -1,8 +1,8 @@
-"""Reading what a judge wrote: strictly first, repaired only if that fails, never guessed.
+"""Parser of replies: strict first, with repair only if that fails.
 
-Invariant: a value is returned only if the type itself accepts it in strict mode; a key that stands twice, a
-value cut off by the token limit and a number that JSON does not have count as not answered. A repair may change
-punctuation alone: a value that leaves out, adds or alters a word of the text is none.
+Invariant: a value is returned only if its type accepts it in strict mode; a repeated key, a value cut off by the token
+limit and a number that JSON does not have count as missing. A repair may change punctuation only: a value that omits,
+adds or changes a word of the text is refused.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from local_judge.judge.requests import Reply
 T = TypeVar("T")
 
 REPAIR_LIMIT = 200_000
-"""Characters beyond which a reply is not repaired: repairing is far from linear, and no honest reply is this
+"""Maximum characters of a reply that is repaired: the time of a repair is far from linear, and no regular reply is this
 long."""
 
 _DEEPEST_REPAIRED = 20
-"""Most brackets of a kind that may be open at once in a reply that is repaired: repairing takes time proportional
-to this depth times the length, and no answer is nested as deep."""
+"""Maximum number of open brackets of one kind in a reply that is repaired: the time of a repair is proportional to this
+depth times the length, and no answer type is nested as deeply."""
 
 _MOST_REPAIR_WORK = 16_000_000
-"""Most characters times quotation marks of a reply that is repaired. In the worst case repairing takes time
-proportional to this product, 1 to 2 seconds at this bound, and no other call goes on meanwhile."""
+"""Maximum product of characters and quotation marks of a reply that is repaired. In the worst case the time of a
+repair is proportional to it, 1 to 2 seconds at this bound, during which no other call proceeds."""
 
 _QUOTATION_MARK = re.compile(r"[\"'“”]")
-"""What a repair takes for one."""
+"""Character that a repair takes for a quotation mark."""
 
 _MEMBER = re.compile(r'\s*(?=")'), re.compile(r"\s*:\s*"), re.compile(r"\s*,")
-"""What stands before a key, between it and its value, and after a member that another follows."""
+"""Text before a key, between a key and its value, and after a member that another follows."""
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[bfnrt])")
 
 _WORD = re.compile(r"[^\s{}\[\](),:\"'“”`\\]+")
-"""What stands between the punctuation that a repair may change."""
+"""Text between the punctuation that a repair may change."""
 
 _KEY = re.compile(r"[{,]\s*[\"'“”]?([\w.-]+)[\"'“”]?\s*:")
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|-?infinity")
 
 _MOST_DIGITS = 300
-"""Digits of a whole number at most: the largest float has 309."""
+"""Maximum number of digits of a whole number; the largest float has 309."""
 
 _LONGEST_REASON = 300
-"""Most characters of a reason: it quotes a reply, which may be of any length, and is stored with every item."""
+"""Maximum characters of a reason, since it quotes a reply and is stored with every item."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Why a reply, or one item of it, is no answer."""
+    """Reason why a reply, or one item of it, is not an answer."""
 
     kind: FailureKind
     why: str
@@ -68,7 +68,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class Read(Generic[T]):
-    """What was found in a reply: one value or reason per item asked for."""
+    """Content of a reply: one value or reason per requested item."""
 
     items: list[T | Unread]
     repaired: bool = False
@@ -79,19 +79,19 @@ class _Parsed:
     value: Any
     repaired: bool
     doubtful: frozenset[str] = field(default_factory=frozenset[str])
-    """Keys of the outermost object whose values cannot be trusted: given twice, given twice below, or altered."""
+    """Keys of the outermost object whose values are unreliable: repeated, with a repeated key inside, or altered."""
     cut: bool = False
-    """Whether it ends before the text says that it does."""
+    """True if the text ends before the value does."""
 
 
 class _Doubled(dict[str, Any]):
-    """An object of the reply in which a key stands more than once."""
+    """Object of the reply with a repeated key."""
 
     names: frozenset[str] = frozenset()
 
 
 def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
-    """The one value that the reply holds."""
+    """Read the one value of a reply."""
     parsed = _parse(reply)
     if isinstance(parsed, Unread):
         return Read([parsed])
@@ -100,13 +100,13 @@ def read_one(reply: Reply, adapter: TypeAdapter[T]) -> Read[T]:
     if parsed.cut:
         return Read([Unread("invalid_reply", "the reply is cut off")])
     if parsed.doubtful:
-        named = json.dumps(sorted(parsed.doubtful)[:3])  # escaped: a key may hold what cannot be stored
+        named = json.dumps(sorted(parsed.doubtful)[:3])  # escaped: not every character can be stored
         return Read([Unread("invalid_reply", f"cut off, given twice or unclear: {named[:_LONGEST_REASON]}")])
     return Read([_validated(parsed.value, adapter)], parsed.repaired)
 
 
 def read_items(reply: Reply, adapters: Mapping[str, TypeAdapter[T]]) -> Read[T]:
-    """The values under these keys of the reply's object, in their order; other keys are not looked at."""
+    """Read the values under these keys of the reply's object, in order; other keys are ignored."""
     parsed = _parse(reply, adapters)
     if isinstance(parsed, Unread):
         return Read([parsed] * len(adapters))
@@ -132,7 +132,7 @@ def read_items(reply: Reply, adapters: Mapping[str, TypeAdapter[T]]) -> Read[T]:
 
 def _validated(value: Any, adapter: TypeAdapter[T]) -> T | Unread:
     try:
-        # Through JSON: strict mode then means JSON's types (an array may become a tuple, "3" never a number).
+        # Via JSON, so that strict mode follows JSON's types (an array may become a tuple, but "3" never a number).
         return adapter.validate_json(json.dumps(value, allow_nan=False), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -166,7 +166,7 @@ def _parse(reply: Reply, names: Iterable[str] = ()) -> _Parsed | Unread:
 
 
 def _embedded(text: str) -> _Parsed | None:
-    """A whole JSON value that stands in other text (a code fence, a sentence before or after it)."""
+    """Parse a complete JSON value within other text (a code fence, a sentence before or after it)."""
     first = re.search(r"[{\[]", text)
     if first is None:
         return None
@@ -180,7 +180,7 @@ def _embedded(text: str) -> _Parsed | None:
 
 
 def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
-    """The keys of `value` to which something later in the text, be it JSON or not, gives another value."""
+    """Return the keys of `value` that have another value later in the text, whether or not that is JSON."""
     if not isinstance(value, dict):
         return frozenset()
     own = cast("dict[str, Any]", value)
@@ -200,7 +200,7 @@ def _said_again(value: Any, text: str, end: int) -> frozenset[str]:
 
 
 def _complete(text: str) -> _Parsed | None:
-    """Of an object that is cut off, the members that a comma follows."""
+    """Parse the complete members (those before a comma) of a truncated object."""
     seen = _Seen()
     before, between, after = _MEMBER
     place = text.find("{") + 1
@@ -243,9 +243,9 @@ def _repaired(text: str, names: Iterable[str]) -> _Parsed | None:
 
 
 def _altered(found: dict[str, Any], said: str, text: str, names: frozenset[str]) -> frozenset[str]:
-    """The keys of a repaired object whose values are not what the text says, or that stand in it twice.
+    """Return the keys of a repaired object whose values differ from the text, or that are repeated in it.
 
-    Where a member is not, those after it are looked for further on, if they were asked for.
+    After a member that differs, the search for later requested members continues further on in the text.
     """
     counts = Counter(_KEY.findall(text))
     altered = {name for name in names if counts[name] > 1}
@@ -266,7 +266,7 @@ def _altered(found: dict[str, Any], said: str, text: str, names: frozenset[str])
 
 
 def _words(text: str) -> str:
-    """The words of a text, each on a line of its own, numbers by their values: what no punctuation changes."""
+    """Return the words of a text, one per line and numbers by their value, independent of punctuation."""
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
     plain = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace").casefold()
     words = (_canonical(word) for word in _WORD.findall(plain))
@@ -280,9 +280,9 @@ def _canonical(word: str) -> str:
 
 
 def _depth(text: str) -> int:
-    """The most brackets of one kind that are open at once: one that another kind "closes" is still open to a repair.
+    """Return the maximum number of open brackets of one kind, as a repair counts them.
 
-    Repairing reads parentheses as brackets, too.
+    A repair treats parentheses as brackets, and lets no bracket be closed by another kind.
     """
     pairs = ("[]", "{}", "()")
     found = ((1 if one == pair[0] else -1 for one in text if one in pair) for pair in pairs)
@@ -290,7 +290,7 @@ def _depth(text: str) -> int:
 
 
 class _Seen:
-    """A strict decoder, and whether it has met a key given twice."""
+    """Strict decoder that detects repeated keys."""
 
     def __init__(self) -> None:
         self.doubled = False
@@ -299,7 +299,7 @@ class _Seen:
         )
 
     def pairs(self, found: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object of these members."""
+        """Make an object of these members."""
         value = dict(found)
         if len(value) == len(found):
             return value
@@ -310,7 +310,7 @@ class _Seen:
 
 
 def _marked(value: Any, *, repaired: bool, look: bool) -> _Parsed:
-    """`value` with the keys of its outermost object that are doubled, or have a doubled key below."""
+    """Return `value` with the keys of its outermost object that are repeated, or contain a repeated key."""
     if not look:
         return _Parsed(value, repaired)
     if not isinstance(value, dict):
@@ -321,7 +321,7 @@ def _marked(value: Any, *, repaired: bool, look: bool) -> _Parsed:
 
 
 def _doubled_below(value: Any) -> frozenset[str]:
-    """The doubled keys of the outermost objects that have some. Not by recursion: a reply nests as it likes."""
+    """Return the repeated keys of the outermost objects with some; without recursion, since replies may nest deeply."""
     found: set[str] = set()
     left: list[Any] = [value]
     while left:
@@ -340,7 +340,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _whole(digits: str) -> int | float:
-    """A whole number; infinity for one that is so as a float, which no type accepts."""
+    """Parse a whole number; infinity, which no type accepts, for one beyond the range of a float."""
     if len(digits) <= _MOST_DIGITS:
         return int(digits)
     return -math.inf if digits.startswith("-") else math.inf

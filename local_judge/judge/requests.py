@@ -1,4 +1,4 @@
-"""What is asked of a judge, and the name under which its reply is kept.
+"""Requests to a judge, their ledger keys, and the stored replies.
 
 Invariant: two requests have the same key if and only if everything that can change the reply is the same:
 judge identity, rendered messages, schema as sent (key order included, since a constrained decoder writes in
@@ -28,30 +28,30 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys, no spaces and no NaN: one text for one value."""
+    """Return canonical JSON: sorted keys, no spaces, no NaN."""
     return _CANONICAL.encode(value)
 
 
 def sha256(text: str) -> str:
-    """Hex SHA-256 of the UTF-8 bytes of `text`."""
+    """Return the hex SHA-256 of the UTF-8 bytes of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def now() -> str:
-    """The time, UTC, ISO 8601 to the millisecond."""
+    """Return the current time: UTC, ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def row_digest(row: Sequence[Any]) -> str:
-    """SHA-256 of a table row as a canonical JSON list; what SQLite cannot have stored there counts by its repr."""
+    """Return the SHA-256 of a table row as a canonical JSON list; values of other types count by their repr."""
     return sha256(json.dumps(row, ensure_ascii=True, separators=(",", ":"), default=repr))
 
 
 def prompt_digest(prompt: Prompt) -> str:
-    """SHA-256 over content, role and length in bytes of each message: no two message lists share it.
+    """Return the SHA-256 over content, role and length in bytes of each message.
 
-    Where `shared` ends changes nothing; all up to there is digested once for all calls that share it, and
-    the messages, which may be many and long, are not rendered.
+    The end of `shared` does not affect the digest. The part up to there is hashed once for all calls that share it, and
+    the messages are not rendered.
     """
     digest, length = _digest_of_shared(prompt.system, prompt.shared)
     digest = digest.copy()
@@ -75,7 +75,7 @@ def _digest_of_shared(system: str, shared: str) -> tuple[HASH, int]:
 
 
 class Identified(NamedTuple):
-    """A judge identity with its name in the ledger."""
+    """A judge's identity with its digest."""
 
     identity: EngineIdentity
     json: str
@@ -85,24 +85,24 @@ class Identified(NamedTuple):
 
     @classmethod
     def of(cls, identity: EngineIdentity) -> Identified:
-        """The identity with its JSON and digest."""
+        """Return the identity with its JSON and digest."""
         text = canonical(identity.model_dump(mode="json"))
         return cls(identity, text, sha256(text))
 
 
 class Request:
-    """One call of an engine, asked or to be asked; not to be changed once made.
+    """One call of an engine; immutable by convention.
 
     Args:
-        judge: whose reply it is.
-        prompt: what is asked.
-        kind: which method of the engine is called.
-        sampling: as asked for; an engine may be sent a smaller `max_tokens`, so that prompt and reply fit.
-            None for `choose`.
+        judge: Judge that answers.
+        prompt: Prompt of the call.
+        kind: Method of the engine.
+        sampling: Sampling parameters; None for `choose`. The engine may get a smaller `max_tokens`, so that prompt and
+            reply fit.
         schema: JSON text of the schema, in the key order in which it is sent.
-        options: the menu of `choose`.
-        draw: number of the draw.
-        attempt: 0 for the first time that a question is put, counting up when it is put again.
+        options: Options of `choose`.
+        draw: Number of the draw.
+        attempt: 0 for the first attempt at a question, counting up when it is repeated.
     """
 
     __slots__ = (
@@ -155,7 +155,7 @@ class Request:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The chat messages as they are sent; rendered anew each time, since many requests wait at once."""
+        """Chat messages; rendered at each access, since many requests wait at once."""
         return self.prompt.messages()
 
 
@@ -169,18 +169,18 @@ def _schema_digest(schema: str) -> str:
 
 
 class Reply(Frozen):
-    """What an engine answered, as it is kept."""
+    """Stored reply of an engine."""
 
     key: str
     kind: Kind
     text: str = ""
     reasoning: str | None = None
-    """A thinking model's reasoning; never parsed."""
+    """Reasoning of a thinking model; never parsed."""
     finish_reason: FinishReason = "stop"
     logprobs: dict[str, float] | None = None
     """Natural log-probability of each option; None for `generate`."""
     bounded: tuple[str, ...] = ()
-    """Options that the engine did not report: their log-probability is only an upper bound."""
+    """Options that the engine did not report, whose log-probability is an upper bound."""
     usage: Usage = Usage()
     created: str
     """UTC, ISO 8601."""
@@ -189,24 +189,7 @@ class Reply(Frozen):
 
     @classmethod
     def of(cls, key: str, answer: Generation | Choice, created: str, latency: float) -> Reply:
-        """The reply that is kept for an engine's answer."""
-        if isinstance(answer, Choice):
-            return cls(
-                key=key,
-                kind="choose",
-                logprobs=answer.logprobs,
-                bounded=answer.bounded,
-                usage=answer.usage,
-                created=created,
-                latency=latency,
-            )
-        return cls(
-            key=key,
-            kind="generate",
-            text=answer.text,
-            reasoning=answer.reasoning,
-            finish_reason=answer.finish_reason,
-            usage=answer.usage,
-            created=created,
-            latency=latency,
-        )
+        """Return the reply to store for an engine's answer."""
+        kind: Kind = "choose" if isinstance(answer, Choice) else "generate"
+        # Both types have their content in fields of the same names.
+        return cls(key=key, kind=kind, created=created, latency=latency, **dict(answer))

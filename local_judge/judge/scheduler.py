@@ -1,13 +1,13 @@
-"""When each call may go to the engine.
+"""Scheduler of calls to the engine.
 
 Invariants: of the calls that share a prefix, one (the leader) goes first, and the others only after its
-prompt has been processed, so that they find it in the prefix cache; a leader that fails hands over to the
-next in line; at most `concurrency` calls are in flight; the prefixes in flight together take at most
-`kv_tokens`, unless it is one alone. Calls go in the order in which they came, but for three cases: those that
-wait for their leader are passed over; a leader goes ahead when few calls are left that may follow one, so that
-the server does not run dry while the next prefix is processed; and calls whose prefix is held may overtake one
-that does not fit yet. The last two are bounded, so none waits for ever. Nothing here touches what is asked or
-answered: results do not depend on it.
+prompt has been processed, so that they find it in the prefix cache; after a leader that fails, the
+next call leads; at most `concurrency` calls are in flight; the prefixes in flight together take at most
+`kv_tokens`, unless there is only one. Calls go in order of arrival, with three exceptions: calls that
+wait for their leader are skipped; a leader goes ahead when few calls are left that may follow one, so that
+the server stays busy while the next prefix is processed; and calls whose prefix is held may overtake one
+that does not fit yet. The last two are bounded, so that no call waits for ever. The order changes neither prompts nor
+replies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from types import TracebackType
 class _Waiting:
     order: int
     turn: asyncio.Future[bool]
-    """Its result is whether the call leads."""
+    """Future whose result is whether the call leads."""
 
 
 @dataclass(eq=False)
@@ -37,14 +37,12 @@ class _Group:
     tokens: int
     waiting: deque[_Waiting] = field(default_factory=deque[_Waiting])
     running: int = 0
-    held: bool = False
-    """Whether its prefix counts as lying in the KV cache."""
     warm: bool = False
-    """Whether its prefix has been processed since it is held."""
+    """True if the prefix has been processed since it is held."""
 
 
 _WINDOWS = 2
-"""A leader's way through a full server takes as long as `concurrency` calls; a second window keeps it busy."""
+"""Number of windows of `concurrency` calls: a leader takes about one in a full server, and a second keeps it busy."""
 
 
 def _may_go(group: _Group) -> bool:
@@ -52,15 +50,15 @@ def _may_go(group: _Group) -> bool:
 
 
 def _drop_cancelled(group: _Group) -> None:
-    """Take calls out of line whose tasks were cancelled and have not woken yet to leave by themselves."""
+    """Remove the calls whose tasks were cancelled but have not run since."""
     while group.waiting and group.waiting[0].turn.cancelled():
         group.waiting.popleft()
 
 
 class Turn:
-    """A call's turn: entering it waits until the call may go; it is in flight while the context is open.
+    """Turn of a call: entering it waits until the call may go, and the call is in flight while the context is open.
 
-    Leaving it without an exception also says that the prompt has been processed.
+    Leaving it without an exception also marks the prompt as processed.
     """
 
     def __init__(self, scheduler: Scheduler, prefix_key: str, tokens: int) -> None:
@@ -69,7 +67,7 @@ class Turn:
         self._tokens = tokens
         self._group: _Group | None = None
         self.leads = False
-        """Whether calls with the same prefix wait for this one's `started`."""
+        """True if calls with the same prefix wait for `started` of this one."""
 
     async def __aenter__(self) -> Turn:
         self._group, self.leads = await self._scheduler.wait(self._prefix_key, self._tokens)
@@ -82,41 +80,41 @@ class Turn:
         self._scheduler.leave(self._group, processed=kind is None)
 
     def started(self) -> None:
-        """The prompt has been processed: calls with the same prefix may follow. From any thread."""
+        """Mark the prompt as processed, so that calls with the same prefix may follow. Thread-safe."""
         assert self._group is not None
         self._scheduler.processed(self._group)
 
 
 class Scheduler:
-    """Admits calls to an engine. All methods belong to one event loop."""
+    """Admission of calls to an engine, in one event loop."""
 
     def __init__(self, concurrency: int, kv_tokens: int | None = None) -> None:
         self._concurrency = max(1, concurrency)
         self._kv_tokens = kv_tokens
         self._groups: dict[str, _Group] = {}
         self._followers: list[tuple[int, str]] = []
-        """Heap of (order of the oldest waiting call, prefix) of groups whose prefix is warm, and stale entries."""
+        """Heap of (order of the oldest waiting call, prefix) of groups with a warm prefix, and of stale entries."""
         self._leaders: list[tuple[int, str]] = []
-        """The same of groups that need a leader."""
+        """Heap of the same pairs for groups that need a leader."""
         self._order = 0
         self._running = 0
         self._held: dict[str, _Group] = {}
         self._blocked: tuple[_Group, int] | None = None
-        """The group next in line whose prefix does not fit, and the order of the first call after that."""
+        """Next group, whose prefix does not fit, and the order of the first call after it was found not to fit."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
     def turn(self, prefix_key: str, tokens: int) -> Turn:
-        """A turn to be entered.
+        """Return a turn to be entered.
 
         Args:
-            prefix_key: calls with equal keys share their prefix.
-            tokens: about how many tokens the prefix takes in the KV cache.
+            prefix_key: Key of the prefix; calls with equal keys share it.
+            tokens: Approximate size of the prefix in the KV cache, in tokens.
         """
         return Turn(self, prefix_key, tokens)
 
     async def wait(self, prefix_key: str, tokens: int) -> tuple[_Group, bool]:
-        """Wait until a call may go; its group, and whether it leads. `leave` must follow."""
+        """Wait until a call may go; return its group and whether it leads. `leave` must follow."""
         group = self._groups.setdefault(prefix_key, _Group(prefix_key, tokens))
         call = _Waiting(self._order, self._loop.create_future())
         self._order += 1
@@ -135,14 +133,14 @@ class Scheduler:
             raise
 
     def leave(self, group: _Group, *, processed: bool) -> None:
-        """A call that was admitted has ended."""
+        """Record that an admitted call has ended."""
         group.warm |= processed
         group.running -= 1
         self._running -= 1
         self._settle(group)
 
     def processed(self, group: _Group) -> None:
-        """The prefix of `group` is in the cache; may be called from any thread."""
+        """Record that the prefix of `group` is in the cache. Thread-safe."""
         if threading.get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self.processed, group)
         elif group.running and not group.warm:
@@ -151,7 +149,7 @@ class Scheduler:
             self._admit()
 
     def _offer(self, group: _Group) -> None:
-        """Put the group in line if a call of it may go: as leader, or after one that has been processed."""
+        """Queue the group if one of its calls may go, as a leader or as a follower."""
         if _may_go(group):
             line = self._followers if group.warm else self._leaders
             heapq.heappush(line, (group.waiting[0].order, group.key))
@@ -168,7 +166,7 @@ class Scheduler:
             self._send(group)
 
     def _next(self) -> _Group | None:
-        """Whose oldest call goes next, if there is room for it."""
+        """Return the group whose oldest call goes next, if there is room for it."""
         follower, leader = self._first(self._followers), self._first(self._leaders)
         if follower is None or leader is None:
             return follower or leader
@@ -177,7 +175,7 @@ class Scheduler:
         return leader if self._goes_ahead(leader) else follower
 
     def _first(self, line: list[tuple[int, str]]) -> _Group | None:
-        """The group at the head of a line; entries that are no longer true are dropped."""
+        """Return the group at the head of a queue, and drop stale entries."""
         while line:
             order, key = line[0]
             group = self._groups.get(key)
@@ -192,10 +190,10 @@ class Scheduler:
         return None
 
     def _goes_ahead(self, leader: _Group) -> bool:
-        """Whether a leader goes before older calls.
+        """Check whether a leader goes before older calls.
 
-        It does where it has followers, its prefix fits beside those held, and fewer calls wait for these than
-        `_WINDOWS` times those that may be in flight.
+        It does if it has followers, its prefix fits beside the held ones, and fewer calls wait for those than
+        `_WINDOWS` times the concurrency.
         """
         if len(leader.waiting) < 2 or not self._fits(leader):
             return False
@@ -205,7 +203,7 @@ class Scheduler:
         return group.key in self._held or self._free() >= group.tokens
 
     def _free(self) -> float:
-        """Tokens that the prefixes held leave in the KV cache."""
+        """Return the tokens in the KV cache that no held prefix takes."""
         if self._kv_tokens is None:
             return math.inf
         return self._kv_tokens - sum(held.tokens for held in self._held.values())
@@ -221,7 +219,7 @@ class Scheduler:
         self._offer(group)
 
     def _make_room(self, group: _Group) -> bool:
-        """Whether the prefix fits beside those held; those that no call uses now are given up for it."""
+        """Check whether the prefix fits beside the held ones, after releasing those that no call uses."""
         if self._kv_tokens is None:
             return True
         if self._blocked is None or self._blocked[0] is not group:
@@ -238,10 +236,10 @@ class Scheduler:
         return free >= group.tokens or not self._held
 
     def _overtaking(self) -> _Group | None:
-        """The held group whose oldest call may go before that of the blocked group, which does not fit.
+        """Return the held group whose oldest call may go before that of the blocked group, which does not fit.
 
-        Only calls that were there when the group was found not to fit: they use what lies in the cache, they
-        are finite, and no later one joins them, so the blocked group gets its turn.
+        Only calls that waited when the group was found not to fit may overtake it. They use what is in the cache, and
+        their number is finite, so that the blocked group gets its turn.
         """
         for held in self._held.values():
             _drop_cancelled(held)
@@ -252,7 +250,7 @@ class Scheduler:
         return self._blocked is not None and bool(group.waiting) and group.waiting[0].order < self._blocked[1]
 
     def _settle(self, group: _Group) -> None:
-        """After a call has left: forget a group that has none, or let its next call go; then whoever may."""
+        """Remove a group without calls, or queue its next call; then admit the calls that may go."""
         if group.running == 0 and not group.waiting:
             self._groups.pop(group.key, None)
             self._held.pop(group.key, None)
