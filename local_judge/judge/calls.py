@@ -10,13 +10,13 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.meter import Meter
 from local_judge.judge.planning import PlannedCall
 from local_judge.judge.requests import Identified, Reply, Request, now, sha256
 from local_judge.judge.scheduler import Scheduler, Turn
@@ -34,6 +34,41 @@ SEAM_TOKENS = 16
 
 BYTES_PER_TOKEN = 3
 """Lower bound of the average bytes per token in reports, so that the size of a prefix is overestimated."""
+
+
+@dataclass
+class Meter:
+    """Running counts of a judge's calls, which may be read at any time.
+
+    Invariant: a call is counted once, by the source of its reply (`made`, `replayed`, `planned` or `failed`); token
+    counts cover calls that were made, never replays.
+    """
+
+    made: int = 0
+    """Calls that the engine answered."""
+    replayed: int = 0
+    """Calls that the ledger answered, or that shared the reply of a concurrent equal call."""
+    failed: int = 0
+    """Calls that failed."""
+    planned: int = 0
+    """Calls that a dry run would have made."""
+    reasked: int = 0
+    """Calls, among all of these, that repeat a question."""
+    repaired: int = 0
+    """Replies that were valid JSON only after repair."""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that the engine took from its prefix cache."""
+    completion_tokens: int = 0
+    in_flight: int = 0
+    """Calls in progress at the engine."""
+    waiting: int = 0
+    """Calls waiting for the scheduler."""
+
+    def add(self, other: Meter) -> None:
+        """Add the counts of another judge, such as one with other settings and the same ledger."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
 
 
 class SingleFlight(Generic[T]):

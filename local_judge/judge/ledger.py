@@ -27,8 +27,7 @@ from local_judge.judge.ledger_calibrations import (
 )
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
-from local_judge.judge.ledger_rows import rebuilt_request, reply_row, select_reply
-from local_judge.judge.ledger_texts import DamagedText, insert_text
+from local_judge.judge.ledger_rows import DamagedText, insert_text, rebuilt_request, reply_row, select_reply
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Reply, Request, now
 from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage

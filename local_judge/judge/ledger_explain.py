@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from local_judge.judge.ledger_texts import read_text
+from local_judge.judge.ledger_rows import read_text
 from local_judge.judge.requests import Request, canonical
 from serving.types import Frozen
 

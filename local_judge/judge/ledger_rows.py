@@ -1,12 +1,15 @@
 """Conversion of a ledger's rows to models, with verification.
 
-Invariant: a reply is returned only if its row matches its digest, and a request only if its parts hash to its key.
+Invariant: a reply is returned only if its row matches its digest, and a request only if its parts hash to its key. A
+text is stored once, under the SHA-256 of its UTF-8 bytes, and is returned unchanged or not at all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,9 +18,14 @@ from pydantic import ValidationError
 
 from local_judge.judge.errors import CorruptReply
 from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_texts import read_text
 from local_judge.judge.requests import Identified, Reply, Request, canonical, row_digest, sha256
 from serving.types import EngineIdentity, Sampling, Usage
+
+SHORT = 1024
+"""Maximum characters of a text that is stored uncompressed, since zlib's set-up time exceeds the gain."""
+
+MAX_TEXT_BYTES = 256 << 20
+"""Maximum size of an uncompressed text; a larger one counts as damaged."""
 
 
 def reply_row(reply: Reply) -> tuple[Any, ...]:
@@ -139,3 +147,56 @@ def checked_judge(digest: object, identity: object) -> Identified:
     if not isinstance(identity, str) or sha256(identity) != digest:
         raise ValueError(f"judge {str(digest)[:12]}: does not match its digest")
     return Identified.of(EngineIdentity.model_validate_json(identity))
+
+
+class DamagedText(ValueError):
+    """A text is missing, cannot be decompressed, or does not match its digest."""
+
+
+def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
+    """Store `text` unless it is stored already."""
+    if len(text) <= SHORT:
+        connection.execute("INSERT OR IGNORE INTO texts VALUES (?,?)", (digest, text))
+    elif connection.execute("SELECT 1 FROM texts WHERE digest=?", (digest,)).fetchone() is None:
+        connection.execute("INSERT INTO texts VALUES (?,?)", (digest, zlib.compress(text.encode(), 1)))
+
+
+def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
+    """Return the text stored under `digest`.
+
+    Raises:
+        DamagedText: It is missing or damaged.
+    """
+    row = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
+    if row is None:
+        raise DamagedText(f"text {_name(digest)}: missing")
+    return checked_text(digest, row[0])
+
+
+def checked_text(digest: object, body: object) -> str:
+    """Return the text in a row of `texts`.
+
+    Raises:
+        DamagedText: It is damaged.
+    """
+    try:
+        content = body.encode() if isinstance(body, str) else _unpacked(body)
+        if hashlib.sha256(content).digest() == digest:
+            return content.decode()
+    except (zlib.error, UnicodeError, TypeError) as error:
+        raise DamagedText(f"text {_name(digest)}: {error}") from None
+    raise DamagedText(f"text {_name(digest)}: does not match its digest")
+
+
+def _unpacked(body: object) -> bytes:
+    if not isinstance(body, bytes):
+        raise TypeError(f"a {type(body).__name__} in place of a text")
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(body, MAX_TEXT_BYTES)
+    if not unpacking.eof:
+        raise zlib.error("cut off, or too large")
+    return content
+
+
+def _name(digest: object) -> str:
+    return digest.hex()[:12] if isinstance(digest, bytes) else repr(digest)[:40]

@@ -17,8 +17,15 @@ from typing import Any, NamedTuple
 from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
-from local_judge.judge.ledger_rows import checked_judge, checked_reply, rebuilt_request, select_reply
-from local_judge.judge.ledger_texts import DamagedText, checked_text, read_text
+from local_judge.judge.ledger_rows import (
+    DamagedText,
+    checked_judge,
+    checked_reply,
+    checked_text,
+    read_text,
+    rebuilt_request,
+    select_reply,
+)
 
 
 def ledger_problems(path: Path) -> Iterator[str]:

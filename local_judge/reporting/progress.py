@@ -22,8 +22,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
-from local_judge.judge.meter import Meter
 
 POLL_SECONDS = 0.5
 """Between two drawings."""

@@ -13,13 +13,13 @@ import pytest
 from pydantic import BaseModel
 
 from indexes.sqlite_files import SUPER_JOURNAL
-from local_judge.judge import ledger_texts
+from local_judge.judge import ledger_rows
 from local_judge.judge.errors import LedgerCorrupt, LedgerError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_texts import checked_text
+from local_judge.judge.ledger_rows import checked_text
 from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.judge.requests import Reply, Request
 from serving.engines.scripted import Call
@@ -163,7 +163,7 @@ async def test_a_text_that_many_requests_share_is_unpacked_once(
         unpacked.append(len(body) if isinstance(body, bytes) else 0)
         return checked_text(digest, body)
 
-    monkeypatch.setattr(ledger_texts, "checked_text", counted)
+    monkeypatch.setattr(ledger_rows, "checked_text", counted)
     assert list(ledger_problems(path)) == []
     # Each of the 2 reports, the 20 questions of each, and the system text, which is short, as all questions are.
     assert sum(size > 0 for size in unpacked) == 2
