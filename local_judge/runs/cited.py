@@ -50,7 +50,7 @@ def collect_urls(
         reports: as `inputs.load_reports` takes them.
         tasks: JSON or JSONL files of any form; addresses in all their texts count.
         lists: one address a line; blank lines and lines that begin with `#` are passed over.
-        evidence_gaps: files of what agents missed, or directories of runs (`agents.evidence_gaps`).
+        evidence_gaps: files of what agents missed, or directories of runs (`agents.result`).
 
     Raises:
         InputError: a file cannot be read or is malformed; or nothing was given but evidence gaps without an address.

@@ -76,7 +76,7 @@ def test_an_answer_that_came_before_the_lock_is_not_written_over(
 
     monkeypatch.setattr("local_judge.cli.lab.agent.locked", taken)
     other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
-    assert "holds the answer to another question" in other.err
+    assert "contains the answer to another question" in other.err
     assert (out / "answer.json").read_bytes() == (first / "answer.json").read_bytes()
 
 
@@ -92,13 +92,13 @@ def test_a_directory_holds_one_question_and_no_run(
     other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
     assert (other.code, other.err) == (
         1,
-        f"local-judge: {out}: holds the answer to another question; choose another --out\n",
+        f"local-judge: {out}: contains the answer to another question; choose another --out\n",
     )
     run.mkdir()
     (run / "manifest.json").write_text("{}")
     (run / "evidence_gaps.jsonl").write_text("its own\n")
     refused = ask(command, snapshot, preset, server, QUESTION, "--out", run)
-    assert (refused.code, refused.err) == (1, f"local-judge: {run}: holds a run; choose another --out\n")
+    assert (refused.code, refused.err) == (1, f"local-judge: {run}: contains a run; choose another --out\n")
     assert (out / "answer.json").read_bytes() == kept
     assert (run / "evidence_gaps.jsonl").read_text() == "its own\n"
 

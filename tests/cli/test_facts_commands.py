@@ -53,7 +53,7 @@ def test_from_a_report_to_files_and_back(
     assert script.count("## Turn") == 2 and "address:" not in script
     assert command("lab", "agent", "transcript", run).out.count("# answered") == 2
     assert (
-        "holds no run of an agent about 'L9.S9.1'"
+        "contains no run of an agent about 'L9.S9.1'"
         in command("lab", "agent", "transcript", run, "L9.S9.1").line()
     )
     assert {gap.tool for gap in read_evidence_gaps(run)} <= {"search"}
