@@ -6,7 +6,9 @@ A test holds the table's help texts to those of the commands.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -34,7 +36,7 @@ class Lazy(TyperCommand):
         if isinstance(found, typer.Typer):
             around.add_typer(found, name=self.name)
         else:
-            around.command(self.name)(found)
+            around.command(self.name)(import_module("local_judge.cli.options").expanded(found))
         return get_group(around).commands[self.name]
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
@@ -51,6 +53,9 @@ def _named(commands: dict[str, Lazy | TyperGroup]) -> dict[str, Any]:
 def _group(panel: str, help: str, commands: dict[str, Lazy | TyperGroup]) -> TyperGroup:
     return TyperGroup(help=help, commands=_named(commands), no_args_is_help=True, rich_help_panel=panel)
 
+
+HOME = "LOCAL_JUDGE_HOME"
+"""Environment variable with the folder of model weights and qualifications."""
 
 EVALUATE, RESULTS, JUDGES, DATA, RESEARCH = "Evaluate", "Results", "Judges", "Data", "Research"
 """Panels of the help."""
@@ -198,17 +203,22 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
                 "tasks.topics:topics",
                 "Show how tasks are distributed over topics, and how far a judge agrees with topics that were given.",
             ),
-            "guidance": Lazy("tasks.groups:guidance", "What a good report on a task must do."),
-            "criteria": Lazy("tasks.groups:criteria", "What the reports on a task are compared by."),
+            "guidance": Lazy(
+                "tasks.groups:guidance", "Draft and review guidance: what a good report on a task must do."
+            ),
+            "criteria": Lazy(
+                "tasks.groups:criteria", "Draft and review criteria by which reports on a task are compared."
+            ),
             "dimensions": Lazy(
-                "tasks.groups:dimensions", "By what the reports on a task are judged, each for itself."
+                "tasks.groups:dimensions",
+                "Draft and review dimensions by which a report on a task is judged alone.",
             ),
             "checklist": Lazy(
-                "tasks.groups:checklist", "What a report on a task has to deliver, item by item."
+                "tasks.groups:checklist", "Draft and review checklists: what a report on a task must contain."
             ),
             "plan": Lazy(
                 "tasks.plan:plan",
-                "What the reports on a task are evaluated by: key information and reasoning questions.",
+                "Draft and review evaluation plans: key information and reasoning questions.",
             ),
             "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
         },
@@ -290,5 +300,16 @@ def _options(  # pyright: ignore[reportUnusedFunction]
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            "--home",
+            envvar=HOME,
+            show_default="the user's cache",
+            help="Folder of model weights and qualifications.",
+        ),
+    ] = None,
 ) -> None:
     """Options of the program itself."""
+    if home is not None:
+        os.environ[HOME] = str(home)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.options import AsJson, BaseUrls
+from local_judge.cli.judging import JUDGE_HELP, ServerOptions
+from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
@@ -20,15 +22,19 @@ from local_judge.terminal import stdout
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Where to keep the sample's snapshot and run.")] = Path(
-        "local-judge-demo"
-    ),
-    judge: Annotated[str, typer.Option("--judge", help="Another judge preset.")] = JUDGE,
-    base_url: BaseUrls = None,
+    servers: ServerOptions,
+    out: Annotated[
+        Path, typer.Option("--out", help="Directory for the snapshot and the run of the sample.")
+    ] = Path("local-judge-demo"),
+    judge: Annotated[
+        str, typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel="Judge")
+    ] = JUDGE,
     as_json: AsJson = False,
 ) -> None:
     """Verify a sample report with altered claims, and count those that a judge finds."""
-    job = demo_job(out, judge, base_url or ())
+    job = replace(
+        demo_job(out, servers.specs(judge)), offline=servers.offline, persistence=servers.persistence
+    )
     with stoppable(job.ledger):
         result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found, write_marks
-from local_judge.cli.options import AsJson, OneOfJudges, name_option
+from local_judge.cli.options import PROFILE, AsJson, OneOfJudges, format_option
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import file_formats
 from local_judge.reporting.exports import export_files, export_lines, list_rows
@@ -25,20 +25,17 @@ def export(
     out: Annotated[Path, typer.Argument(help="An empty or new folder.")],
     format: Annotated[
         str,
-        name_option("--format", [CSV, *file_formats()], "Whose files to write; csv: all numbers, one a row."),
+        format_option([CSV, *file_formats()]),
     ],
     judge: OneOfJudges = None,
-    profile: Annotated[
-        Profile | None,
-        typer.Option("--profile", help="csv: by which formulas; default: paper. Other formats hold answers."),
-    ] = None,
+    profile: Annotated[Profile | None, PROFILE] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's results in a published project's format, or as CSV.
 
-    Of several judges, csv has the scores of all together unless one is named; the others' files hold the answers of
-    one.
+    The format csv has all numbers, one per row; the other formats have answers, which --profile does not change. For
+    several judges, csv has the ensemble's scores unless one judge is named; other formats have the answers of one.
     """
     store = RunStore(run)
     if format == CSV:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import name_option, said
+from local_judge.cli.options import SystemName, format_option, said
 from local_judge.cli.run_output import Results, print_results
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.importing import import_files, readable_formats
@@ -22,14 +22,8 @@ def import_(
         typer.Argument(help="; ".join(f"{one.title}: {one.reads}" for one in FORMATS.values()) + "."),
     ],
     out: Annotated[Path, typer.Argument(help="The run directory: empty or new.")],
-    format: Annotated[str, name_option("--format", list(FORMATS), "Whose file it is.")] = "fact",
-    system: Annotated[
-        str | None,
-        typer.Option(
-            "--system",
-            help="The agent that wrote the reports; else, for DeepResearchEval, the folder's name.",
-        ),
-    ] = None,
+    format: Annotated[str, format_option(list(FORMATS))] = "fact",
+    system: SystemName = None,
 ) -> None:
     """Make a run from the judgements of a published project."""
     store = RunStore(out)

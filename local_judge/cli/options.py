@@ -1,178 +1,171 @@
-"""Options that several commands share."""
+"""Options that several commands share, each declared once.
+
+A command takes options that belong together as one parameter, whose type is a subclass of `Options`: `expanded`
+replaces it by the options themselves. Invariant: a flag has the same help text in all commands, except for those that
+tests/cli/test_options.py lists.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from local_judge.agents.actions import ToolName
 from local_judge.errors import ConfigError
 from local_judge.rows import is_text
-from serving.connect import PERSISTENT, Persistence
+from local_judge.scoring.node import Profile
+
+QUERIES = typer.Option(
+    "--queries", help="Queries: one a line, or JSONL with `query` (`evaluate` also needs `relevant`)."
+)
+SEED = typer.Option("--seed", min=0, help="Random seed.")
+SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
+PROTOCOL = typer.Option("--protocol", help="Protocol, such as deer or race.")
+SCORE = typer.Option("--score", help="Score by its id or path, such as `overall` or `a/b/c`.")
+PROFILE = typer.Option(
+    "--profile", help="Formulas: `paper` (as printed) or `upstream` (as the published code computes)."
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-SnapshotDir = Annotated[
-    Path, typer.Option("--snapshot", help="A snapshot directory (`local-judge snapshot import`).")
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML file of settings.")]
+Day = Annotated[str | None, typer.Option("--date", help="Day that counts as today, YYYY-MM-DD.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what the command would do, and stop.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N reports or claims.")]
+MaxCalls = Annotated[
+    int, typer.Option("--calls", min=1, help="Maximum number of searches and pages per agent.")
 ]
-SomeSnapshotDir = Annotated[
-    Path | None,
-    typer.Option("--snapshot", help="A snapshot directory; not needed where no protocol verifies claims."),
+MaxTokens = Annotated[
+    int,
+    typer.Option("--tokens", min=1, help="Maximum number of tokens in all prompts and replies per agent."),
 ]
-JudgeName = Annotated[
-    str, typer.Option("--judge", help="A judge preset (`local-judge judge list`) or a preset file.")
-]
-JudgeNames = Annotated[
-    list[str],
-    typer.Option(
-        "--judge",
-        help="A judge preset (`local-judge judge list`) or a preset file; repeat for several: the first extracts "
-        "the claims.",
-    ),
-]
-BootstrapSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
-Resamples = Annotated[int, typer.Option("--resamples", min=0, max=100_000, help="Draws of each interval.")]
+MaxTurns = Annotated[int, typer.Option("--turns", min=1, help="Maximum number of questions per agent.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the plot into this SVG file.")]
 OneOfJudges = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        help="In a run with several judges, this judge's scores, not the ensemble's.",
-    ),
+    str | None, typer.Option("--judge", help="Use the scores of this judge instead of the ensemble's.")
 ]
-BaseUrls = Annotated[
-    list[str] | None,
-    typer.Option("--base-url", help="URL of a running OpenAI-compatible server; repeat for replicas."),
-]
-BaseUrlsByName = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--base-url",
-        help="URL of a running OpenAI-compatible server; NAME=URL for one judge of several; repeat for replicas.",
-    ),
-]
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="A YAML file of run settings.")]
-Method = Annotated[
-    str | None,
-    typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
-]
-View = Annotated[
-    str | None,
-    typer.Option(
-        "--view",
-        help="With `scored`, the judge reads the `page` or the passages `near` a claim.",
-    ),
-]
-Terse = Annotated[
-    bool, typer.Option("--terse", help="One claim a sentence, no flags, no rationales: faster.")
-]
-Ledger = Annotated[
-    Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of in --out.")
-]
-CalibrationFiles = Annotated[
+OneReport = Annotated[str | None, typer.Option("--report", help="Use only the report with this id.")]
+ProfileName = Annotated[Profile, PROFILE]
+Protocols = Annotated[list[str] | None, PROTOCOL]
+Reports = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--calibration",
-        help="Calibrations of a judge (`local-judge judge calibrate --out`); repeat for several judges.",
-    ),
+    typer.Option("--reports", help="Reports: Markdown files, folders of them, or JSONL files; repeatable."),
 ]
-QualificationFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--qualification",
-        help="What a judge was found to be worth (`qualification.json` of `local-judge judge qualify`), shown with the "
-        "results; repeat for several judges.",
-    ),
+Resamples = Annotated[
+    int, typer.Option("--resamples", min=0, max=100_000, help="Number of bootstrap resamples per interval.")
 ]
-Offline = Annotated[
-    bool, typer.Option("--offline/--no-offline", help="Refuse every connection but to the judge's server.")
+Seed = Annotated[int, SEED]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Setting of a protocol, such as race.mode=vanilla; repeatable."),
 ]
-WaitForServer = Annotated[
-    float,
-    typer.Option(
-        "--wait-for-server",
-        min=0,
-        help="Minutes to wait for a server that stops answering; 0 lets each call fail by itself.",
-    ),
-]
-Attempts = Annotated[
-    int, typer.Option("--attempts", min=1, help="How often one call is sent before it fails.")
-]
-FailAfter = Annotated[
-    int | None,
-    typer.Option("--fail-after", min=1, help="Stop once this many calls of one judge have failed."),
+SnapshotDir = Annotated[Path, SNAPSHOT]
+SomeProtocol = Annotated[str | None, PROTOCOL]
+SomeSnapshotDir = Annotated[Path | None, SNAPSHOT]
+SystemName = Annotated[
+    str | None, typer.Option("--system", help="System that wrote the reports, where the input names none.")
 ]
 TasksFile = Annotated[
     Path | None,
-    typer.Option(
-        "--tasks", help="Tasks, joined by id: JSONL, the dataset of LiveResearchBench, or DEER's folder."
-    ),
+    typer.Option("--tasks", help="Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout."),
 ]
-GuidanceFile = Annotated[
-    Path | None, typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`).")
-]
-CriteriaFile = Annotated[
-    Path | None, typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`).")
-]
-DimensionsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--dimensions",
-        help="Dimensions of tasks (`local-judge tasks dimensions`), or results or the cache of DeepResearchEval.",
-    ),
-]
-ChecklistsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--checklists", help="Checklists of tasks (`local-judge tasks checklist`), or the dataset's."
-    ),
-]
-PlansFile = Annotated[
-    Path | None, typer.Option("--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).")
-]
-References = Annotated[
-    list[Path] | None,
-    typer.Option("--references", help="Reference reports, a JSONL file; repeat for several a task."),
-]
-Protocols = Annotated[list[str] | None, typer.Option("--protocol", help="Repeat for several; default: deer.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A setting of a protocol, such as race.mode=vanilla; repeat for several."),
+View = Annotated[
+    str | None,
+    typer.Option("--view", help="With `scored`: show the judge the `page`, or the passages `near` a claim."),
 ]
 Tools = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tool", help=f"Offer this tool alone: {', '.join(get_args(ToolName))}; repeat for several."
-    ),
+    typer.Option("--tool", help=f"Offer only this tool: {', '.join(get_args(ToolName))}; repeatable."),
 ]
 
 
-WAIT_MINUTES = PERSISTENT.wait_seconds / 60
-ATTEMPTS = PERSISTENT.attempts
+class Options:
+    """Options that a command takes as one parameter; subclasses are dataclasses."""
 
 
-def persistence_of(wait_for_server: float, attempts: int, fail_after: int | None) -> Persistence:
-    """What `--wait-for-server` (minutes), `--attempts` and `--fail-after` say."""
-    return Persistence(attempts, 60 * wait_for_server, fail_after)
+@dataclass(frozen=True, kw_only=True)
+class ClaimOptions(Options):
+    """Options that change how claims are extracted and verified."""
+
+    method: Annotated[
+        str | None,
+        typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
+    ] = None
+    view: View = None
+    terse: Annotated[
+        bool, typer.Option("--terse", help="Extract one claim per sentence, without flags and rationales.")
+    ] = False
+
+    def changes(self) -> dict[str, str | None]:
+        """Return what the options change of a run's `claims`."""
+        return {"method": self.method, "view": self.view, "form": "terse" if self.terse else None}
 
 
-def claims_settings(method: str | None, view: str | None, terse: bool) -> dict[str, str | None]:
-    """What `--method`, `--view` and `--terse` change of a run's `claims`."""
-    return {"method": method, "view": view, "form": "terse" if terse else None}
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes, in place of a parameter of type `Options`, the options of that type."""
+    own = inspect.signature(command, eval_str=True)
+    groups: dict[str, type[Any]] = {
+        name: one.annotation
+        for name, one in own.parameters.items()
+        if isinstance(one.annotation, type) and issubclass(one.annotation, Options)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, one in own.parameters.items():
+        parameters += (
+            _parameters(groups[name])
+            if name in groups
+            else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        )
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    vars(call)["__signature__"] = own.replace(parameters=parameters)
+    return call
+
+
+def _parameters(group: type[Any]) -> list[inspect.Parameter]:
+    """Return the options of a group as parameters of a command, required ones first."""
+    types = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=types[field.name],
+        )
+        for field in sorted(fields(group), key=lambda field: field.default is not MISSING)
+    ]
 
 
 def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:
-    """The tools that `--tool` names, each once, or the default. Raises ConfigError for a name that is none."""
-    known: tuple[ToolName, ...] = get_args(ToolName)
-    for name in named or ():
+    """Return the tools that `--tool` names, each once, or the default. Raises ConfigError for an unknown name."""
+    return tuple(chosen("--tool", named, get_args(ToolName)) or default)
+
+
+def chosen(option: str, named: Sequence[str] | None, known: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return the names given, each once, in the order of `known`; None if none is given.
+
+    Raises:
+        ConfigError: a name that is not in `known`.
+    """
+    names = [name.strip() for one in named or () for name in one.split(",") if name.strip()]
+    for name in names:
         if name not in known:
-            raise ConfigError(f"--tool {name}: no such tool; there are {', '.join(known)}")
-    return tuple(name for name in known if name in (named or default))
+            raise ConfigError(f"{option} {name}: unknown name; choose from {', '.join(known)}")
+    return tuple(one for one in known if one in names) or None
 
 
-def name_option(flag: str, names: Sequence[str], help: str) -> Any:
-    """An option whose value is one of some names that are known only when the program runs."""
+def format_option(names: Sequence[str]) -> Any:
+    """Return the option for a file format; the names depend on which protocols are installed."""
 
     def check(given: str) -> str:
         if given not in names:
@@ -183,15 +176,19 @@ def name_option(flag: str, names: Sequence[str], help: str) -> Any:
         return [name for name in names if name.startswith(incomplete)]
 
     return typer.Option(
-        flag, metavar=f"<{'|'.join(names)}>", callback=check, autocompletion=complete, help=help
+        "--format",
+        metavar=f"<{'|'.join(names)}>",
+        callback=check,
+        autocompletion=complete,
+        help="Format of the files.",
     )
 
 
 def said(what: str, text: str) -> str:
-    """A text that is kept with what comes of it, without blanks at its ends.
+    """Return a text that is stored with the results, without white space at its ends.
 
     Raises:
-        ConfigError: there is nothing in it, or bytes that are no UTF-8.
+        ConfigError: the text is empty, or has bytes that are not UTF-8.
     """
     if not text.strip():
         raise ConfigError(f"{what} is empty")

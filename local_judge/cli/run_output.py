@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from local_judge.cli.options import PROFILE
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.reporting.run_tables import (
     TableOptions,
@@ -37,10 +38,7 @@ WithBounds = Annotated[
     bool,
     typer.Option("--bounds", help="Print the lowest and highest value that missing answers leave possible."),
 ]
-WithProfile = Annotated[
-    Profile | None,
-    typer.Option("--profile", help="Formulas: as the papers print them, or as published code computes them."),
-]
+WithProfile = Annotated[Profile | None, PROFILE]
 
 MORE = "More: `local-judge show RUN` with --reports, --all-scores, --bounds or --profile upstream."
 

@@ -10,7 +10,7 @@ import typer
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
-from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
 from local_judge.cli.run_output import (
     Results,
@@ -66,9 +66,7 @@ class Details(NamedTuple):
 
 def show(
     runs: RunDirs,
-    report: Annotated[
-        str | None, typer.Option("--report", help="One report by id: its full score trees.")
-    ] = None,
+    report: OneReport = None,
     by: Annotated[
         str | None,
         typer.Option(

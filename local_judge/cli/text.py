@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from local_judge.cli.ending import stoppable
-from local_judge.cli.options import AsJson, BaseUrls, Offline
+from local_judge.cli.judging import OptionalJudge
+from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.documents import describe, parse_report
 from local_judge.documents.cleaning.diff import unified_diff
@@ -29,9 +30,8 @@ from local_judge.runs.clean import (
     write_cleaned,
 )
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.judges import open_judge
+from local_judge.runs.judges import JudgeSpec
 from local_judge.terminal import plain_table, safe, stdout
-from serving.presets import Preset, load_preset
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -84,28 +84,21 @@ def clean(
     reports: Annotated[
         list[Path], typer.Argument(help="Reports: Markdown or text files, folders of them, or JSONL files.")
     ],
+    judge: OptionalJudge,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write the texts here: a file `*.jsonl`, or a folder of one file each."),
+        typer.Option("--out", help="Write the texts to a file `*.jsonl`, or to a folder of one file each."),
     ] = None,
-    diff: Annotated[bool, typer.Option("--diff", help="Print what changes as a unified diff.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the removals, one JSON object for each report.")
-    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the changes as a unified diff.")] = False,
     chatter: Annotated[
         bool, typer.Option("--chatter", help="Also remove an agent's remarks and wrappers around the report.")
     ] = False,
-    judge: Annotated[
-        str | None,
-        typer.Option("--judge", help="Let a judge say what is a citation: a preset, or a preset file."),
-    ] = None,
-    base_url: BaseUrls = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="Keep the judge's replies here instead of beside --out.")
-    ] = None,
-    offline: Offline = True,
+    as_json: AsJson = False,
 ) -> None:
-    """Remove citation marks, addresses and reference lists from reports."""
+    """Remove citation marks, addresses and reference lists from reports.
+
+    With --judge, a judge decides what is a citation. With --json, the removals are printed, one object per report.
+    """
     if diff and as_json:
         raise InputError("--diff and --json exclude each other")
     loaded = load_reports(reports)
@@ -113,14 +106,13 @@ def clean(
         raise InputError(
             f"{len(loaded)} reports: say with --out where to write them, or ask for --diff or --json"
         )
-    if judge is None:
-        if base_url or ledger:
-            raise InputError("--base-url and --ledger are for a judge; name it with --judge")
+    spec = judge.spec()
+    if spec is None:
         outcomes = list(clean_reports(loaded, chatter=chatter))
     else:
-        preset, replies = load_preset(judge), _ledger(ledger, out)
-        with stoppable(replies):
-            outcomes = asyncio.run(_ask(loaded, preset, base_url or (), replies, offline, chatter))
+        ledger = judge.ledger_beside(out)
+        with stoppable(ledger):
+            outcomes = asyncio.run(_cleaned_by_judge(loaded, judge, spec, ledger, chatter))
     done = [item for item in outcomes if isinstance(item, CleanedReport)]
     for item in outcomes:
         if not isinstance(item, CleanedReport):
@@ -137,27 +129,12 @@ def clean(
     _end(done, len(loaded))
 
 
-async def _ask(
-    loaded: Sequence[RawReport],
-    preset: Preset,
-    base_urls: Sequence[str],
-    ledger: Path,
-    offline: bool,
-    chatter: bool,
+async def _cleaned_by_judge(
+    loaded: Sequence[RawReport], options: OptionalJudge, spec: JudgeSpec, ledger: Path, chatter: bool
 ) -> list[Outcome]:
-    async with open_judge(preset, base_urls=base_urls, ledger=ledger, reasks=2, only_engine=offline) as judge:
+    async with options.open(spec, ledger) as judge:
         with RunProgress(judge, len(loaded)) as progress:
             return await clean_reports_by_judge(loaded, judge, chatter=chatter, done=progress.one_done)
-
-
-def _ledger(given: Path | None, out: Path | None) -> Path:
-    if given is not None:
-        return given
-    if out is None:
-        raise InputError("--judge: say with --ledger where to keep the judge's replies, or give --out")
-    if out.name in ("", ".."):
-        raise InputError(f"--out {out}: has no name to call the ledger after; give --ledger")
-    return out.with_suffix(".ledger.sqlite")
 
 
 def _json(item: CleanedReport) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from local_judge.runs.job import Job, Watch, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
 from local_judge.runs.store import RunStore
-from serving.presets import load_preset
 
 JUDGE = "qwen2.5-coder-1.5b"
 """A judge that a laptop can run."""
@@ -43,16 +42,15 @@ class DemoResult(NamedTuple):
     outcome: Outcome
 
 
-def demo_job(out: Path, judge: str, base_urls: Sequence[str]) -> Job:
+def demo_job(out: Path, judge_specs: Sequence[JudgeSpec]) -> Job:
     """The sample's job; imports the sample's pages into `out/snapshot`."""
     folder = sample_folder()
     import_pages(folder / "pages", out / "snapshot")
-    preset = load_preset(judge)
     store = RunStore(out / "run")
     return Job(
         reports=load_reports([folder / "report.md"]),
         snapshot=Snapshot.open(out / "snapshot"),
-        judge_specs=[JudgeSpec(preset, tuple(base_urls))],
+        judge_specs=judge_specs,
         config=settled(CONFIG),
         store=store,
         ledger=store.ledger,

@@ -57,7 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "lab experiment": (
         "corruption",
         *JUDGE,
-        "--protocols",
+        "--protocol",
         "fact",
         "--rates",
         "0,1",

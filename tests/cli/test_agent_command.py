@@ -124,13 +124,13 @@ def test_what_was_not_found_is_a_gap(
 
 
 def test_mistakes_end_in_one_line(command: Command, snapshot: Path, preset: Path, server: StubThread) -> None:
-    assert "--ledger FILE or --out DIRECTORY" in ask(command, snapshot, preset, server, QUESTION).line()
+    assert "--ledger FILE or --out" in ask(command, snapshot, preset, server, QUESTION).line()
     here = ("--ledger", "l.sqlite")
     assert "question is empty" in ask(command, snapshot, preset, server, " ", *here).line()
     half = ask(command, snapshot, preset, server, "How large?\udcff", *here).line()
     assert half == "local-judge: the question is not UTF-8: 'How large?\\udcff'"
     wrong = ask(command, snapshot, preset, server, QUESTION, *here, "--tool", "shell").line()
-    assert wrong.endswith("no such tool; there are search, search_papers, search_code, open, find")
+    assert wrong.endswith("unknown name; choose from search, search_papers, search_code, open, find")
 
 
 def test_without_the_sdk_the_extra_is_named(

@@ -162,7 +162,6 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
         (("--domains", "0"), "make.domains: Input should be greater than or equal to 1"),
         (("--duplicates", "guess"), "duplicates.method: Input should be 'embedding', 'lexical' or 'off'"),
         (("--date", "yesterday"), "date: Input should be a valid date"),
-        (("--profile", "mine"), "profile: Input should be 'paper' or 'upstream'"),
         ((), "or choose the overlap of words (`--duplicates lexical`)"),
     ],
 )

@@ -170,7 +170,7 @@ def test_a_copy_with_other_words_is_named_and_code_cleans(
 
 def test_a_judge_needs_a_ledger_and_a_ledger_a_judge(command: Command, cited: Path, preset: Path) -> None:
     assert command("text", "clean", cited, "--judge", preset).line() == (
-        "local-judge: --judge: say with --ledger where to keep the judge's replies, or give --out"
+        "local-judge: no file for the judge's replies: give --ledger FILE or --out"
     )
     for nameless in (".", "..", "/"):
         assert command("text", "clean", cited, "--judge", preset, "--out", nameless).line() == (

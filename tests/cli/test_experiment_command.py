@@ -23,7 +23,7 @@ def judged(server: StubThread, preset: Path) -> tuple[str, ...]:
     return ("--judge", str(preset), "--base-url", server.url)
 
 
-SMALL = ("--protocols", "fact", "--rates", "0,1", "--topics", "2")
+SMALL = ("--protocol", "fact", "--rates", "0,1", "--topics", "2")
 
 
 def test_the_table_says_what_a_score_did_and_what_it_should_do(
@@ -58,7 +58,7 @@ def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
     monkeypatch.setattr(judges, "connect", connect)
     ended = command(
         *("lab", "experiment", "corruption", "--judge", preset, "--base-url", "http://127.0.0.1:9/v1"),
-        *("--protocols", "deepresearcheval", "--rates", "0,0.4,1", "--out", tmp_path / "out"),
+        *("--protocol", "deepresearcheval", "--rates", "0,0.4,1", "--out", tmp_path / "out"),
     )
     assert (ended.code, ended.err) == (0, "")
     rows = [[cell.strip() for cell in line.split("│")] for line in ended.out.splitlines() if "│" in line]
@@ -113,7 +113,7 @@ def test_the_others_run_with_any_protocol(
         "experiment",
         name,
         *judged,
-        "--protocols",
+        "--protocol",
         "liveresearchbench",
         "--topics",
         "2",
@@ -152,7 +152,7 @@ def test_plans_are_drafted_in_three_ways_and_rated(
 def test_reports_are_judged_by_plans_that_the_judge_drafts(
     command: Command, judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    started = ("lab", "experiment", "temporal", *judged, "--topics", "1", "--protocols", "dream")
+    started = ("lab", "experiment", "temporal", *judged, "--topics", "1", "--protocol", "dream")
     ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
     assert (ended.code, ended.err) == (0, "")
     plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
@@ -169,7 +169,7 @@ def test_reports_are_judged_by_plans_that_the_judge_drafts(
 def test_reasoning_goes_by_drafted_questions_though_its_pages_have_no_dates(
     command: Command, judged: tuple[str, ...], tmp_path: Path
 ) -> None:
-    started = ("lab", "experiment", "reasoning", *judged, "--topics", "1", "--protocols", "dream")
+    started = ("lab", "experiment", "reasoning", *judged, "--topics", "1", "--protocol", "dream")
     ended = command(*started, "--draft-plans", "agent", "--out", tmp_path / "out")
     assert (ended.code, ended.err) == (0, "")
     plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
@@ -195,7 +195,7 @@ def test_data_of_ones_own(
 ) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(OWN)
-    started = ("lab", "experiment", "reasoning", *judged, "--data", own, "--protocols", "liveresearchbench")
+    started = ("lab", "experiment", "reasoning", *judged, "--data", own, "--protocol", "liveresearchbench")
     ended = command(*started, "--out", tmp_path / "out")
     assert (ended.code, ended.err, "2 reports of 1 unit" in ended.out) == (0, "", True)
     assert "Of 200 people 12 asked" in server.chats[-1].json["messages"][-1]["content"]
@@ -216,14 +216,17 @@ def test_data_of_ones_own(
         (("reasoning", "--seed", "1"), "--seed: only the experiment corruption has this option, not reasoning"),
         (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; choose 1 to 20"),
         (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; choose 1 to 10"),
-        (("corruption", "--protocols", "nothing"), "no protocol 'nothing'"),
+        (("corruption", "--protocol", "nothing"), "no protocol 'nothing'"),
         (("temporal", "--plans", "none.jsonl"), "none.jsonl: No such file"),
-        (("temporal", "--ratings", "x.jsonl"), "--ratings: only the experiment plans has it, not temporal"),
+        (
+            ("temporal", "--ratings", "x.jsonl"),
+            "--ratings: only the experiment plans uses ratings, not temporal",
+        ),
         (("corruption", "--draft-plans", "agent"), "--draft-plans: the experiment corruption goes by no"),
         (("temporal", "--draft-plans", "agent", "--plans", "x"), "--draft-plans and --plans: choose one"),
         (("temporal", "--draft-plans", "agent", "--dry-run"), "--draft-plans: what is asked about reports"),
-        (("plans", "--protocols", "dream"), "--protocols: the experiment plans does not have it"),
-        (("plans", "--dry-run"), "--dry-run: the experiment plans does not have it"),
+        (("plans", "--protocol", "dream"), "--protocol: the experiment plans does not have this option"),
+        (("plans", "--dry-run"), "--dry-run: the experiment plans does not have this option"),
     ],
 )
 def test_a_mistake_ends_in_one_line(

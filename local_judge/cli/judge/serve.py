@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from local_judge.cli.options import DryRun
 from local_judge.terminal import safe
 from serving.errors import LaunchFailed
 from serving.launch import command_line, launch
@@ -17,11 +18,13 @@ from serving.presets import load_preset
 
 
 def serve(
-    judge: Annotated[str, typer.Argument(help="A judge preset or a preset file.")],
+    judge: Annotated[
+        str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge list`) or preset file.")
+    ],
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     log: Annotated[Path | None, typer.Option("--log", help="Keep the server's output in this file.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the command line and stop.")] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it."""
     preset = load_preset(judge)

@@ -7,107 +7,93 @@ import contextlib
 import json
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave_missing, stoppable
-from local_judge.cli.options import (
-    AsJson,
-    BaseUrlsByName,
-    ConfigFile,
-    JudgeName,
-    Method,
-    Offline,
-    Terse,
-    View,
-    claims_settings,
-)
+from local_judge.cli.judging import OneJudge
+from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, SomeSnapshotDir, chosen
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError
 from local_judge.lab.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
 from local_judge.lab.annotations.extraction import THRESHOLDS, Name, similarity_named
 from local_judge.lab.annotations.load import load_annotations, sample_folder, snapshot_beside
-from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.config import RunConfig, load_config
-from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
+from local_judge.runs.config import load_config
 from local_judge.runs.store import RunStore
 from local_judge.terminal import count, stdout
 
-PARTS: tuple[Part, ...] = ("extraction", "backtracking", "verification", "coverage")
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def evaluate_verifier(
-    judge: JudgeName,
-    ledger: Annotated[Path, typer.Option("--ledger", help="Where the judge's replies are kept.")],
+    judge: OneJudge,
+    how: ClaimOptions,
     annotations: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files NAME.claims.jsonl, each beside its report, or folders of them; default: the sample."
+            help="Files NAME.claims.jsonl, each beside its report, or folders of them.",
+            show_default="the packaged sample",
         ),
     ] = None,
-    snapshot: Annotated[
-        Path | None,
-        typer.Option(
-            "--snapshot",
-            help="Snapshot of the cited pages; by default it is made from `pages` beside the annotations.",
-        ),
-    ] = None,
-    base_url: BaseUrlsByName = None,
+    snapshot: SomeSnapshotDir = None,
     config: ConfigFile = None,
-    method: Method = None,
-    view: View = None,
-    terse: Terse = False,
     part: Annotated[
-        list[str] | None, typer.Option("--part", help=f"Measure this alone: {', '.join(PARTS)}; repeatable.")
+        list[str] | None,
+        typer.Option("--part", help=f"Measure only this part: {', '.join(PARTS)}; repeatable."),
     ] = None,
     similarity: Annotated[
-        Name, typer.Option("--similarity", help="By which claims count as the same.")
+        Name, typer.Option("--similarity", help="Measure of similarity by which claims are matched.")
     ] = "lexical",
     threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0.0, max=1.0, help="From which similarity on they do.")
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.0,
+            max=1.0,
+            help="Minimum similarity of two matching claims.",
+            show_default="that of the measure",
+        ),
     ] = None,
     recall_judge: Annotated[
         str | None,
         typer.Option(
             "--recall-judge",
-            help="A judge preset or file that also decides which annotated claims the extracted ones state.",
+            help="Judge that also decides which annotated claims the extracted ones state.",
+            rich_help_panel="Judge",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write all figures and answers here as JSON.")
+        Path | None, typer.Option("--out", help="Write all figures and answers to this JSON file.")
     ] = None,
-    offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a judge against annotated reports: extraction, back-tracking, verification, coverage."""
+    """Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.
+
+    Without --snapshot the pages in `pages` beside the annotations are used.
+    """
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
-    judge_specs = judge_specs_of(
-        [judge] if recall_judge in (None, judge) else [judge, recall_judge], base_url or ()
-    )
-    settings = load_config(config, {"claims": claims_settings(method, view, terse)})
+    specs = judge.specs(*dict.fromkeys((judge.judge, recall_judge or judge.judge)))
+    settings = load_config(config, {"claims": how.changes()})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
-    parts = _parts(part)
+    parts, ledger = chosen("--part", part, PARTS) or PARTS, judge.ledger_beside(out)
+
+    async def measured(frozen: Snapshot) -> VerifierScores:
+        async with judge.open_all(specs, ledger, settings.reasks) as judges:
+            first, last = judges[specs[0].name], judges[specs[-1].name]
+            recall = None if recall_judge is None else RecallJudge(specs[-1].name, last)
+            with RunProgress(judges, steps(reports, parts), unit="steps") as progress:
+                return await evaluate(
+                    reports, frozen, first, settings.claims, measure, parts, progress.one_done, recall
+                )
+
     with _pages(snapshot, paths) as frozen, stoppable(ledger):
-        scores = asyncio.run(
-            _evaluate(
-                reports,
-                frozen,
-                judge_specs,
-                recall_judge is not None,
-                settings,
-                ledger,
-                offline,
-                measure,
-                parts,
-            )
-        )
+        scores = asyncio.run(measured(frozen))
     if out is not None:
         text = json.dumps(scores.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
         RunStore(out.parent).write_text(out.name, text)
@@ -123,44 +109,11 @@ def evaluate_verifier(
         )
 
 
-def _parts(named: Sequence[str] | None) -> list[Part]:
-    unknown = [name for name in named or () if name not in PARTS]
-    if unknown:
-        raise ConfigError(f"--part {unknown[0]}: no such part; there are {', '.join(PARTS)}")
-    return [part for part in PARTS if not named or part in named]
-
-
 @contextlib.contextmanager
 def _pages(snapshot: Path | None, paths: Sequence[Path]) -> Generator[Snapshot]:
-    """The snapshot given, or one of the pages beside the annotations that lasts as long as the block."""
+    """Yield the snapshot given, or one made from the pages beside the annotations for the length of the block."""
     if snapshot is not None:
         yield Snapshot.open(snapshot)
         return
     with snapshot_beside(paths) as beside:
         yield beside
-
-
-async def _evaluate(
-    reports: Sequence[AnnotatedReport],
-    snapshot: Snapshot,
-    judge_specs: Sequence[JudgeSpec],
-    by_recall_judge: bool,
-    config: RunConfig,
-    ledger: Path,
-    offline: bool,
-    measure: Measure,
-    parts: Sequence[Part],
-) -> VerifierScores:
-    async with open_judges(judge_specs, ledger=ledger, reasks=config.reasks, only_engine=offline) as judges:
-        judge, last = judges[judge_specs[0].name], judge_specs[-1].name
-        with RunProgress(judges, steps(reports, parts), unit="steps") as progress:
-            return await evaluate(
-                reports,
-                snapshot,
-                judge,
-                config.claims,
-                measure,
-                parts,
-                progress.one_done,
-                RecallJudge(last, judges[last]) if by_recall_judge else None,
-            )

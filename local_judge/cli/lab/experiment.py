@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,27 +13,16 @@ from typing import Annotated, Literal
 import typer
 
 from local_judge.cli.ending import leave, stoppable
+from local_judge.cli.judging import CriteriaFile, PlansFile, References, SeveralJudges
 from local_judge.cli.options import (
-    ATTEMPTS,
-    WAIT_MINUTES,
+    SEED,
     AsJson,
-    Attempts,
-    BaseUrlsByName,
+    ClaimOptions,
     ConfigFile,
-    CriteriaFile,
-    FailAfter,
-    JudgeNames,
-    Ledger,
-    Method,
-    Offline,
-    PlansFile,
-    References,
+    DryRun,
+    ProfileName,
+    Protocols,
     Settings,
-    Terse,
-    View,
-    WaitForServer,
-    claims_settings,
-    persistence_of,
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
@@ -67,7 +56,6 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.config import RunConfig, load_config, parse_settings
 from local_judge.runs.job import Job
-from local_judge.runs.judges import JudgeSpec, judge_specs_of
 from local_judge.runs.lock import locked
 from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.store import RunStore
@@ -75,20 +63,24 @@ from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.plans import PlanMethod
 from local_judge.terminal import stdout
-from serving.connect import Persistence
 
 
 def experiment(
     name: Annotated[
         Literal["corruption", "temporal", "reasoning", "plans"], typer.Argument(help="Which experiment.")
     ],
-    judge: JudgeNames,
-    out: Annotated[Path, typer.Option("--out", help="Where all is kept; the same command continues it.")],
+    judge: SeveralJudges,
+    how: ClaimOptions,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Directory for everything that is stored; the same command continues it."),
+    ],
     data: Annotated[
         Path | None,
         typer.Option(
             "--data",
-            help="Your own claim pairs, timelines or pairs of reports, a YAML file; else the package's.",
+            help="YAML file of claim pairs, timelines or pairs of reports.",
+            show_default="the packaged ones",
         ),
     ] = None,
     rates: Annotated[
@@ -96,16 +88,10 @@ def experiment(
     ] = None,
     topics: Annotated[
         int | None,
-        typer.Option("--topics", help="Only the first N claim pairs, timelines or pairs of reports."),
+        typer.Option("--topics", help="Use only the first N claim pairs, timelines or pairs of reports."),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="corruption: of the order in which claims become false."),
-    ] = None,
-    protocols: Annotated[
-        str | None,
-        typer.Option("--protocols", help="Which protocols, with commas between, such as dream,fact."),
-    ] = None,
+    seed: Annotated[int | None, SEED] = None,
+    protocol: Protocols = None,
     plans: PlansFile = None,
     draft_plans: Annotated[
         PlanMethod | None,
@@ -117,95 +103,106 @@ def experiment(
     ] = None,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--ratings", help="plans: ratings by people, as in ratings.jsonl; repeat for several files."
-        ),
+        typer.Option("--ratings", help="plans: human ratings, as in ratings.jsonl; repeatable."),
     ] = None,
     references: References = None,
     criteria: CriteriaFile = None,
-    base_url: BaseUrlsByName = None,
     config: ConfigFile = None,
     setting: Settings = None,
-    method: Method = None,
-    view: View = None,
-    terse: Terse = False,
     extract: Annotated[
-        bool, typer.Option("--extract", help="Have the judge extract the claims; else each sentence is one.")
+        bool,
+        typer.Option("--extract", help="Let the judge extract the claims; by default each sentence is one."),
     ] = False,
-    ledger: Ledger = None,
-    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
-    offline: Offline = True,
-    wait_for_server: WaitForServer = WAIT_MINUTES,
-    attempts: Attempts = ATTEMPTS,
-    fail_after: FailAfter = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be asked, and ask nothing.")
-    ] = False,
+    profile: ProfileName = "paper",
+    dry_run: DryRun = False,
     whole: Annotated[
         bool,
-        typer.Option(
-            "--all", help="Print every score, not only overall ones and those that should do something."
-        ),
+        typer.Option("--all", help="Print all scores, not only overall ones and those that should change."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how scores react to reports with planted errors, older facts or flawed reasoning."""
+    """Measure how scores react to reports with planted errors, older facts or flawed reasoning.
+
+    The experiment `plans` compares ways of drafting evaluation plans.
+    """
     if name == "plans":
-        unknown = {
-            "--rates": rates,
-            "--seed": seed,
-            "--protocols": protocols,
-            "--plans": plans,
-            "--draft-plans": draft_plans,
-            "--references": references,
-            "--criteria": criteria,
-            "--config": config,
-            "--set": setting,
-            "--method": method,
-            "--view": view,
-            "--terse": terse or None,
-            "--extract": extract or None,
-            "--dry-run": dry_run or None,
-            "--all": whole or None,
-        }
-        given = next((option for option, value in unknown.items() if value is not None), None)
-        if given is not None:
-            raise ConfigError(f"{given}: the experiment plans does not have it")
-        persistence = persistence_of(wait_for_server, attempts, fail_after)
-        judge_specs = judge_specs_of(judge, base_url or ())
-        _compare_plans(topics, data, judge_specs, out, ledger, offline, persistence, ratings or (), as_json)
+        _refuse_for_plans(
+            {
+                "--rates": rates,
+                "--seed": seed,
+                "--protocol": protocol,
+                "--plans": plans,
+                "--draft-plans": draft_plans,
+                "--references": references,
+                "--criteria": criteria,
+                "--config": config,
+                "--set": setting,
+                "--method": how.method,
+                "--view": how.view,
+                "--terse": how.terse or None,
+                "--extract": extract or None,
+                "--dry-run": dry_run or None,
+                "--all": whole or None,
+            }
+        )
+        _compare_plans(judge, topics, data, out, ratings or (), as_json)
         return
     if ratings:
-        raise ConfigError(f"--ratings: only the experiment plans has it, not {name}")
+        raise ConfigError(f"--ratings: only the experiment plans uses ratings, not {name}")
     if draft_plans is not None:
         _check_drafting(name, plans, dry_run)
     chosen = experiment_named(name, _rates(rates), topics, seed, data)
     chosen = with_files(chosen, TaskFiles(plans=plans, references=tuple(references or ()), criteria=criteria))
-    judge_specs = judge_specs_of(judge, base_url or ())
     changes = {
-        "protocols": [one.strip() for one in protocols.split(",")] if protocols is not None else None,
-        "claims": {"extraction": "judged" if extract else None, **claims_settings(method, view, terse)},
+        "protocols": protocol,
+        "claims": {"extraction": "judged" if extract else None, **how.changes()},
         "settings": parse_settings(setting or ()),
     }
     settled = load_config(config, changes, completed=partial(with_defaults, chosen))
-    replies = ledger or RunStore(out / RUN).ledger
+    make_job = partial(
+        prepare,
+        judge_specs=judge.specs(*judge.judge),
+        config=settled,
+        ledger=judge.ledger_or(RunStore(out / RUN).ledger),
+        offline=judge.offline,
+        persistence=judge.persistence,
+    )
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="local-judge-") as nowhere:
-            print_plan(prepare(chosen, Path(nowhere), judge_specs, settled, replies, offline), as_json)
-        return
-    persistence = persistence_of(wait_for_server, attempts, fail_after)
+            print_plan(make_job(chosen, Path(nowhere)), as_json)
+    else:
+        _run(chosen, make_job, out, draft_plans, profile, whole, as_json)
+
+
+def _run(
+    chosen: Experiment,
+    make_job: Callable[[Experiment, Path], Job],
+    out: Path,
+    draft_plans: PlanMethod | None,
+    profile: Profile,
+    whole: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate the reports of an experiment, and print how the scores react."""
     refuse_other(RunStore(out), chosen.design)
-    with locked(out), stoppable(replies):
-        job = prepare(chosen, out, judge_specs, settled, replies, offline, persistence)
-        if draft_plans is not None:
-            chosen = asyncio.run(_with_drafted(chosen, job, out, draft_plans))
-            job = prepare(chosen, out, judge_specs, settled, replies, offline, persistence)
-        done = asyncio.run(run_experiment(job, sys.argv[1:], RunProgress, out, profile))
+    with locked(out):
+        job = make_job(chosen, out)
+        with stoppable(job.ledger):
+            if draft_plans is not None:
+                chosen = asyncio.run(_with_drafted(chosen, job, out, draft_plans))
+                job = make_job(chosen, out)
+            done = asyncio.run(run_experiment(job, sys.argv[1:], RunProgress, out, profile))
     if as_json:
         print_json(done.results)
     else:
         _print_results(done.results, job, out, whole)
     leave(done.records, job.store.root)
+
+
+def _refuse_for_plans(options: Mapping[str, object]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise ConfigError(f"{option}: the experiment plans does not have this option")
 
 
 def _check_drafting(name: Name, plans: Path | None, dry_run: bool) -> None:
@@ -226,19 +223,18 @@ async def _with_drafted(chosen: Experiment, job: Job, out: Path, method: PlanMet
 
 
 def _compare_plans(
+    judge: SeveralJudges,
     topics: int | None,
     data: Path | None,
-    judge_specs: Sequence[JudgeSpec],
     out: Path,
-    ledger: Path | None,
-    offline: bool,
-    persistence: Persistence,
     ratings: Sequence[Path],
     as_json: bool,
 ) -> None:
+    """Draft plans by each method, have the judges rate them, and print both."""
+    specs = judge.specs(*judge.judge)
     chosen = experiment_named("temporal", None, topics, None, data)
     people = [one for path in ratings for one in load_ratings(path)]
-    replies = ledger or RunStore(out / RUN).ledger
+    replies = judge.ledger_or(RunStore(out / RUN).ledger)
     refuse_other(RunStore(out), chosen.design)
 
     async def compared(job: Job) -> PlanResults:
@@ -251,7 +247,7 @@ def _compare_plans(
                 )
 
     with locked(out), stoppable(replies):
-        job = prepare(chosen, out, judge_specs, RunConfig(), replies, offline, persistence)
+        job = prepare(chosen, out, specs, RunConfig(), replies, judge.offline, judge.persistence)
         results = asyncio.run(compared(job))
         RunStore(out).write_json(PLANS, results)
     if as_json:

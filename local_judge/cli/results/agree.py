@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.options import (
+    SCORE,
+    AsJson,
+    OneOfJudges,
+    Plot,
+    ProfileName,
+    Resamples,
+    Seed,
+    SomeProtocol,
+)
 from local_judge.cli.output import print_json
 from local_judge.reporting.agreement import (
     Agreement,
@@ -24,7 +33,6 @@ from local_judge.runs.ratings import join, load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
-from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
 from local_judge.stats.agreement.ratings import Ties
@@ -35,26 +43,21 @@ from local_judge.terminal import stdout
 def agree(
     ratings: Annotated[Path, typer.Argument(help="Ratings by people: a CSV or JSONL file.")],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="Whose scores; needed where a run has several protocols.")
-    ] = None,
-    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
-    score: Annotated[
-        str, typer.Option("--score", help="One score by its id or path (`overall`, `a/b/c`).")
-    ] = "overall",
+    protocol: SomeProtocol = None,
+    profile: ProfileName = "paper",
+    score: Annotated[str, SCORE] = "overall",
     judge: OneOfJudges = None,
     ties: Annotated[
-        Ties, typer.Option("--ties", help="How the rates of pairs take ties; see docs/guides/agreement.md.")
+        Ties,
+        typer.Option("--ties", help="Treatment of ties in pairwise rates; see docs/guides/agreement.md."),
     ] = "strict",
     unfiltered: Annotated[
         bool,
-        typer.Option("--unfiltered", help="Correlate within all tasks, also those on which people disagree."),
+        typer.Option("--unfiltered", help="Also use tasks on which people disagree for correlations."),
     ] = False,
-    seed: BootstrapSeed = 0,
+    seed: Seed = 0,
     resamples: Resamples = DRAWS,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw ratings against scores into this SVG file.")
-    ] = None,
+    plot: Plot = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.options import SCORE, AsJson, OneOfJudges, ProfileName, Resamples, Seed, SomeProtocol
 from local_judge.cli.output import print_json
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
 from local_judge.runs.ranking import by_scores, compared
-from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
 from local_judge.stats.ranking import rank_systems
 from local_judge.terminal import stdout
@@ -20,22 +19,19 @@ from local_judge.terminal import stdout
 
 def rank(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
-    protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", help="Whose comparisons or scores; needed where several have any."),
-    ] = None,
-    profile: Annotated[Profile, typer.Option("--profile", help="By which rules.")] = "paper",
-    score: Annotated[
-        str | None,
-        typer.Option("--score", help="Compare reports by this score (`overall`, `a/b/c`), not side by side."),
-    ] = None,
+    protocol: SomeProtocol = None,
+    profile: ProfileName = "paper",
+    score: Annotated[str | None, SCORE] = None,
     judge: OneOfJudges = None,
-    seed: BootstrapSeed = 0,
+    seed: Seed = 0,
     resamples: Resamples = DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates."""
+    """Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates.
+
+    With --score, a report wins against another if its score is higher. --protocol is needed if several have results.
+    """
     matches = (
         compared(runs, protocol, profile, judge)
         if score is None

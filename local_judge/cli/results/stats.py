@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import AsJson, BootstrapSeed, OneOfJudges, Resamples
+from local_judge.cli.options import (
+    PROTOCOL,
+    SCORE,
+    AsJson,
+    OneOfJudges,
+    ProfileName,
+    Resamples,
+    Seed,
+    SomeProtocol,
+)
 from local_judge.cli.output import print_json
 from local_judge.reporting.stats import (
     LengthRow,
@@ -21,7 +30,6 @@ from local_judge.reporting.stats import (
     stability_table,
 )
 from local_judge.runs.side_by_side import Measure, judged_runs, score_columns
-from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
@@ -30,10 +38,7 @@ from local_judge.terminal import safe, stdout
 app = typer.Typer(help="Compute statistics over the reports of runs.", no_args_is_help=True)
 
 
-ScorePath = Annotated[
-    str | None,
-    typer.Option("--score", help="One score by its id or path (`integrity`, `a/b/c`); default: all roots."),
-]
+ScorePath = Annotated[str | None, SCORE]
 
 
 @app.callback()
@@ -46,16 +51,16 @@ def length(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Run directories; a report counts once.")
     ],
-    protocol: Annotated[str, typer.Option("--protocol", help="Whose scores.")] = "deer",
-    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
+    protocol: Annotated[str, PROTOCOL] = "deer",
+    profile: ProfileName = "paper",
     score: ScorePath = None,
     measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
     judge: OneOfJudges = None,
-    seed: BootstrapSeed = 0,
+    seed: Seed = 0,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Whether longer reports score higher: correlation of score and length, overall, within tasks, and per task."""
+    """Correlate scores with the length of reports: overall, within tasks, and per task."""
     columns = score_columns(runs, protocol, profile, score, measure, judge)
     rows = [
         LengthRow(
@@ -112,17 +117,15 @@ def stability(
             metavar="RUN...", help="A run with several judges, or several runs on the same reports."
         ),
     ],
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="Whose scores; needed where a run has several protocols.")
-    ] = None,
-    profile: Annotated[Profile, typer.Option("--profile", help="By which formulas.")] = "paper",
+    protocol: SomeProtocol = None,
+    profile: ProfileName = "paper",
     score: ScorePath = None,
-    seed: BootstrapSeed = 0,
+    seed: Seed = 0,
     resamples: Resamples = STABILITY_DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Whether judges give reports the same scores and the same order: Kendall's W, correlations, alpha, ICC."""
+    """Measure whether judges give reports the same scores and order: Kendall's W, correlations, alpha, ICC."""
     judged = judged_runs(runs, protocol, profile, score)
     rows = [
         StabilityRow(

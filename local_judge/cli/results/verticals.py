@@ -8,20 +8,19 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found
-from local_judge.cli.options import AsJson, OneOfJudges
+from local_judge.cli.options import AsJson, OneOfJudges, OneReport, ProfileName
 from local_judge.errors import RunError
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as profile_of
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import load_records, load_run_scores, load_scores
 from local_judge.runs.store import RunStore
-from local_judge.scoring.node import Profile
 
 
 def verticals(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
-    report: Annotated[str | None, typer.Option("--report", help="One report by id.")] = None,
-    profile: Annotated[Profile, typer.Option("--profile", help="By whose formulas.")] = "paper",
+    report: OneReport = None,
+    profile: ProfileName = "paper",
     judge: OneOfJudges = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,

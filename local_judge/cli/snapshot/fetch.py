@@ -19,7 +19,7 @@ from indexes.fetch.settings import USER_AGENT, FetchSettings
 from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, Reports
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.make import Workers, page_bar
 from local_judge.errors import ConfigError, plain
@@ -32,25 +32,19 @@ _NAMED = USER_AGENT.replace("local_judge", f"local_judge/{__version__}", 1)
 
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make; the same command continues it.")]
-Reports = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--report", "--reports", help="Fetch all that these cite: Markdown, folders, JSONL. Repeat."
-    ),
-]
 Tasks = Annotated[
     list[Path] | None,
-    typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file. Repeat."),
+    typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file; repeatable."),
 ]
 Lists = Annotated[
     list[Path] | None,
-    typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments. Repeat."),
+    typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments; repeatable."),
 ]
 Wishes = Annotated[
     list[Path] | None,
     typer.Option(
         "--evidence-gaps",
-        help="Fetch the pages that agents missed: an evidence-gaps file, or a run's directory. Repeat.",
+        help="Fetch the pages that agents missed: an evidence-gaps file, or a run's directory; repeatable.",
     ),
 ]
 Base = Annotated[
@@ -71,7 +65,9 @@ MaxBytes = Annotated[
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")]
 AllowHosts = Annotated[
     list[str] | None,
-    typer.Option("--allow-host", help="A test host (or host:port) that may have a private address. Repeat."),
+    typer.Option(
+        "--allow-host", help="A test host (or host:port) that may have a private address; repeatable."
+    ),
 ]
 Render = Annotated[
     str | None,
@@ -84,7 +80,7 @@ Sandbox = Annotated[
 
 def fetch(
     out: Out,
-    report: Reports = None,
+    reports: Reports = None,
     tasks: Tasks = None,
     urls: Lists = None,
     evidence_gaps: Wishes = None,
@@ -114,7 +110,7 @@ def fetch(
         render=render,
         render_sandbox=render_sandbox,
     )
-    cited = collect_urls(report or (), tasks or (), urls or (), evidence_gaps or ())
+    cited = collect_urls(reports or (), tasks or (), urls or (), evidence_gaps or ())
     earlier = None if base is None else Snapshot.open(base)
     try:
         done = _fetched(cited, out, settings, earlier, workers)

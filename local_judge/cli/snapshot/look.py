@@ -13,6 +13,7 @@ import typer
 
 from indexes.compare import compare
 from indexes.model import Page
+from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson
@@ -26,8 +27,11 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         formats=["%Y-%m-%d"],
-        help="Only what was known by this day: fetched by then or, failing that, published by then.",
+        help="Use only pages known by this day: fetched by then or, failing that, published by then.",
     ),
+]
+SearchMode = Annotated[
+    Mode, typer.Option("--mode", help="Search by words (bm25), by meaning (dense) or both (fused).")
 ]
 
 

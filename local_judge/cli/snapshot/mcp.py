@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, get_args
+from typing import get_args
 
-import typer
-
-from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
 from local_judge.agents.actions import ToolName
 from local_judge.agents.mcp_server import serve_stdio
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.cli.options import Tools, tools_named
-from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
+from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
 from local_judge.runs import offline
 
 
 def mcp(
     snapshot: SnapshotPath,
     tool: Tools = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = "bm25",
+    mode: SearchMode = "bm25",
     as_of: AsOf = None,
 ) -> None:
     """Serve search, open and find to other programs, over MCP on standard input and output."""

@@ -24,9 +24,9 @@ from indexes.search.quality import MEASURES, Quality, evaluate, read_queries, un
 from indexes.search.searcher import Mode
 from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import QUERIES, AsJson, Seed
 from local_judge.cli.output import print_json
-from local_judge.cli.snapshot.look import AsOf, SnapshotPath, day
+from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
 from local_judge.errors import UserError
 from local_judge.terminal import plain_table, safe, stdout
 
@@ -73,12 +73,9 @@ def search(
     query: Annotated[
         list[str] | None, typer.Argument(help="What to look for; several are one batch.")
     ] = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option("--queries", help="A file of queries, one a line, or JSONL with a key `query`."),
-    ] = None,
+    queries: Annotated[Path | None, QUERIES] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Chunks a query.")] = 5,
-    mode: Annotated[Mode, typer.Option("--mode", help="By words, by meaning, or both.")] = "bm25",
+    mode: SearchMode = "bm25",
     as_of: AsOf = None,
     published_from: From = None,
     published_to: To = None,
@@ -140,9 +137,11 @@ def index(
     snapshot: SnapshotPath,
     dense: Annotated[bool, typer.Option("--dense", help="Also build the index by meaning.")] = False,
     method: Annotated[Method, typer.Option("--bm25", help="Variant of BM25.")] = "lucene",
-    k1: Annotated[float, typer.Option("--k1", min=0)] = 1.5,
-    b: Annotated[float, typer.Option("--b", min=0, max=1)] = 0.75,
-    stemming: Annotated[bool, typer.Option("--stemming/--no-stemming")] = True,
+    k1: Annotated[float, typer.Option("--k1", min=0, help="Saturation of term frequency in BM25.")] = 1.5,
+    b: Annotated[float, typer.Option("--b", min=0, max=1, help="Length normalisation in BM25.")] = 0.75,
+    stemming: Annotated[
+        bool, typer.Option("--stemming/--no-stemming", help="Reduce words to their stems.")
+    ] = True,
     model: Model = None,
     preset: Preset = None,
     embeddings_url: Endpoint = None,
@@ -176,10 +175,8 @@ def index(
 
 def evaluate_(
     snapshot: SnapshotPath,
-    queries: Annotated[
-        Path, typer.Option("--queries", help="JSONL: query, relevant (URLs), optionally grades and id.")
-    ],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    queries: Annotated[Path, QUERIES],
+    seed: Seed = 0,
     model: Model = None,
     preset: Preset = None,
     embeddings_url: Endpoint = None,

@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, said
+from local_judge.cli.judging import OneJudge
+from local_judge.cli.options import PROFILE, AsJson, ConfigFile, Day, expanded, said
 from local_judge.cli.output import print_json
-from local_judge.cli.tasks.options import Replies
 from local_judge.lab.task_construction.commands import (
     build_tasks,
     count_ballot,
@@ -28,10 +28,10 @@ from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import audit_lines, build_notes, build_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.rows import write_lines
-from local_judge.runs.judges import open_judge
+from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.lock import locked
+from local_judge.scoring.node import Profile
 from local_judge.terminal import count, stdout
-from serving.presets import Preset, load_preset
 
 N_STAGES = 5
 """That ask or decide before people do."""
@@ -57,11 +57,11 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of
 
 
 @app.command("make")
+@expanded
 def make_(
     directory: Directory,
-    judge: JudgeName,
-    config: Annotated[Path | None, typer.Option("--config", help="A YAML file of settings.")] = None,
-    base_url: BaseUrls = None,
+    judge: OneJudge,
+    config: ConfigFile = None,
     clarify: Annotated[
         Path | None,
         typer.Option("--clarify", help="Users' questions (JSONL), to be made tasks by asking back."),
@@ -80,18 +80,11 @@ def make_(
     duplicates: Annotated[
         str | None, typer.Option("--duplicates", help="How they are found: embedding, lexical or off.")
     ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", help="paper: confidence above the threshold; upstream: from it on."),
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option("--date", help="The day that the judge is told it is, YYYY-MM-DD.")
-    ] = None,
+    profile: Annotated[Profile | None, PROFILE] = None,
+    date: Day = None,
     change: Annotated[
         bool, typer.Option("--change", help="Take other settings than the directory was begun with.")
     ] = False,
-    ledger: Replies = None,
-    offline: Offline = True,
     as_json: AsJson = False,
 ) -> None:
     """Make tasks in DIR; the same command goes on where it was stopped."""
@@ -106,13 +99,10 @@ def make_(
     store = BuildStore(directory)
     store.manifest()  # what is no build is refused before a judge is looked for
     method = method_of(settings.duplicates)
-    preset = _seeded(load_preset(judge), settings.seed)
-    replies = ledger or store.ledger
+    spec, replies = _seeded(judge.spec(), settings.seed), judge.ledger_or(store.ledger)
 
     async def build() -> Outcome:
-        async with open_judge(
-            preset, base_urls=base_url or (), ledger=replies, reasks=settings.reasks, only_engine=offline
-        ) as opened:
+        async with judge.open(spec, replies, settings.reasks) as opened:
             with RunProgress(opened, N_STAGES, unit="stages") as progress:
                 return await build_tasks(
                     store, settings, begun, opened, method, change=change, stage_done=progress.one_done
@@ -165,8 +155,9 @@ def rank(
         )
 
 
-def _seeded(preset: Preset, seed: int) -> Preset:
-    return preset.model_copy(update={"sampling": preset.sampling.model_copy(update={"seed": seed})})
+def _seeded(spec: JudgeSpec, seed: int) -> JudgeSpec:
+    sampling = spec.preset.sampling.model_copy(update={"seed": seed})
+    return spec._replace(preset=spec.preset.model_copy(update={"sampling": sampling}))
 
 
 def _leave(outcome: Outcome, directory: Path) -> None:

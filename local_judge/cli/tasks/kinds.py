@@ -1,18 +1,16 @@
-"""The commands of all kinds of what is written for tasks: `draft`, `show`, `review`, and `lint` where there are rules.
-
-A kind gives the words and views in which it differs, and, where its drafts need options of their own, `draft`.
-"""
+"""Commands that every kind of task file has: `draft`, `show`, `review`, and `lint` for kinds with rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, expanded
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Command
-from local_judge.cli.tasks.options import Accept, Edit, FilePath, OneTask, Reject, Reviewer
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
 from local_judge.reporting.checklists import finding_line, unchecked_lines
 from local_judge.tasks.checklist_lint import Linted, RuleText
@@ -20,43 +18,38 @@ from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
 from local_judge.terminal import count
 
+FilePath = Annotated[Path, typer.Argument(metavar="FILE", help="File that `draft` or a person has written.")]
+OneTask = Annotated[str | None, typer.Option("--task", help="Use only the task with this id.")]
+Reviewer = Annotated[str, typer.Option("--reviewer", help="Name of the reviewer, stored with each row.")]
+Accept = Annotated[bool, typer.Option("--accept", help="Accept the drafts without asking.")]
+Reject = Annotated[bool, typer.Option("--reject", help="Reject the drafts without asking.")]
+Edit = Annotated[bool, typer.Option("--edit", help="Open each draft in $EDITOR, and accept what is saved.")]
 
-def commands(
-    shown: Shown[D],
-    draft: Command,
-    lint: Command | None = None,
-    *,
-    help: str,
-    a_file: str,
-    edited: str = "",
-    they_were: str = "it was",
-) -> typer.Typer:
-    """The group of commands of a kind.
+_EDITED_AS = {".md": "Markdown", ".yaml": "YAML", ".txt": "lines of text"}
+
+
+def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, help: str) -> typer.Typer:
+    """Return the group of commands of a kind.
 
     Args:
-        shown: the kind, and how its rows are shown.
-        draft: the command, with its help as docstring.
-        lint: likewise, where the kind has rules; they are shown with a row too.
-        help: of the group.
-        a_file: a file of the kind, in words.
-        edited: how an editor has a row, in brackets.
-        they_were: of what one task has.
+        shown: the kind, and views of its rows.
+        draft: the command that drafts rows.
+        lint: the command that checks rows, for a kind with rules; `show` prints what is wrong too.
+        help: help text of the group.
     """
-    kind = shown.kind
+    several = shown.kind.several
     app = typer.Typer(help=help, no_args_is_help=True)
-    app.command("draft")(draft)
+    app.command("draft")(expanded(draft))
     if lint is not None:
         app.command("lint")(lint)
-    faults = ", with what is wrong with it" if lint is not None else ""
 
-    @app.command(help=f"Print {a_file}: a table of its tasks, and with --task all of one{faults}.")
+    @app.command(help=f"Print a table of the {several} in a file, or with --task those of one task in full.")
     def show(file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
         show_rows(file, shown, task, as_json)
 
     @app.command(
-        help=f"Decide on drafted {kind.several}: accept, edit{edited}, reject. Each decision is kept at once.\n\n"
-        "Without --task, all drafts that wait for a decision; with it, that task's "
-        f"{kind.field}, also if {they_were} decided on."
+        help=f"Accept, edit (as {_EDITED_AS[shown.suffix]}) or reject drafted {several}. Each decision is stored at "
+        "once.\n\nWithout --task: all drafts without a decision. With --task: that of one task, also if it has one."
     )
     def review(
         file: FilePath,
@@ -74,7 +67,7 @@ def commands(
 def leave_findings(
     kind: Kind[D], rules: Mapping[str, RuleText], found: Mapping[str, Linted], as_json: bool
 ) -> None:
-    """Print what was found by task, and end with 1 if something breaks a rule."""
+    """Print the findings by task, and end with exit code 1 if there are any."""
     n_findings = sum(len(linted.findings) for linted in found.values())
     if as_json:
         print_json(

@@ -1,22 +1,29 @@
-"""`local-judge tasks plan`: what the reports on a task are evaluated by, made from the task alone."""
+"""`local-judge tasks plan`: evaluation plans, made from the task without a report."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 
-from indexes.search.searcher import Mode
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, write_evidence_gaps
-from local_judge.cli.options import AsJson, BaseUrls, JudgeName, Offline, SnapshotDir, Tools, tools_named
-from local_judge.cli.snapshot.look import day
-from local_judge.cli.tasks.asking import Asked, ask_about, leave_drafts
+from local_judge.cli.options import (
+    AsJson,
+    MaxCalls,
+    MaxTokens,
+    MaxTurns,
+    SnapshotDir,
+    SomeSnapshotDir,
+    TasksFile,
+    Tools,
+    tools_named,
+)
+from local_judge.cli.snapshot.look import AsOf, SearchMode, day
+from local_judge.cli.tasks.asking import DraftOptions, ask_about, leave_drafts
 from local_judge.cli.tasks.kinds import commands, leave_findings
-from local_judge.cli.tasks.options import OpenDates, OutPath, Replies, TasksPath
 from local_judge.cli.tasks.reviewing import Shown
 from local_judge.errors import ConfigError
 from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
@@ -31,83 +38,66 @@ _DEFAULTS = PlanSettings()
 
 
 def draft(
-    tasks: TasksPath,
-    judge: JudgeName,
+    options: DraftOptions,
     snapshot: SnapshotDir,
-    out: OutPath,
-    base_url: BaseUrls = None,
     method: Annotated[
         PlanMethod,
         typer.Option(
             "--method",
-            help="How key information is gathered: by an `agent`, behind one `retrieval`, or by the `request` alone.",
+            help="Way of gathering key information: by an `agent`, one `retrieval`, or the `request` alone.",
         ),
     ] = _DEFAULTS.method,
     items: Annotated[
-        int, typer.Option("--items", min=0, max=30, help="The most items of key information.")
+        int, typer.Option("--items", min=0, max=30, help="Maximum number of items of key information.")
     ] = _DEFAULTS.items,
     questions: Annotated[
-        int, typer.Option("--questions", min=0, max=10, help="The most reasoning questions.")
+        int, typer.Option("--questions", min=0, max=10, help="Maximum number of reasoning questions.")
     ] = _DEFAULTS.questions,
-    date: Annotated[
-        datetime | None,
-        typer.Option(
-            "--date",
-            formats=["%Y-%m-%d"],
-            help="Plan as on this day: no page is used that was not known by it.",
-        ),
-    ] = None,
+    as_of: AsOf = None,
     pages: Annotated[
         int,
         typer.Option(
-            "--pages", min=0, max=40, help="The most pages asked about alone, where the agent gave little."
+            "--pages", min=0, max=40, help="Maximum number of pages asked about one by one after the agent."
         ),
     ] = _DEFAULTS.pages,
-    turns: Annotated[
-        int, typer.Option("--turns", min=1, help="Questions to the agent on one task.")
-    ] = _DEFAULTS.limits.turns,
-    tokens: Annotated[
-        int, typer.Option("--tokens", min=1, help="Most tokens of all its prompts and replies.")
-    ] = _DEFAULTS.limits.tokens,
-    calls: Annotated[
-        int, typer.Option("--calls", min=1, help="Queries and pages of the agent.")
-    ] = _DEFAULTS.limits.calls,
+    turns: MaxTurns = _DEFAULTS.limits.turns,
+    tokens: MaxTokens = _DEFAULTS.limits.tokens,
+    calls: MaxCalls = _DEFAULTS.limits.calls,
     tokens_per_reply: Annotated[
         int | None,
         typer.Option(
             "--reply-tokens",
             min=16,
-            help="Most tokens of one reply; by default what --items need.",
+            help="Maximum number of tokens of one reply.",
+            show_default="enough for --items",
         ),
     ] = None,
     tool: Tools = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="How searches rank.")] = _DEFAULTS.tools.mode,
-    open_dates: OpenDates = False,
-    ledger: Replies = None,
-    offline: Offline = True,
+    mode: SearchMode = _DEFAULTS.tools.mode,
 ) -> None:
     """Let the judge draft plans for the tasks that have none, by default from what an agent finds in the snapshot."""
     if not (items or questions):
         raise ConfigError("--items 0 and --questions 0: nothing to draft")
-    limits = AgentLimits(
-        turns=turns, tokens=tokens, calls=calls, reply_tokens=tokens_per_reply or reply_tokens(items)
-    )
-    named = tools_named(tool, _DEFAULTS.tools.tools)
-    tools = _DEFAULTS.tools.model_copy(update={"tools": named, "mode": mode, "as_of": day(date)})
+    reply = tokens_per_reply or reply_tokens(items)
+    offered = tools_named(tool, _DEFAULTS.tools.tools)
     settings = PlanSettings(
-        method=method, items=items, questions=questions, pages=pages, limits=limits, tools=tools
+        method=method,
+        items=items,
+        questions=questions,
+        pages=pages,
+        limits=AgentLimits(turns=turns, tokens=tokens, calls=calls, reply_tokens=reply),
+        tools=_DEFAULTS.tools.model_copy(update={"tools": offered, "mode": mode, "as_of": day(as_of)}),
     )
-    transcripts = PlanTranscripts(out)
+    transcripts = PlanTranscripts(options.out)
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
-    asked = Asked(judge, base_url or (), ledger, offline, open_dates)
-    outcome = ask_about(tasks, PLAN_KIND.file(out), drafts, asked)
-    print(stand_line(list(PLAN_KIND.file(out).rows().values())))
-    _say_what_was_missed(transcripts, out)
-    leave_drafts("a plan", outcome, out)
+    outcome = ask_about(options, PLAN_KIND.file(options.out), drafts)
+    print(stand_line(list(PLAN_KIND.file(options.out).rows().values())))
+    _print_coverage(transcripts, options.out)
+    leave_drafts("a plan", outcome, options.out)
 
 
-def _say_what_was_missed(transcripts: PlanTranscripts, out: Path) -> None:
-    """Write the evidence gaps of all runs beside the file, and print how much the snapshot could answer."""
+def _print_coverage(transcripts: PlanTranscripts, out: Path) -> None:
+    """Write the evidence gaps of all agents beside the file, and print how much the snapshot could answer."""
     found = transcripts.all()
     if not found:
         return
@@ -118,15 +108,14 @@ def _say_what_was_missed(transcripts: PlanTranscripts, out: Path) -> None:
 
 def lint(
     file: Annotated[Path, typer.Argument(help="A file of plans.")],
-    tasks: Annotated[
-        Path | None, typer.Option("--tasks", help="The tasks, where the file does not have their requests.")
-    ] = None,
-    snapshot: Annotated[
-        Path | None, typer.Option("--snapshot", help="Look the quotations up in this snapshot.")
-    ] = None,
+    tasks: TasksFile = None,
+    snapshot: SomeSnapshotDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check plans by rules that code can decide; ends with 1 if something breaks one."""
+    """Check plans by rules in code; exit code 1 if one is broken.
+
+    --tasks gives requests that the file lacks; --snapshot is searched for the quotations.
+    """
     requests = {} if tasks is None else {key: task.prompt for key, task in load_tasks(tasks).items()}
     found = lint_file(file, requests, Snapshot.open(snapshot) if snapshot else None)
     leave_findings(PLAN_KIND, RULES, found, as_json)
@@ -141,7 +130,5 @@ plan = commands(
     Shown(PLAN_KIND, plan_table, _view),
     draft,
     lint,
-    help="What the reports on a task are evaluated by: key information and reasoning questions.",
-    a_file="a file of plans",
-    edited=" (as YAML)",
+    help="Draft and review evaluation plans: key information and reasoning questions.",
 )

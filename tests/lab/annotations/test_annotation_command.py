@@ -105,7 +105,7 @@ def test_mistakes_are_one_line(command: Command, write: Write) -> None:
     ended = command("--part", "speed")
     assert (ended.code, ended.err) == (
         1,
-        "local-judge: --part speed: no such part; there are extraction, backtracking, verification, coverage\n",
+        "local-judge: --part speed: unknown name; choose from extraction, backtracking, verification, coverage\n",
     )
     ended = command(write())
     assert ended.code == 1 and "name a snapshot with --snapshot" in ended.err and ended.err.count("\n") == 1

@@ -1,0 +1,238 @@
+"""Options of commands that ask judges: which judges, on which servers, with which ledger and files of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.options import Options, TasksFile
+from local_judge.errors import ConfigError
+from local_judge.judge.judge import Judge
+from local_judge.runs.calibrations import GivenCalibrations
+from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
+from local_judge.tasks.files import TaskFiles
+from serving.connect import PERSISTENT, Persistence
+
+_PANEL = "Judge"
+JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
+_BASE_URL = "URL of a running OpenAI-compatible server, or NAME=URL for one of several judges; repeatable."
+_LEDGER = "File that stores the judge's replies; by default in or beside --out."
+
+ChecklistsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checklists", help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's)."
+    ),
+]
+CriteriaFile = Annotated[
+    Path | None,
+    typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`)."),
+]
+PlansFile = Annotated[
+    Path | None,
+    typer.Option("--plans", help="Evaluation plans of tasks (`local-judge tasks plan`)."),
+]
+References = Annotated[
+    list[Path] | None,
+    typer.Option("--references", help="Reference reports: a JSONL file; repeatable."),
+]
+CalibrationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--calibration",
+        help="Calibrations of a judge (`local-judge judge calibrate --out`); repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+]
+QualificationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--qualification",
+        help="Qualification of a judge (`qualification.json` of `local-judge judge qualify`), shown with the "
+        "results; repeatable.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions(Options):
+    """Options for reaching the servers of judges."""
+
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option("--base-url", help=_BASE_URL, envvar="LOCAL_JUDGE_BASE_URL", rich_help_panel=_PANEL),
+    ] = None
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline/--no-offline",
+            help="Refuse every connection except to the judge's server.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = True
+    wait_for_server: Annotated[
+        float,
+        typer.Option(
+            "--wait-for-server",
+            min=0,
+            help="Minutes to wait for a server that stops answering; 0 does not wait.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = PERSISTENT.wait_seconds / 60
+    attempts: Annotated[
+        int,
+        typer.Option(
+            "--attempts", min=1, help="Number of times that one call is sent.", rich_help_panel=_PANEL
+        ),
+    ] = PERSISTENT.attempts
+    fail_after: Annotated[
+        int | None,
+        typer.Option(
+            "--fail-after",
+            min=1,
+            help="Stop after this number of failed calls of one judge.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+
+    @property
+    def persistence(self) -> Persistence:
+        """How long and how often servers are tried."""
+        return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
+
+    def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
+        """Return judges with the servers given for them."""
+        return judge_specs_of(judges, self.base_url or ())
+
+    @asynccontextmanager
+    async def open_all(
+        self,
+        specs: Sequence[JudgeSpec],
+        ledger: Path,
+        reasks: int = 2,
+        calibrations: Sequence[GivenCalibrations] = (),
+    ) -> AsyncGenerator[Mapping[str, Judge]]:
+        """Open judges as the options say."""
+        async with open_judges(
+            specs,
+            ledger=ledger,
+            reasks=reasks,
+            only_engine=self.offline,
+            calibrations=calibrations,
+            persistence=self.persistence,
+        ) as judges:
+            yield judges
+
+    @asynccontextmanager
+    async def open(
+        self, spec: JudgeSpec, ledger: Path, reasks: int = 2, calibrations: Sequence[GivenCalibrations] = ()
+    ) -> AsyncGenerator[Judge]:
+        """Open one judge as the options say."""
+        async with self.open_all([spec], ledger, reasks, calibrations) as judges:
+            yield judges[spec.name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerOptions(ServerOptions):
+    """Options for servers and the ledger."""
+
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER", rich_help_panel=_PANEL),
+    ] = None
+
+    def ledger_or(self, default: Path | None) -> Path:
+        """Return the ledger that was named, or the default.
+
+        Raises:
+            ConfigError: there is neither.
+        """
+        found = self.ledger or default
+        if found is None:
+            raise ConfigError("no file for the judge's replies: give --ledger FILE or --out")
+        return found
+
+    def ledger_beside(self, out: Path | None) -> Path:
+        """Return the ledger that was named, or OUT.ledger.sqlite."""
+        if self.ledger is None and out is not None and out.name in ("", ".."):
+            raise ConfigError(f"--out {out}: has no name to call the ledger after; give --ledger")
+        return self.ledger_or(None if out is None else out.with_suffix(".ledger.sqlite"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneJudge(LedgerOptions):
+    """One judge, its servers and its ledger."""
+
+    judge: Annotated[
+        str, typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL)
+    ]
+
+    def spec(self) -> JudgeSpec:
+        """Return the judge."""
+        return self.specs(self.judge)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralJudges(LedgerOptions):
+    """One or several judges, their servers and their ledger. The first judge extracts the claims."""
+
+    judge: Annotated[
+        list[str],
+        typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalJudge(LedgerOptions):
+    """A judge for commands that also work without one: the environment names neither it nor its servers."""
+
+    judge: Annotated[str | None, typer.Option("--judge", help=JUDGE_HELP, rich_help_panel=_PANEL)] = None
+    base_url: Annotated[
+        list[str] | None, typer.Option("--base-url", help=_BASE_URL, rich_help_panel=_PANEL)
+    ] = None
+    ledger: Annotated[Path | None, typer.Option("--ledger", help=_LEDGER, rich_help_panel=_PANEL)] = None
+
+    def spec(self) -> JudgeSpec | None:
+        """Return the judge; None if none is named.
+
+        Raises:
+            ConfigError: servers or a ledger without a judge.
+        """
+        if self.judge is not None:
+            return self.specs(self.judge)[0]
+        if self.base_url or self.ledger:
+            raise ConfigError("--base-url and --ledger are for a judge; name it with --judge")
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFileOptions(Options):
+    """Files that belong to the tasks of reports."""
+
+    tasks: TasksFile = None
+    guidance: Annotated[
+        Path | None,
+        typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`)."),
+    ] = None
+    criteria: CriteriaFile = None
+    dimensions: Annotated[
+        Path | None,
+        typer.Option(
+            "--dimensions",
+            help="Dimensions of tasks (`local-judge tasks dimensions`, or DeepResearchEval's).",
+        ),
+    ] = None
+    references: References = None
+    checklists: ChecklistsFile = None
+    plans: PlansFile = None
+
+    def files(self) -> TaskFiles:
+        """Return the files that were named."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return TaskFiles.model_validate({**named, "references": tuple(self.references or ())})
