@@ -5,7 +5,7 @@
     page.md               the page
     pages/                the packaged pages, as `snapshot import` takes them, if no snapshot was given
     snapshot/             snapshot of these pages
-    planted/              planted claims, in the files of `local-judge plant`
+    planted/              planted claims, in the files of `local-judge lab plant`
     parts/, work/         see `parts_run`
 
 Invariants: a directory continues only the qualification that it was begun with. Thresholds are not compared: they

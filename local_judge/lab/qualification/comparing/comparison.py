@@ -46,7 +46,7 @@ class Finished(NamedTuple):
 
 
 def load_finished(folder: Path) -> Finished:
-    """Load a directory that `local-judge qualify` wrote.
+    """Load a directory that `local-judge judge qualify` wrote.
 
     Raises:
         InputError: it contains no finished qualification, or one that was modified.
