@@ -19,7 +19,7 @@ D recap or structure; E needs no citation; F needs a source and has none."""
 
 ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
 """`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence, or a later one of another block.
-`other_section`: of a claim of class B, `same_section`: of class C, by which the class does not fit the place.
+`other_section` (class B) and `same_section` (class C): the class does not fit the section of the position.
 `dead_end`: a place that carries no citation and leads to none."""
 
 Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic"]

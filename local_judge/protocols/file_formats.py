@@ -24,7 +24,7 @@ from serving.types import Frozen
 F = TypeVar("F")
 
 UNNAMED = "unnamed"
-"""The folder of reports of which no system is known."""
+"""Folder of reports without a known system."""
 
 LARGEST = 10**9
 """A task id above it is a name made of digits, not a number."""
@@ -150,7 +150,7 @@ class ReadableFormat(FileFormat[F]):
         """Return the findings in a file or folder.
 
         Raises:
-            InputError: it cannot be read, or is none of the format's.
+            InputError: it cannot be read, or has another format.
         """
 
 

@@ -23,7 +23,7 @@ def mean_over_reports(
     Formula: sum of the values / number of them; bounds: the mean of all reports' bounds but the undefined ones'.
 
     Args:
-        parts: the score of each report with findings; one of which less is known than unknown counts as failed.
+        parts: the score of each report with findings; a score that is less than half known counts as failed.
         n_missing: number of reports without findings.
         least: the lower end of the scale, where such a report may lie.
         most: the upper end; None if the scale has none.

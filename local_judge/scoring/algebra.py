@@ -203,7 +203,7 @@ def spanning(value: float | None, low: float | None, high: float | None) -> tupl
 def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
     """Return the mean of the parts that have a value, where at least half of the parts is known.
 
-    Formula: sum of the defined values / number of them. A part of which less is known than unknown has no value here
+    Formula: sum of the defined values / number of them. A part that is less than half known has no value here
     either. A part without value counts in `n_failed` if failures are the cause, else in `n_undefined`. The bounds are
     the means of the parts' bounds: a part that failed altogether is in them, one that is undefined is not. A part that
     failed and has no bound may be anything on that side: then the mean has none. A single part is its own mean, counts

@@ -1,6 +1,6 @@
 """Coverage: the share of a score's inputs that is known.
 
-Invariant: a score of which less is known than unknown has no value, only bounds, in every protocol and profile.
+Invariant: a score that is less than half known has no value, only bounds, in every protocol and profile.
 """
 
 from __future__ import annotations

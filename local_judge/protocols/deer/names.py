@@ -30,7 +30,7 @@ JUDGED: tuple[str, ...] = (
 """The dimensions that are the judge's alone."""
 
 RUBRIC: tuple[str, ...] = (*JUDGED[:4], INTEGRITY, *JUDGED[4:])
-"""The dimensions of which the rubric has items: of information integrity those of recency."""
+"""Dimensions with items in the rubric; information integrity has only those of recency."""
 
 SEVEN: tuple[str, ...] = (*JUDGED[:4], INTEGRITY, SUFFICIENCY, *JUDGED[4:])
 """All dimensions."""

@@ -33,7 +33,7 @@ class DeerSettings(Frozen):
     """`dimensions`: one score for each dimension, from its description alone. `vanilla`: one score for the report."""
     guidance: Guided = "paper"
     guidance_cap: int = Field(default=6, ge=1, le=10)
-    """Highest score, of 10, of an item of which the judge says that guidance bearing on it is not met: the middle band.
+    """Highest score, of 10, of an item whose guidance is not met according to the judge: the middle band.
     On the scale of 5 it is half of it, rounded up."""
     scale: Literal[5, 10] = 10
     anchors: bool = True

@@ -1,6 +1,6 @@
 """Findings of FACT about one report: its pairs of statement and URL, each with its outcome.
 
-Invariant: a pair has a reason exactly where its outcome is `unknown`, and the reasons tell a page that could not be had
+Invariant: a pair has a reason exactly where its outcome is `unknown`, and the reasons separate an unavailable page
 from a failure of the evaluation; a citation without a statement or verdict is such a pair, and never missing.
 """
 
@@ -77,7 +77,7 @@ class Pair(Cited):
     threshold: float | None = None
     """Minimum confidence of a supported pair."""
     judged: Judged | None = None
-    """None where the verdict is the claim set's, or there is none."""
+    """None if the verdict is the claim set's, or missing."""
     failure: Failure | None = None
 
     @property

@@ -76,7 +76,7 @@ def number_prompt(question: Question, criterion: Criterion | None, analysis: str
 
     Args:
         question: about one article.
-        criterion: by which; None for the article as a whole.
+        criterion: the criterion; None for the article as a whole.
         analysis: what the judge has found on it; empty where it has not been asked.
     """
     blocks = [] if criterion is None else [fence(_line(criterion), "Criterion:")]

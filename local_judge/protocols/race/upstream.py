@@ -153,7 +153,7 @@ SCORES = (*DIMENSIONS, "overall_score")
 def judged_json(comparison: Comparison, criteria: Criteria) -> dict[str, list[dict[str, Any]]]:
     """Return a comparison as the JSON of the published judge. Article 1 is the report, whichever was shown first.
 
-    A criterion that failed is left out, as one that the judge forgot would be; a dimension of which all failed too.
+    A criterion that failed is left out, like one that the judge forgot; so is a dimension whose criteria all failed.
     """
     answered = {item.criterion: item for item in comparison.scores}
     found: dict[str, list[dict[str, Any]]] = {}

@@ -109,7 +109,7 @@ class Rubric(Frozen):
     """The whole rubric, in reading order."""
 
     dimensions: tuple[Dimension, ...]
-    """Five that are scores of their own, and `information_integrity`, of which only recency is judged."""
+    """Five dimensions with their own scores, and `information_integrity`, whose items are those of recency."""
     coverage: tuple[Band, ...]
     """Five bands from 9-10 down to 1-2: how much of what is asked for is there."""
     quality: tuple[Band, ...]

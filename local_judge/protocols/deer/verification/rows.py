@@ -1,9 +1,9 @@
 """The rows that DEER's arithmetic reads: claims, their (claim, URL) pairs, the references listed.
 
-Invariants: each pair says whether it was judged, whether its page could be had, and whether the fault is the page's or
-ours; a pair that should have been judged and was not is `judge_failed`, never absent. Several judges have verified the
-same claims of the same sources, so that they differ in verdicts alone; a pair counts once, whatever number of judges
-there is.
+Invariants: each pair says whether it was judged, whether its page was available, and whether the page or the evaluation
+failed; a pair that should have been judged and was not is `judge_failed`, never absent. Several judges have verified
+the same claims of the same sources, so that only their verdicts differ; a pair counts once, whatever the number of
+judges.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def _reliable(group: Group) -> bool | None:
 
 
 def _ratio(units: Collection[bool | None], empty: str) -> Score:
-    """Units that count / units, those apart of which it is not known (None)."""
+    """Return the share of the units that count; units whose status is not known (None) failed."""
     hits, failed = _counted(units)
     found = share(hits, len(units) - failed, failed, top=TOP, empty=empty)
     return noted(found, f"all {failed} failed") if failed and found.value is None else found
