@@ -27,7 +27,7 @@ class PageDifference(Frozen):
 
 
 class SnapshotDifference(Frozen):
-    """What differs between two snapshots."""
+    """Differences between two snapshots."""
 
     first: str
     """Digest."""
@@ -38,12 +38,12 @@ class SnapshotDifference(Frozen):
 
     @property
     def equal(self) -> bool:
-        """Whether the two are the same snapshot."""
+        """True if both are the same snapshot."""
         return self.first == self.second
 
 
 def compare(first: Snapshot, second: Snapshot) -> SnapshotDifference:
-    """What differs between two snapshots."""
+    """Return the differences between two snapshots."""
     return SnapshotDifference(
         first=first.digest,
         second=second.digest,

@@ -1,6 +1,6 @@
-"""What a process that reads strangers' pages, or that an offline run starts, gives up for good.
+"""Restrictions on processes that read untrusted pages or that an offline run starts.
 
-Invariant: what is given up is given up by everything that the process or thread starts from then on.
+Invariant: a restriction also holds for everything that the process or thread starts from then on.
 
 Sockets are denied by a seccomp filter, which needs no rights and exists on Linux alone; elsewhere `deny_sockets` says
 that nothing was done. The filter refuses the system calls that make a socket: `socket`, and `io_uring_setup`, whose
@@ -20,7 +20,7 @@ import sys
 from indexes.limits import PAGE_MEMORY
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""By machine: its number in `seccomp_data`, and that of its call `socket`."""
+"""Machine name -> its number in `seccomp_data`, and the number of its call `socket`."""
 _IO_URING_SETUP = 425  # on every architecture
 _X32 = 0x40000000  # the bit that marks calls of the x32 variant of x86_64
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # of classic BPF

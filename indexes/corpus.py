@@ -45,12 +45,12 @@ SEARCH = "search"
 BM25 = f"{SEARCH}/bm25"
 DENSE = f"{SEARCH}/dense"
 ROWS = f"{SEARCH}/pages.npy"
-"""For each chunk in order: the number of the first page record with its text, int32."""
+"""File with, for each chunk in order, the number of the first page record with its text, int32."""
 COMMANDS = {"bm25": "snapshot index SNAP", "dense": "snapshot index SNAP --dense"}
 
 
 class Filters(Frozen):
-    """What may be found. Empty fields exclude nothing."""
+    """Filters of a search. Empty fields exclude nothing."""
 
     as_of: date | None = None
     """Only what was known by the end of this day (see `snapshot`)."""
@@ -58,7 +58,7 @@ class Filters(Frozen):
     """Only pages that say a date of publication on or after this day."""
     published_to: date | None = None
     hosts: tuple[str, ...] = ()
-    """Of the normalised URL, or a parent: `example.org` also finds `news.example.org`."""
+    """Hosts of the normalised URL, or parent domains: `example.org` also matches `news.example.org`."""
     languages: tuple[str, ...] = ()
     """ISO 639-1 codes, or `und`."""
     without_texts: tuple[str, ...] = ()
@@ -85,24 +85,24 @@ class Hit(Frozen):
     """One chunk that was found."""
 
     rank: int
-    """From 1."""
+    """Rank, starting at 1."""
     score: float
-    """On the scale of the mode; see `indexes.search`."""
+    """Score on the scale of the mode; see `indexes.search`."""
     url: str
     """Normalised."""
     original_url: str
-    """As cited."""
+    """URL as cited."""
     title: str
     language: str
     published: str | None
     fetched: str | None
     text_digest: str
-    """Of the page's text."""
+    """Digest of the page's text."""
     chunk: Chunk
 
 
 class Pages(Protocol):
-    """What a snapshot gives to its search."""
+    """Interface that a snapshot offers to its search."""
 
     path: Path
 
@@ -178,7 +178,7 @@ def _header(n: int) -> dict[str, Any]:
 
 
 class _PageTable(NamedTuple):
-    """What filters ask of each page record, by number."""
+    """Fields that filters need of each page record, by number."""
 
     urls: list[str]
     hosts: list[str]
@@ -187,23 +187,23 @@ class _PageTable(NamedTuple):
     """Day; '' where none is said."""
     published: list[str]
     digests: list[str]
-    """Of the text; '' where there is none."""
+    """Digests of the texts; '' for a record without one."""
     ok: npt.NDArray[np.bool_]
     n_chunks: list[int]
     """0 of a record whose text an earlier one has."""
     groups: list[tuple[int, int]]
     """First and last + 1 number of the captures of each URL that has several."""
     doubles: dict[str, list[int]]
-    """By text digest: the numbers of the records that share a text, where several do."""
+    """Text digest -> numbers of the records that share the text, if there are several."""
 
 
 class _View(NamedTuple):
-    """What a search with some filters may find."""
+    """Texts that a search with given filters may find."""
 
     allowed: npt.NDArray[np.bool_]
-    """By the number of the first record with a text: whether the text may be found."""
+    """Flag per number of the first record with a text: True if the text may be found."""
     shown: dict[int, int]
-    """From the first record with a text to the one that is shown for it, where these may differ."""
+    """First record with a text -> the record that is shown for it, where these may differ."""
 
 
 class Corpus:
@@ -213,7 +213,7 @@ class Corpus:
         pages: the snapshot.
         encoder: of the dense index's queries; default: the packaged MiniLM.
         fusion: of the mode `fused`.
-        scorer: a cross-encoder that orders the first `depth` hits anew.
+        scorer: a cross-encoder that reorders the first `depth` hits.
         depth: see `scorer`.
 
     Raises:
@@ -255,7 +255,7 @@ class Corpus:
 
     @property
     def infos(self) -> dict[str, IndexInfo]:
-        """What the indexes say of themselves, by kind."""
+        """Descriptions of the indexes, by kind."""
         found = {"bm25": self._bm25, "dense": self._dense}
         return {kind: index.info for kind, index in found.items() if index is not None}
 
@@ -291,7 +291,7 @@ class Corpus:
         return found
 
     def rarity(self, query: str) -> dict[str, float]:
-        """How much each different word of a query tells (`Bm25Index.rarity`); 1 for each without an index by words."""
+        """Return the weight of each distinct word of a query (`Bm25Index.rarity`); 1 for each without a BM25 index."""
         if self._bm25 is None:
             return dict.fromkeys(tokenise(query), 1.0)
         return self._bm25.rarity(query)
@@ -423,7 +423,7 @@ def _view(table: _PageTable, filters: Filters) -> _View:
 
 
 def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
-    """Which page records may be found, by number."""
+    """Return the page records that may be found, by number."""
     allowed = table.ok.copy()
     if filters.as_of is not None:
         day = filters.as_of.isoformat()
@@ -466,7 +466,7 @@ def _where(tests: Iterable[bool]) -> npt.NDArray[np.bool_]:
 
 
 def describe(folder: Path) -> dict[str, Any]:
-    """What the indexes of a snapshot say of themselves, by kind; no index is opened. Raises IndexDamaged."""
+    """Return the descriptions of the indexes of a snapshot by kind, without opening an index. Raises IndexDamaged."""
     found: dict[str, Any] = {}
     for kind, place in (("bm25", BM25), ("dense", DENSE)):
         path = folder / place / INFO

@@ -1,4 +1,4 @@
-"""How much one page may cost.
+"""Limits on the cost of one page.
 
 Invariant: no input, however hostile, makes an import hold more than these bounds in memory or wait longer.
 What exceeds them keeps a status and a reason; nothing is cut silently.
@@ -44,7 +44,7 @@ class GzipRefused(ValueError):
 
 
 def is_gzip(data: bytes) -> bool:
-    """Whether these bytes open like a gzip member."""
+    """Check whether these bytes start like a gzip member."""
     return data[:3] == b"\x1f\x8b\x08"
 
 
@@ -96,7 +96,7 @@ class Decoder:
         """The first byte of a deflate stream, kept until the second says how it is wrapped."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What the next bytes hold, in pieces of at most `_STEP` bytes; the caller counts them.
+        """Yield the decoded content of the next bytes in pieces of at most `_STEP` bytes; the caller counts them.
 
         Raises:
             GzipRefused: the bytes are damaged, or hold too many members.
@@ -151,5 +151,5 @@ class Decoder:
 
 
 def _opens_zlib(data: bytes) -> bool:
-    """Whether zlib's two bytes stand in front (RFC 1950); half of the servers that say deflate leave them away."""
+    """Check for zlib's two-byte header (RFC 1950), which half of the servers that declare deflate omit."""
     return data[0] & 0x0F == 8 and int.from_bytes(data[:2]) % 31 == 0

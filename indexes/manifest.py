@@ -36,7 +36,7 @@ class FileEntry(Frozen):
     size: int
     """Bytes as stored."""
     sha256: str
-    """Of the bytes as stored."""
+    """Digest of the stored bytes."""
 
     @field_validator("path")
     @classmethod
@@ -66,16 +66,16 @@ class Manifest(Frozen):
     statuses: dict[str, int]
     """Pages by status."""
     files: tuple[FileEntry, ...]
-    """In order of path; the manifest itself is not among them."""
+    """Files in order of path, without the manifest itself."""
     digest: str
 
     @property
     def n_pages(self) -> int:
-        """How many pages it has, of any status."""
+        """Number of pages of any status."""
         return sum(self.statuses.values())
 
     def expected_digest(self) -> str:
-        """What `digest` must be, given the rest."""
+        """Value that `digest` must have, given the other fields."""
         return snapshot_digest(self.settings, self.statuses, self.files)
 
 
@@ -111,12 +111,12 @@ def render_manifest(manifest: Manifest) -> bytes:
 
 
 def part_of(out: Path) -> Path:
-    """Where a snapshot is made before it stands at `out`."""
+    """Return the folder in which a snapshot is built before it moves to `out`."""
     return out.parent / f".{out.name}.part"
 
 
 def database_of(out: Path) -> Path:
-    """What was fetched so far, while `out` is being fetched: beside it, so that it is no part of the snapshot."""
+    """Return the path of the fetch database of `out`, next to it, so that it is not part of the snapshot."""
     return out.parent / f".{out.name}.fetch.db"
 
 
@@ -157,7 +157,7 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
     if not folder.exists() and part_of(folder).is_dir():
         raise SnapshotMissing(
             f"the snapshot at {folder} was begun and is not whole; give the command that made it once more, "
-            f"and it goes on or begins anew"
+            f"and it resumes or starts again"
         )
     if not folder.is_dir():
         raise SnapshotMissing(f"no snapshot at {folder}; make one with `snapshot import`")

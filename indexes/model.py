@@ -1,4 +1,4 @@
-"""What a snapshot holds.
+"""Data model of a snapshot.
 
 Invariant: every passage points into the text of its page by offsets, every page's text and raw bytes have a
 SHA-256, and one digest over the manifest stands for them all.
@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
-"""Why a page can or cannot be read (design, section 2)."""
+"""Status of a page: readable, or the reason why it is not."""
 
 BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
 """HTTP statuses by which a server refuses this reader and not the page."""
@@ -20,7 +20,7 @@ BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
 class Frozen(BaseModel):
     """An immutable model that refuses unknown keys and non-finite floats.
 
-    The twin of `serving.types.Frozen`: a snapshot is read without anything that runs models, so `indexes` imports
+    The equal of `serving.types.Frozen`: a snapshot is read without anything that runs models, so `indexes` imports
     nothing of `serving`.
     """
 
@@ -35,7 +35,7 @@ class Page(Frozen):
     original_url: str
     status: SourceStatus
     reason: str = ""
-    """Why it is not `ok`, in words."""
+    """Reason why it is not `ok`, in words."""
     title: str = ""
     text: str = ""
     text_digest: str = ""
@@ -50,9 +50,9 @@ class Page(Frozen):
     published: str | None = None
     """ISO 8601 date of publication, where the page says it."""
     final_url: str = ""
-    """Where redirects led, as requested there; empty where there were none."""
+    """URL at which redirects ended, as requested; empty without redirects."""
     http_status: int | None = None
-    """Of the answer that holds the page; None for pages that were imported as files."""
+    """HTTP status of the response with the page; None for pages that were imported as files."""
     record_digest: str = ""
     """`sha256:` and hex of the block of the archive's record that the text was taken from."""
 

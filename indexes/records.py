@@ -44,7 +44,7 @@ class PageRecord(Frozen):
     """`sha256:` and hex of the block of every record of the capture but requests, in order."""
     text_digest: str = ""
     offset: int = Field(default=0, ge=0)
-    """Of the text's first byte in the text file."""
+    """Offset of the text's first byte in the text file."""
     size: int = Field(default=0, ge=0)
     """Bytes of the text in UTF-8."""
     chunks: tuple[tuple[int, int], ...] = ()
@@ -65,7 +65,7 @@ class PageRecord(Frozen):
 
     @property
     def host(self) -> str:
-        """Of the normalised URL."""
+        """Host of the normalised URL."""
         return urlsplit(self.url).hostname or ""
 
     def page(self, text: str) -> Page:
@@ -95,7 +95,7 @@ def render_record(record: PageRecord) -> bytes:
 
 
 def parse_record(line: bytes, place: str) -> PageRecord:
-    """What `render_record` wrote. Raises NotASnapshot, which names the place."""
+    """Parse the output of `render_record`. Raises NotASnapshot, which names the place."""
     try:
         return PageRecord.model_validate_json(line)
     except ValidationError as error:

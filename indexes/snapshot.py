@@ -56,7 +56,7 @@ class DateRange(Frozen):
 
 
 class SnapshotInfo(Frozen):
-    """What a snapshot holds, in numbers."""
+    """Statistics of a snapshot."""
 
     digest: str
     format_version: int
@@ -65,7 +65,7 @@ class SnapshotInfo(Frozen):
     n_urls: int
     statuses: dict[str, int]
     media_types: dict[str, int]
-    """Of the pages that are `ok`, like the next two."""
+    """Media types of the `ok` pages; the next two fields refer to these too."""
     languages: dict[str, int]
     hosts: dict[str, int]
     """The most frequent ones, at most `MOST_HOSTS`."""
@@ -76,12 +76,12 @@ class SnapshotInfo(Frozen):
     text_bytes: int
     """Each different text once, like raw bytes."""
     raw_bytes: int
-    """Of the pages as the texts were taken from them."""
+    """Bytes of the pages from which the texts were extracted."""
     stored_bytes: int
     """All files but the manifest."""
     extractor: dict[str, str]
     indexes: dict[str, Any]
-    """What its search indexes say of themselves, by kind."""
+    """Descriptions of its search indexes, by kind."""
 
 
 MOST_HOSTS = 20
@@ -149,7 +149,7 @@ class Snapshot:
             as_of: only what was known by the end of this day (see the module).
 
         Returns:
-            The page; with status `not_in_snapshot` where there is none.
+            The page; with status `not_in_snapshot` if it is missing.
 
         Raises:
             DigestMismatch: the stored text is not the one that was taken from the page.
@@ -190,7 +190,7 @@ class Snapshot:
         """
         if not record.text_digest:
             return ""
-        # Opened anew each time, so that any number of threads may read.
+        # Opened again each time, so that any number of threads may read.
         with (self.path / TEXTS).open("rb") as texts:
             return text_at(texts, record, self.path)
 
@@ -281,7 +281,7 @@ class Snapshot:
         return best_passages(self._ranker(ranker), self.chunks(page), queries, k)
 
     def info(self) -> SnapshotInfo:
-        """What it holds, in numbers, from the records alone."""
+        """Compute its statistics from the records alone."""
         types: Counter[str] = Counter()
         languages: Counter[str] = Counter()
         hosts: Counter[str] = Counter()
@@ -352,7 +352,7 @@ class Snapshot:
         raise DigestMismatch(f"{self.path}: the archive has no record {reference.id}; run `snapshot verify`")
 
     def _read_names(self) -> None:
-        """Where each URL and each other name has its lines; reads every line once, and keeps no record."""
+        """Return the line positions of each URL and alias; reads every line once and keeps no record."""
         rows: dict[str, list[int]] = {}
         met: dict[str, list[int]] = {}
         row = 0
@@ -383,7 +383,7 @@ class Snapshot:
 
 
 def known_by(captures: Sequence[PageRecord], day: date) -> list[PageRecord]:
-    """Of the captures of one URL those fetched by the end of a day; if none was, those published by then."""
+    """Return the captures of one URL that were fetched by the end of a day, or else those published by then."""
     end = day.isoformat()
     fetched = [record for record in captures if record.fetched and record.fetched[:10] <= end]
     return fetched or [record for record in captures if record.published and record.published <= end]
@@ -394,7 +394,7 @@ def _differ(captures: Sequence[PageRecord]) -> bool:
 
 
 def latest(captures: Sequence[PageRecord]) -> PageRecord:
-    """Of the captures of one URL in their order: the last that has a text, or the last."""
+    """Return the last capture of one URL that has a text, or else the last."""
     return next((record for record in reversed(captures) if record.status == "ok"), captures[-1])
 
 

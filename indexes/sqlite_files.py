@@ -1,4 +1,4 @@
-"""What SQLite would do with a database that comes from somebody else, and with the files beside it.
+"""Checks of SQLite databases from untrusted sources, and of the files next to them.
 
 Invariant: no database is opened whose journal makes SQLite remove a file that is not its own, or wait for one that
 never ends; none is read or written that holds anything for SQLite to run.

@@ -40,19 +40,19 @@ class FileProblem(Frozen):
 
 
 class VerifyReport(Frozen):
-    """What `verify` found."""
+    """Result of `verify`."""
 
     digest: str
-    """As the manifest says."""
+    """Digest in the manifest."""
     n_files: int
     """Files that the manifest names."""
     n_bytes: int
     problems: tuple[FileProblem, ...]
-    """In order of path."""
+    """Problems in order of path."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if there is no problem."""
         return not self.problems
 
 

@@ -1,1 +1,1 @@
-"""What was fetched or imported, as WARC records: written, read, indexed, packed as WACZ."""
+"""Archive of fetched or imported pages as WARC records: writing, reading, indexing and WACZ packages."""

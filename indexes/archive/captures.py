@@ -25,7 +25,7 @@ from indexes.urls import normalise_url
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
 _MOST_HOPS = 20
 _MOST_HOP_BYTES = 65_536
-"""What is kept of the body of another tool's redirect, which nobody sees."""
+"""Maximum number of bytes kept of the body of another tool's redirect, which is never shown."""
 _MOST_RECORDS = 200
 _MOST_GROUP = 4 * MAX_PAGE_BYTES
 _MOST_HEAD = 1 << 19
@@ -46,14 +46,14 @@ class RecordRef(Frozen):
 
 
 class IndexEntry(NamedTuple):
-    """What a CDXJ line says of one record."""
+    """Content of a CDXJ line about one record."""
 
     url: str
     at: str
     status: int
     media_type: str
     digest: str
-    """Of the payload."""
+    """Digest of the payload."""
     file: str
     offset: int
     length: int
@@ -68,7 +68,7 @@ class Stored(NamedTuple):
     answers: tuple[str, ...]
     """`sha256:` and hex of the block of each record but requests, in order: all that came back."""
     entries: tuple[IndexEntry, ...]
-    """For the archive's index."""
+    """Entries for the archive's index."""
 
 
 Warn = Callable[[str], None]
@@ -235,7 +235,7 @@ def _media_type(record: Record) -> str:
 
 
 class _Place(NamedTuple):
-    """Where a record of another tool's file stands."""
+    """Position of a record in another tool's file."""
 
     path: Path
     offset: int
@@ -365,7 +365,7 @@ class _Foreign:
             raise Damage("what it refers to was repeated too often for the size of the files")
 
     def _is_lost(self, record: Record) -> bool:
-        """Whether a record refers to a page, or what may be one, that is in none of the files."""
+        """Check whether a record refers to a possible page that is in none of the files."""
         if record.kind != "revisit" or 300 <= record.status < 400:
             return False
         known = record.fields.get("warc-payload-digest", "") in self._bodies

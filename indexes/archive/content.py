@@ -1,4 +1,4 @@
-"""Which bytes of a capture the page is made of.
+"""Selection of the bytes of a capture that make its page.
 
 Invariant: one capture gives one content: the rendered document if there is one, else the imported file, else the body
 of the last answer that was not "not modified", with its Content-Encoding undone within the bounds of `limits`.
@@ -30,10 +30,10 @@ class Content(Frozen):
     name: str = ""
     """A file name whose suffix says what the sender says that the bytes are."""
     charset: str | None = None
-    """As the sender says, outside the bytes."""
+    """Charset as the sender states it, outside the bytes."""
     http_status: int | None = None
     refused: str = ""
-    """Why the bytes cannot be had, in words."""
+    """Reason in words if the bytes are not available."""
 
 
 def content_of(capture: Capture) -> Content:

@@ -1,4 +1,4 @@
-"""What an archive holds, apart from how its bytes lie on disk.
+"""Model of an archive, independent of its layout on disk.
 
 Invariant: a `Capture` says all that is known of one URL: every exchange that was made for it, in order, and how it
 ended. A page of a snapshot is a function of one capture.
@@ -40,18 +40,18 @@ class Exchange(Frozen):
     """One request and its response."""
 
     url: str
-    """As requested, with the host, the path and the query as sent."""
+    """Requested URL, with host, path and query as sent."""
     at: str
-    """When the request was sent: ISO 8601 in UTC to the second, `2026-01-31T12:00:00Z`."""
+    """Time at which the request was sent: ISO 8601 in UTC to the second, `2026-01-31T12:00:00Z`."""
     status: int
     """HTTP status; 304 where the server said that the page is as it was."""
     reason: str = ""
     """The words beside the status."""
     request_headers: Headers = ()
     headers: Headers = ()
-    """Of the response; without Transfer-Encoding, which is undone."""
+    """Headers of the response, without Transfer-Encoding, which is already decoded."""
     body: bytes = b""
-    """Of the response as the server encoded it (Content-Encoding is not undone)."""
+    """Body of the response as the server encoded it (Content-Encoding is not decoded)."""
     ip: str | None = None
     """Address that answered."""
 
@@ -62,7 +62,7 @@ class Rendered(Frozen):
     url: str
     at: str
     html: bytes
-    """In UTF-8."""
+    """Rendered document in UTF-8."""
     renderer: str
     """Name and version of the browser."""
 
@@ -74,11 +74,11 @@ class Imported(Frozen):
     data: bytes
     """Decompressed."""
     media_type: str
-    """As the file name and the bytes tell; `application/octet-stream` where they do not."""
+    """Media type by file name and bytes; `application/octet-stream` if they do not tell."""
     name: str = ""
     """The file's name, where it decides how the bytes are read (`.md`, `.csv`)."""
     title: str = ""
-    """As the list says that came with it; '' where the page itself has to say."""
+    """Title in the page list; '' if the page itself states it."""
 
 
 Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]
@@ -89,12 +89,12 @@ class Capture(Frozen):
     """One URL at one time."""
 
     url: str
-    """As it was cited."""
+    """URL as cited."""
     fetched: str | None
     """ISO 8601 in UTC; None where the time is not known."""
     outcome: Outcome
     reason: str = ""
-    """Why there is no page, or which of several texts was kept, in words."""
+    """Reason why there is no page, or which of several texts was kept, in words."""
     exchanges: tuple[Exchange, ...] = ()
     """Every hop in order; the last one answered with the page. Empty where no answer came, or none was asked for."""
     rendered: Rendered | None = None
@@ -102,10 +102,10 @@ class Capture(Frozen):
 
     @property
     def status(self) -> SourceStatus:
-        """As far as it is known before the text is extracted."""
+        """Status as known before the text is extracted."""
         return "ok" if self.outcome == "page" else self.outcome
 
     @property
     def final_url(self) -> str:
-        """Where the redirects ended."""
+        """URL at which the redirects ended."""
         return self.exchanges[-1].url if self.exchanges else self.url

@@ -67,9 +67,9 @@ class Record(NamedTuple):
     headers: Headers
     """HTTP headers."""
     payload: bytes
-    """What follows the HTTP head; chunked transfer encoding is undone."""
+    """Bytes after the HTTP head, with chunked transfer encoding decoded."""
     too_large: bool
-    """Whether the payload is longer than `MAX_PAGE_BYTES`; it is then empty."""
+    """True if the payload is longer than `MAX_PAGE_BYTES`; it is then empty."""
 
     @property
     def payload_digest(self) -> str:
@@ -84,7 +84,7 @@ class Record(NamedTuple):
         return f"sha256:{hashlib.sha256(head + self.payload).hexdigest()}"
 
     def header(self, name: str) -> str:
-        """First HTTP header of this name (in lower case); '' where there is none."""
+        """First HTTP header of this name (in lower case); '' if it is missing."""
         return header(self.headers, name) or ""
 
 
@@ -164,7 +164,7 @@ def _separated(data: bytes) -> Iterator[bytes]:
 
 
 def _end_of_head(data: bytes, begin: int) -> int:
-    """Where the head that begins there ends, with its empty line; 0 where it does not within `_HEAD_BYTES`."""
+    """Return the end of the head that starts there, with its empty line; 0 if it does not end within `_HEAD_BYTES`."""
     end = _EMPTY_LINE.search(data, begin, begin + _HEAD_BYTES)
     return end.end() if end is not None else 0
 
@@ -249,7 +249,7 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
 
 
 def _has_digest(block: memoryview, said: str) -> bool:
-    """Whether a block has the digest that its record says, as base32, hex or base64.
+    """Check whether a block has the digest that its record states, as base32, hex or base64.
 
     True for an algorithm or a form that is not known here: what cannot be compared is no damage.
     """
@@ -266,7 +266,7 @@ def _has_digest(block: memoryview, said: str) -> bool:
 
 
 def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Record:
-    """What warcio `found`; `http` is the size of the HTTP head, which it gives in characters."""
+    """Return the record that warcio `found`; `http` is the size of the HTTP head, which warcio gives in characters."""
     named = [(str(key).lower(), str(value)) for key, value in found.rec_headers.headers]
     fields = dict(named)
     for once in _ONCE:

@@ -47,10 +47,10 @@ class Archive(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """Which signatures are asked for."""
+    """Required signatures."""
 
     required: bool = False
-    """Whether a file without a signature that was verified is refused."""
+    """True if a file without a verified signature is refused."""
     key: str | None = None
     """The public key that must have signed, in base64; None for any."""
 
@@ -127,7 +127,7 @@ def _unpacked(
             )
         said = "" if listed is None else listed[name]
         if signed and not said.startswith("sha256:"):
-            raise ImportRefused(f"{path}: {name} has no SHA-256 in datapackage.json, so nobody signed it")
+            raise ImportRefused(f"{path}: {name} has no SHA-256 in datapackage.json, so it is not signed")
         if listed is not None and not said.startswith("sha256:"):
             say(f"{path}: {name} was not compared with its digest, which is no SHA-256: {said[:80]!r}")
         digest = _copy(packed, name, targets.get(name))
@@ -150,7 +150,7 @@ def _checked_names(packed: zipfile.ZipFile, path: Path) -> frozenset[str]:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # The other methods unpack a kilobyte to a gigabyte at once.
             raise ImportRefused(
-                f"{path}: {entry.filename!r} is packed in a way that no WACZ file is; pack it anew"
+                f"{path}: {entry.filename!r} is compressed in a way that WACZ does not allow; pack it again"
             )
     return names
 
@@ -191,7 +191,7 @@ def _text(packed: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _listed(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
-    """Digest by path, as the data package says; None where there is none."""
+    """Digest by path, as the data package states; None if it is missing."""
     if PACKAGE not in packed.namelist():
         return None
     try:
@@ -204,7 +204,7 @@ def _listed(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
 
 
 def _package_digest(packed: zipfile.ZipFile, path: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """What the file says of its data package, which was compared; empty where it says nothing."""
+    """Return the digest that the file states for its data package, after comparison; empty if it states none."""
     names = packed.namelist()
     if PACKAGE_DIGEST not in names:
         if PACKAGE in names:

@@ -31,9 +31,9 @@ FILE_BYTES = 1 << 30
 OUTCOME = "urn:outcome:"
 RENDERED = "urn:rendered:"
 SOFTWARE = "frozen-web-snapshot"
-"""In the warcinfo record: the captures of a file that names it end with a metadata record each."""
+"""Software name in the warcinfo record: in a file that names it, each capture ends with a metadata record."""
 UNKNOWN_DATE = "1970-01-01T00:00:00Z"
-"""WARC demands a date; the outcome says `fetched: null` where there is none."""
+"""WARC demands a date; the outcome says `fetched: null` if it is missing."""
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
 _FILE_NAME = re.compile(r"data-\d{5,9}\.warc\.gz", re.ASCII)
@@ -43,7 +43,7 @@ _headers: Any = importlib.import_module("warcio.statusandheaders")
 
 
 class Position(NamedTuple):
-    """Where the next record goes."""
+    """Position of the next record."""
 
     file: str
     offset: int
@@ -87,7 +87,7 @@ class ArchiveWriter:
 
     @property
     def position(self) -> Position:
-        """Where the next capture will begin."""
+        """Return the position at which the next capture will start."""
         return Position(file_name(self._number), self._file.tell())
 
     def write(self, capture: Capture, *, durable: bool = False) -> None:
@@ -246,7 +246,7 @@ def _record_id(seed: str) -> str:
 
 
 def block_digest(head: bytes, payload: bytes) -> str:
-    """As WARC writes it: `sha256:` and lower-case hex."""
+    """Return a digest as WARC writes it: `sha256:` and lower-case hex."""
     hasher = hashlib.sha256(head)
     hasher.update(payload)
     return f"sha256:{hasher.hexdigest()}"

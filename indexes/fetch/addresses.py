@@ -1,4 +1,4 @@
-"""Which hosts may be asked.
+"""Rules for the hosts that may be requested.
 
 Invariant: an address is allowed only if every reading of it is: an IPv6 address that carries an IPv4 address is
 judged by both, and whatever is not plainly a public unicast address is refused.
@@ -66,7 +66,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 def why_refused(address: Address) -> str | None:
-    """What is wrong with connecting to an address, in words; None where nothing is."""
+    """Return the reason for refusing an address, in words; None if it is allowed."""
     if isinstance(address, IPv4Address):
         return next((name for block, name in _REFUSED_4 if address in block), None)
     if address.scope_id is not None:
@@ -112,7 +112,7 @@ def _number(text: str) -> int:
 
 
 class HostPolicy:
-    """Which hosts, ports and addresses may be asked for pages.
+    """Policy for the hosts, ports and addresses that may be requested.
 
     Args:
         allow_hosts: `host` or `host:port`, exempt from the rules at any port or at this one.
@@ -124,17 +124,17 @@ class HostPolicy:
         self._ports = frozenset(ports)
 
     def exempt(self, host: str, port: int) -> bool:
-        """Whether a test host was named: its port and its addresses are then not looked at."""
+        """Check whether a host is an allowed test host, whose port and addresses are not checked."""
         return host in self._allowed or f"{host}:{port}" in self._allowed
 
     def refuse_port(self, host: str, port: int) -> str | None:
-        """Why a port may not be asked, in words."""
+        """Return the reason for refusing a port, in words."""
         if port in self._ports or self.exempt(host, port):
             return None
         return f"port {port} is not one that pages are asked for at"
 
     def refuse_addresses(self, host: str, port: int, addresses: Iterable[Address]) -> str | None:
-        """Why a host with these addresses may not be asked, in words.
+        """Return the reason for refusing a host with these addresses, in words.
 
         One bad address among good ones refuses the host: a name that leads both ways is a trap.
         """

@@ -77,7 +77,7 @@ def utc_now() -> datetime:
 
 
 def stamp(moment: datetime) -> str:
-    """As an exchange bears it."""
+    """Return the time as an exchange stores it."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -268,7 +268,7 @@ class Client:
         return Unpacker(coding, keep=HEAD_BYTES, limit=settings.max_decoded_bytes, ratio=settings.max_ratio)
 
     def _fault(self, asked: Target, error: Exception) -> FetchFault:
-        """What a failed exchange means."""
+        """Return the fault for a failed exchange."""
         settings = self._settings
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return TimedOut(f"timed out: {asked.host} took no connection in {settings.connect_seconds:g} s")

@@ -35,7 +35,7 @@ Store = Callable[[Capture], None]
 
 @dataclass
 class HostTally:
-    """How far one host is."""
+    """Progress of one host."""
 
     planned: int = 0
     ended: Counter[Outcome] = field(default_factory=Counter[Outcome])
@@ -47,7 +47,7 @@ class HostTally:
 
 
 class Tally:
-    """How far a run is, by host; hosts in alphabetical order."""
+    """Progress of a run by host, in alphabetical order."""
 
     def __init__(self, planned: Mapping[str, int]) -> None:
         self.hosts = {host: HostTally(planned[host]) for host in sorted(planned)}
@@ -75,7 +75,7 @@ class NotFetched(Frozen):
 
 
 class FetchReport(Frozen):
-    """What a run did. The counts are of this run alone."""
+    """Result of a run. Counts refer to this run only."""
 
     n_given: int
     """Addresses given, however often."""
@@ -95,7 +95,7 @@ class FetchReport(Frozen):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be asked for."""
+    """Addresses to request."""
 
     by_host: dict[str, list[str]]
     """Addresses as they will be asked for, sorted, by host in alphabetical order."""

@@ -1,4 +1,4 @@
-"""What goes wrong with one request.
+"""Faults of one request.
 
     FetchFault           the request brought no answer that can be kept
     ├── Refused          this fetcher does not send it: the address, the port or robots.txt forbid it
@@ -20,11 +20,11 @@ class FetchFault(Exception):
 
     outcome: Outcome = "dead"
     passing = False
-    """Whether the same request may succeed a little later."""
+    """True if the same request may succeed a little later."""
 
     @property
     def reason(self) -> str:
-        """In words, on one line."""
+        """Reason in words, on one line."""
         return one_line(str(self))
 
 

@@ -1,4 +1,4 @@
-"""From the landing page of a paper to its full text.
+"""Discovery of a paper's full text from its landing page.
 
 Invariant: a page is taken for a landing page by what it says of itself or by the address that led to it, never by
 its looks; what is proposed here is only asked for, and checked by whoever asks.
@@ -23,15 +23,15 @@ _ARXIV_ABSTRACT = re.compile(r"/abs/(.+?)/?")
 
 @dataclass(frozen=True)
 class FullText:
-    """Where a full text may be."""
+    """Candidate address of a full text."""
 
     url: str
-    """As the page has it; may be relative to the page."""
+    """URL as the page states it; may be relative to the page."""
     kind: Literal["pdf", "html"]
 
 
 def full_texts(hops: Sequence[str], markup: Markup) -> list[FullText]:
-    """Where a landing page says that its full text is, best first; empty for a page that is none.
+    """Return the addresses of the full text that a landing page names, best first; empty for other pages.
 
     Args:
         hops: addresses from the cited one to the page's own.

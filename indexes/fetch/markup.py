@@ -1,4 +1,4 @@
-"""What the markup of a page says about the page.
+"""Facts about a page from its markup.
 
 Invariant: a function of the bytes; whatever they are, it answers, in a time that grows with their number. Nothing
 here decides anything.
@@ -30,11 +30,11 @@ _CHARSETS = frozenset(
 
 @dataclass(frozen=True)
 class Markup:
-    """What was found."""
+    """Facts found in the markup."""
 
     title: str = ""
     text: str = ""
-    """What a reader without scripts sees, blanks collapsed; its first 20,000 characters."""
+    """Text that a reader without scripts sees, with collapsed white space; its first 20,000 characters."""
     n_text: int = 0
     """Characters of all of it."""
     n_prose: int = 0

@@ -58,11 +58,11 @@ class _Ended(Exception):
 
 @dataclass(frozen=True)
 class _Arrived:
-    """Where the redirects ended, with a page."""
+    """Result of redirects that ended in a page."""
 
     target: Target
     headers: Headers
-    """Of the answer that holds the body: an earlier one after a 304."""
+    """Headers of the response with the body: of an earlier one after a 304."""
     head: bytes
     kind: Kind
     markup: Markup
@@ -221,7 +221,7 @@ class PageFetcher:
         return Answer(answer.exchange, head), earlier.headers
 
     async def _look(self, asked: Target, answer: Answer, headers: Headers) -> _Arrived:
-        """What the last hop brought. Raises _Ended if it is no page."""
+        """Return the page of the last hop. Raises _Ended if it is not a page."""
         if answer.exchange.status not in _PAGES | {304}:
             await self._refuse_status(asked, answer)
         if not answer.head.strip():
@@ -250,7 +250,7 @@ class _Lost(Refused):
 
 
 def _base(page: _Arrived) -> str:
-    """What the links of a page are relative to."""
+    """Return the base URL of the links of a page."""
     try:
         return urljoin(page.target.url, page.markup.base) if page.markup.base else page.target.url
     except ValueError:  # a base that is no address

@@ -1,4 +1,4 @@
-"""How often a host is asked.
+"""Rate limits per host.
 
 Invariant: to one host, two requests never start within its delay, and never more than its share are under way;
 waiting for a host's turn takes no place from other hosts.

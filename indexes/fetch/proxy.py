@@ -26,7 +26,7 @@ _HOP_BY_HOP = re.compile(rb"\r\n(?:proxy-[a-z-]+|connection|keep-alive):[^\r\n]*
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,12})[ \t]*\r\n", re.IGNORECASE)
 _ENDINGS = (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 _BROWSER_SERVICES = word_list("indexes", "browser_services")
-"""What the browser asks for on its own account, whatever its flags say. No page is there."""
+"""Hosts that the browser requests by itself, whatever its flags. They have no pages."""
 _REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -44,8 +44,8 @@ class _Proxy:
         assert task is not None
         self._open.add(task)
         try:
-            # A browser that leaves, a server that stops: what was to come is simply not there. Nobody waits for this
-            # task, so the end that `aclose` makes of it is told to nobody.
+            # A browser that leaves, a server that stops: what was to come is simply not there. Nothing waits for
+            # this task, so nothing reports how `aclose` ends it.
             with suppress(*_ENDINGS, asyncio.CancelledError):
                 await self._serve(reader, writer)
         finally:
@@ -136,7 +136,7 @@ class _Opening:
 
 
 def _read_head(head: bytes) -> tuple[Target, _Opening | None]:
-    """Where a browser's request leads, and what to send there; None for a tunnel.
+    """Return the target of a browser's request and the bytes to send; None for a tunnel.
 
     Raises:
         Refused: it is not a request to a proxy, or its address is none to be asked.

@@ -1,7 +1,7 @@
-"""What robots.txt allows (RFC 9309).
+"""Rules of robots.txt (RFC 9309).
 
 Invariant: no page is asked for before its origin's robots.txt was read in this run, and no robots.txt is asked for
-twice. Absent (4xx, or redirects without end): all is allowed. Not to be had (no connection, 5xx): nothing is.
+twice. Absent (4xx, or redirects without end): all is allowed. Unavailable (no connection, 5xx): nothing is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Rules:
     rules: Protego | None
     """None: all is allowed."""
     fault: FetchFault | None = None
-    """Why nothing is."""
+    """Fault because of which nothing is allowed."""
 
 
 class Robots:
@@ -41,7 +41,7 @@ class Robots:
         """Return if this may be asked for.
 
         Raises:
-            FetchFault: it may not; the reason says whether by a rule or because there was no robots.txt to be had.
+            FetchFault: it may not; the reason says whether by a rule or because robots.txt was unavailable.
         """
         origin = asked.origin
         async with self._reading.setdefault(origin, asyncio.Lock()):
@@ -49,7 +49,7 @@ class Robots:
                 self._known[origin] = await self._read(origin)
         known = self._known[origin]
         if known.fault is not None:
-            raise type(known.fault)(str(known.fault))  # anew: a raised error gathers tracebacks
+            raise type(known.fault)(str(known.fault))  # again: a raised error gathers tracebacks
         if known.rules is not None and not known.rules.can_fetch(asked.url, self._settings.product):
             raise Refused("robots.txt does not allow it")
 

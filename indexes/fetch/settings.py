@@ -1,4 +1,4 @@
-"""How pages are fetched.
+"""Settings of the fetcher.
 
 Invariant: every bound of the fetcher is a field here, so that whoever keeps what was fetched can record how.
 """
@@ -64,12 +64,12 @@ class FetchSettings(Frozen):
     max_ratio: Count = MAX_GZIP_RATIO
     """Decoded over encoded bytes, for bodies past `limits.RATIO_FLOOR`."""
     max_header_bytes: Count = 65_536
-    """Of all header fields together; one field may have half of it."""
+    """Maximum bytes of all header fields; one field may have half of it."""
     max_url: Count = 8_000
     """Characters of an address as sent. Servers take about 8,000."""
 
     connect_seconds: Seconds = 15.0
-    """For the name, the connection and its TLS together with the wait for the first byte of each."""
+    """Seconds for name resolution, connection and TLS, including the wait for their first bytes."""
     stall_seconds: Seconds = 30.0
     """Longest time in which nothing arrives."""
     total_seconds: Seconds = 120.0
@@ -81,7 +81,7 @@ class FetchSettings(Frozen):
     render: Path | Literal["auto"] | None = None
     """A Chromium that shows pages which their scripts write; `auto` finds one by name, None shows none."""
     render_sandbox: bool = True
-    """Without its sandbox Chromium starts for root, too, and a page that breaks it has this user's rights."""
+    """Chromium's sandbox. Without it Chromium starts for root too, and a malicious page has this user's rights."""
     render_seconds: Seconds = 30.0
     render_bytes: Count = MAX_PAGE_BYTES
     """All that one page's scripts may load, and its document at the end."""

@@ -1,4 +1,4 @@
-"""What a fetch has stored so far.
+"""Stored state of a fetch.
 
 Invariant: a capture counts as stored once its bytes are on the disk and its address is in the database, in this order;
 after a kill at any instant the archive is cut back to the last capture that counts, and no other address is asked for
@@ -78,7 +78,7 @@ class FetchState:
 
     @property
     def settings(self) -> list[Any]:
-        """Those of all runs, in order, each once. Raises FetchError where they are none."""
+        """Return the distinct settings of all runs, in order. Raises FetchError if there are none."""
         try:
             rows = self._connection.execute("SELECT settings FROM runs ORDER BY rowid")
             return [json.loads(one) for (one,) in rows]

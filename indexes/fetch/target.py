@@ -19,7 +19,7 @@ from indexes.fetch.faults import Refused
 from indexes.urls import shown_url
 
 _UNSENDABLE = re.compile(rb"[^!$-;=?-\[\]_a-z~]")
-"""Of path and query, in UTF-8: controls, blanks, `"`, `#`, `<`, `>`, `\\`, `^`, a backtick, braces, `|`, non-ASCII."""
+"""Refused in path and query: controls, blanks, `"`, `#`, `<`, `>`, `\\`, `^`, backtick, braces, `|`, and non-ASCII."""
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62})?)*")
 _STRAY = re.compile(r"[\t\r\n]")
@@ -36,7 +36,7 @@ class Target:
     """Lower case; IPv6 in brackets."""
     port: int
     address: Address | None
-    """Where the host is an address itself."""
+    """Address, if the host is an address itself."""
 
     @property
     def origin(self) -> str:

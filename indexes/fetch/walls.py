@@ -22,7 +22,7 @@ _TEASER = 1_000
 
 @dataclass(frozen=True)
 class Seen:
-    """What a recogniser may look at."""
+    """Input of a recogniser."""
 
     url: str
     first_url: str
@@ -98,7 +98,7 @@ _LOG_IN = re.compile(
 
 
 def recognise(url: str, first_url: str, headers: Headers, source: str, markup: Markup) -> str | None:
-    """What kind of wall a page is, in words; None where it is none that is known for sure."""
+    """Return the kind of wall that a page is, in words; None if it is not certainly one."""
     fields: dict[str, str] = {}
     for name, text in headers:
         key = name.lower()
@@ -122,7 +122,7 @@ def recognise(url: str, first_url: str, headers: Headers, source: str, markup: M
 
 
 def _sent_to_log_in(seen: Seen) -> bool:
-    """Whether a redirect led from another address to a form that asks for a password."""
+    """Check whether a redirect led from another address to a form that asks for a password."""
     here, before = urlsplit(seen.url), urlsplit(seen.first_url)
     if not seen.markup.asks_password or (here.hostname, here.path) == (before.hostname, before.path):
         return False

@@ -91,7 +91,7 @@ class _Draft(NamedTuple):
 
     record: PageRecord
     content: str
-    """What its reading depends on, but for the dates; '' for a page that is not read."""
+    """Key of everything that its reading depends on, except dates; '' for a page that is not read."""
 
 
 def _read(folder: Path, spool: Spool, workers: int) -> Iterator[PageRecord]:
@@ -127,7 +127,7 @@ _UNDATED, _DATED = "https://undated.invalid/", "https://dated.invalid/2000/01/01
 
 
 def _draft(stored: Stored, content: Content) -> PageRecord:
-    """What is known of a capture's page before its text."""
+    """Return the fields of a capture's page that are known before its text."""
     capture = stored.capture
     url = normalise_url(capture.url)
     return PageRecord(
@@ -210,5 +210,5 @@ def archive_files(folder: Path) -> list[Path]:
 
 
 def no_damage(said: str) -> None:
-    """What to do about damage in an archive of our own: raises DigestMismatch."""
+    """Handle damage in this program's own archive: raise DigestMismatch."""
     raise DigestMismatch(f"the archive is damaged: {said}; make the snapshot again")

@@ -26,11 +26,11 @@ from indexes.records import parse_record
 from indexes.snapshot import Snapshot
 
 FETCH = "fetch.json"
-"""In the snapshot: a list of the settings that its pages were fetched with. Not part of the digest."""
+"""File in the snapshot that lists the settings of the fetch. Not part of the digest."""
 
 
 class Fetched(NamedTuple):
-    """What a fetch did."""
+    """Result of a fetch."""
 
     report: FetchReport
     manifest: Manifest | None

@@ -139,7 +139,7 @@ def make(
 
 
 def _capture(entry: PageEntry, root: Path) -> Capture:
-    """What one line of a page list stands for."""
+    """Return the capture for one line of a page list."""
     outcome: Outcome = "page" if entry.status in ("ok", "not_in_snapshot") else entry.status
     reason, imported = entry.reason, None
     if entry.text is not None:

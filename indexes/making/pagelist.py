@@ -82,7 +82,7 @@ class PageEntry(Frozen):
     fetched: str | None
     """ISO 8601 in UTC, to the second."""
     status: SourceStatus
-    """What is known without reading the file: `ok` means that it should be read."""
+    """Status that is known without reading the file; `ok` means that the file is to be read."""
     reason: str
 
 

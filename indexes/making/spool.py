@@ -1,4 +1,4 @@
-"""What a snapshot is made of while it is being made: on disk, in any order in, in one order out.
+"""Temporary storage on disk for building a snapshot: accepts pages in any order, returns them in one order.
 
 Invariant: memory does not grow with the number of pages, and what comes out depends on what went in and not on the
 order in which it came.
@@ -82,7 +82,7 @@ class Spool:
         return digest
 
     def is_new(self, content: str) -> bool:
-        """Whether this is the first page with that content; the others may have its reading."""
+        """Check whether this is the first page with that content; others can reuse its reading."""
         added = self._connection.execute("INSERT OR IGNORE INTO readings VALUES (?,'','')", (content,))
         return bool(added.rowcount)
 
@@ -95,7 +95,7 @@ class Spool:
         )
 
     def reading(self, content: str) -> tuple[Reading, str]:
-        """What `add_reading` kept, without its text, and the text's digest."""
+        """Return the reading that `add_reading` stored, without its text, and the text's digest."""
         query = "SELECT reading, text FROM readings WHERE content=?"
         reading, text_digest = self._connection.execute(query, (content,)).fetchone()
         return Reading.model_validate_json(reading), text_digest

@@ -2,7 +2,7 @@
 
 Invariant: a directory with the final name exists only when it is whole: all is written in a hidden directory beside it,
 which is renamed at the end. One process at a time makes a snapshot; a directory left by one that was killed is begun
-anew, unless it can be gone on with.
+again, unless it can be resumed.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ SNOWBALL = {
 
 
 def stemmer_version() -> str:
-    """Of the installed PyStemmer, whose releases carry the Snowball algorithms."""
+    """Return the version of the installed PyStemmer, whose releases contain the Snowball algorithms."""
     return version("PyStemmer")
 
 

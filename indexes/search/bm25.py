@@ -42,13 +42,13 @@ REMEDY = "build it again with `snapshot index`"
 
 
 class Bm25Info(IndexInfo):
-    """What an index says of itself."""
+    """Description of an index."""
 
     settings: Bm25Settings
     analyses: tuple[str, ...]
-    """Under which its chunks were read, in order of name."""
+    """Analyses of its chunks, in order of name."""
     versions: dict[str, str]
-    """Of bm25s, whose format it is, and of PyStemmer."""
+    """Versions of bm25s, whose format it is, and of PyStemmer."""
     n_terms: int
     n_postings: int
     mean_length: float
@@ -79,7 +79,7 @@ class _Vocabulary:
         return tuple(sorted(self._analysers))
 
     def _counts(self, language: str, text: str) -> Counter[int]:
-        """How often each term, by its id, is in a chunk; in the order in which they are met."""
+        """Count the terms of a chunk by id, in order of occurrence."""
         analysis = analysis_of(language) if self._stemming else PLAIN
         if analysis not in self._analysers:
             self._analysers[analysis] = Analyser(analysis)
@@ -161,7 +161,7 @@ def _write_arrays(part: Path, weights: Weights, runs: PostingRuns) -> None:
 
 
 def _params(settings: Bm25Settings, n_chunks: int) -> dict[str, Any]:
-    """What `bm25s` reads of an index, in its words."""
+    """Return the parameters that `bm25s` reads from an index."""
     return {
         "k1": settings.k1,
         "b": settings.b,
@@ -263,7 +263,7 @@ class Bm25Index:
         return [term for term in self._query.terms(query) if term in self._vocabulary]
 
     def rarity(self, query: str) -> dict[str, float]:
-        """How much each different word of a query tells: `ln(1 + (N - n + 0.5) / (n + 0.5))`, more than 0.
+        """Return the weight of each distinct word of a query: `ln(1 + (N - n + 0.5) / (n + 0.5))`, more than 0.
 
         N is the number of chunks and n the number of those that hold the word, in the form that most of them hold
         where the analyses of the index give it several: 0 for a word that the index does not know.

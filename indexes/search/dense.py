@@ -58,19 +58,19 @@ class DenseSettings(Frozen):
     index: Literal["auto", "flat", "ivf"] = "auto"
     """`auto`: `flat` (exhaustive) up to `FLAT_VALUES`."""
     ivf: IvfParameters | None = None
-    """Of `ivf`; default: by size."""
+    """Parameters of `ivf`; default: by size."""
     batch: int = Field(default=512, ge=1)
     """Chunks given to the encoder at once; what shares a batch can change last bits."""
 
 
 class DenseInfo(IndexInfo):
-    """What an index says of itself."""
+    """Description of an index."""
 
     settings: DenseSettings
     encoder: EncoderIdentity
     dimension: int
     ivf: IvfParameters | None
-    """As built; None if the search is exhaustive."""
+    """Parameters as built; None if the search is exhaustive."""
     versions: dict[str, str]
 
 

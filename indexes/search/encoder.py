@@ -20,7 +20,7 @@ Pooling = Literal["mean", "cls", "last_token"]
 
 
 class EncoderIdentity(Frozen):
-    """What decides the vectors."""
+    """Everything that determines the vectors."""
 
     model: str
     revision: str
@@ -28,7 +28,7 @@ class EncoderIdentity(Frozen):
     document_prompt: str = ""
     query_prompt: str = ""
     engine: dict[str, str] = Field(default_factory=dict)
-    """What computes, with versions."""
+    """Computing libraries with versions."""
 
     @property
     def space(self) -> tuple[str, str]:
@@ -41,12 +41,12 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Of a vector."""
+        """Dimension of a vector."""
         ...
 
     @property
     def identity(self) -> EncoderIdentity:
-        """What decides the vectors."""
+        """Everything that determines the vectors."""
         ...
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
@@ -59,7 +59,7 @@ class Encoder(Protocol):
 
 
 class EncoderPreset(Frozen):
-    """How a model wants to be used."""
+    """Recommended use of a model."""
 
     name: str
     dimension: int
@@ -74,7 +74,7 @@ class EncoderPreset(Frozen):
 EVIDENCE_TASK = (
     "Given a statement or a question, find passages of web pages that prove it, refute it or answer it"
 )
-"""Qwen3-Embedding is told its task in a sentence, in the form `Instruct: ...`, line feed, `Query:`."""
+"""Qwen3-Embedding takes its task as a sentence in the form `Instruct: ...`, line feed, `Query:`."""
 
 
 def _qwen3(size: str, dimension: int) -> EncoderPreset:
@@ -97,7 +97,7 @@ PRESETS: dict[str, EncoderPreset] = {
         _qwen3("8b", 4096),
     )
 }
-"""By name. Any other model is used as its own files say."""
+"""Presets by name. Any other model is used as its own files state."""
 
 
 def unit_vectors(found: Any, n: int, source: str) -> Vectors:

@@ -47,7 +47,7 @@ class EndpointEncoder:
         url: of the interface, as a rule ending in `/v1`.
         model: the name under which the server serves it.
         revision: what is known of the weights (a commit, a digest); indexes are compared by it.
-        preset: prompts, dimension and length, to which the server is told to cut texts (vLLM does); default: no
+        preset: prompts, dimension and length, to which the server truncates texts on request (vLLM does); default: no
             prompts, the dimension of the first answer, and texts that are too long are the server's to refuse.
         batch: texts of one request.
         concurrency: requests at once.
@@ -94,7 +94,7 @@ class EndpointEncoder:
 
     @property
     def dimension(self) -> int:
-        """Of a vector; asks the server unless a preset or an earlier answer says it. Raises EncoderError."""
+        """Dimension of a vector; asks the server if no preset or earlier answer states it. Raises EncoderError."""
         if self._dimension is None:
             self._encode(["dimension"])
         assert self._dimension is not None
@@ -191,7 +191,7 @@ def _one_line(data: Any) -> str:
 
 
 def _has_host(url: str) -> bool:
-    """Whether a host stands in `url` whose labels are neither empty nor too long to be looked up."""
+    """Check whether `url` has a host whose labels are neither empty nor too long for a lookup."""
     try:
         return bool((urlsplit(url).hostname or "").encode("idna"))
     except ValueError:

@@ -47,7 +47,7 @@ def building(folder: Path) -> Generator[Path]:
 
 
 def is_replaceable(folder: Path) -> bool:
-    """Whether a folder is an index or empty."""
+    """Check whether a folder is an index or empty."""
     return folder.is_dir() and ((folder / INFO).is_file() or not any(folder.iterdir()))
 
 
@@ -69,7 +69,7 @@ def read_info(folder: Path, kind: str, model: Callable[[Any], Info], remedy: str
         folder: of the index.
         kind: that it must have.
         model: makes the info of its fields.
-        remedy: what to do where there is none, in words.
+        remedy: advice if it is missing, in words.
 
     Raises:
         IndexMissing: there is no such folder.
@@ -101,7 +101,7 @@ def read_info(folder: Path, kind: str, model: Callable[[Any], Info], remedy: str
 
 
 def holds_array(path: Path, dtype: type[np.generic], n: int) -> bool:
-    """Whether a file is what `numpy.save` writes for `n` values of a type, so that none of it is left to be parsed."""
+    """Check whether a file is exactly the output of `numpy.save` for `n` values of a type."""
     head = io.BytesIO()
     write_npy_header(head, np.dtype(dtype), n)
     header = head.getvalue()

@@ -27,13 +27,13 @@ _DIGITS = 12
 
 
 class FusionSettings(Frozen):
-    """How two rankings are made into one."""
+    """Settings for combining two rankings."""
 
     method: Literal["rrf", "convex"] = "rrf"
     alpha: float = Field(default=0.5, ge=0, le=1)
-    """Of `convex` only: the share of the dense ranking."""
+    """Weight of the dense ranking, for `convex` only."""
     depth: int = Field(default=100, ge=1)
-    """What is taken of each ranking, or `k` if that is more."""
+    """Number of results used from each ranking, at least `k`."""
 
 
 def fuse(bm25: Ranked, dense: Ranked, k: int, settings: FusionSettings | None = None) -> Ranked:

@@ -31,7 +31,7 @@ _ADD = 50_000
 
 
 class IvfParameters(Frozen):
-    """Of the lists."""
+    """Parameters of the inverted lists."""
 
     lists: int = Field(ge=1)
     probes: int = Field(ge=1)

@@ -68,7 +68,7 @@ class LocalEncoder:
 
     @property
     def dimension(self) -> int:
-        """Of a vector; loads the model unless a preset says it."""
+        """Dimension of a vector; loads the model unless a preset states it."""
         if self.preset is not None:
             return self.preset.dimension
         model = self._model()
@@ -243,7 +243,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def _modules() -> Any:
-    """Where the parts of a model are, which moved in version 6 of the library."""
+    """Return the module with the parts of a model, which moved in version 6 of the library."""
     try:
         return importlib.import_module("sentence_transformers.sentence_transformer.modules")
     except ImportError:

@@ -1,4 +1,4 @@
-"""What goes into an index and what comes out of a search.
+"""Input of an index and output of a search.
 
 Invariant: a chunk is known by its row, its position in the stream that the index was built from. Two indexes are
 of the same chunks exactly if their `chunks_digest` is the same.
@@ -32,7 +32,7 @@ class ChunkText(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """What was found for one query, best first, ties in order of row."""
+    """Results of one query, best first, ties in order of row."""
 
     rows: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ class Ranked(NamedTuple):
 
 
 class IndexInfo(Frozen):
-    """What every index says of itself."""
+    """Common description of an index."""
 
     kind: str
     format_version: int = 1
@@ -78,7 +78,7 @@ class ChunkDigest:
 
     @property
     def hexdigest(self) -> str:
-        """Of what has passed so far."""
+        """Return the digest of the chunks so far."""
         return self._hash.hexdigest()
 
 

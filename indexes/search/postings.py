@@ -26,7 +26,7 @@ class Postings(NamedTuple):
     terms: Ints
     rows: Ints
     counts: Ints
-    """How often the term occurs in the row."""
+    """Number of occurrences of the term in the row."""
 
 
 class PostingRuns:
@@ -82,7 +82,7 @@ class PostingRuns:
 
     def _read(self, number: int, begin: int, last: int) -> Ints:
         """A run's postings from `begin` on of terms below `last`."""
-        # Mapped anew each time: what stays mapped counts as this process's memory once it was read.
+        # Mapped again each time: what stays mapped counts as this process's memory once it was read.
         run = np.memmap(self._path(number), np.int32, "r", shape=(3, self._lengths[number]))
         # Of the column's type, or numpy would copy the column for the search.
         stop = int(np.searchsorted(run[0], np.int32(last)))

@@ -1,4 +1,4 @@
-"""How well a search finds the pages that are known to be relevant.
+"""Retrieval quality: measures of a search on queries with known relevant pages.
 
 Invariant: measures are pure functions of ranked and relevant URLs; intervals are also of a recorded seed. Pages are
 judged, not chunks: a page's rank is that of its best chunk among pages.
@@ -79,11 +79,11 @@ class QueryQuality(Frozen):
 
 
 class Quality(Frozen):
-    """How well one search did."""
+    """Quality of one search."""
 
     n_queries: int
     means: dict[str, Estimate]
-    """By measure, in the order of `MEASURES`."""
+    """Means by measure, in the order of `MEASURES`."""
     queries: tuple[QueryQuality, ...]
     replicates: int
     seed: int

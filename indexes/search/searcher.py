@@ -36,7 +36,7 @@ class PairScorer(Protocol):
 
 
 class Reranking:
-    """Ordering the first of a ranking anew.
+    """Reordering of the first results of a ranking.
 
     Args:
         scorer: a cross-encoder.
@@ -61,8 +61,8 @@ class Searcher:
     """The indexes of one set of chunks.
 
     Args:
-        bm25: or None where there is none.
-        dense: or None where there is none.
+        bm25: the BM25 index, or None.
+        dense: the dense index, or None.
         fusion: of `fused`.
         reranking: of every mode, if given.
         commands: how a missing index is made, by its kind, for the message that says so.

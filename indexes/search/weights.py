@@ -43,7 +43,7 @@ class Bm25Settings(Frozen):
     k1: float = Field(default=1.5, ge=0, allow_inf_nan=False)
     b: float = Field(default=0.75, ge=0, le=1)
     delta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    """Of BM25+ only."""
+    """Lower bound of a term weight, for BM25+ only."""
     stemming: bool = True
 
 
@@ -65,7 +65,7 @@ class Weights:
         self._idf: Floats = self.exact_idf.astype(np.float32).astype(np.float64)
 
     def nonoccurrence(self) -> npt.NDArray[np.float32]:
-        """What BM25+ adds for a term that a chunk does not have."""
+        """Return the score that BM25+ adds for a term that a chunk does not contain."""
         return (self.exact_idf * self.settings.delta).astype(np.float32)
 
     def of(self, postings: Postings) -> npt.NDArray[np.float32]:

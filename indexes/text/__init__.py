@@ -1,1 +1,1 @@
-"""From the bytes of a page to its text, language, date and passages."""
+"""Extraction of text, language, date and passages from the bytes of a page."""

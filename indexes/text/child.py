@@ -1,4 +1,4 @@
-"""How a module of this package is run in a process of its own.
+"""Execution of a module of this package in a separate process.
 
 Invariant: this very package is run, whatever the working directory holds.
 """

@@ -134,7 +134,7 @@ def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
 
 
 def _cut(text: str, low: int, high: int) -> int:
-    """Where in `[low, high]` to cut: after the last sentence, else clause, else word, else between signs."""
+    """Return the cut position in `[low, high]`: after the last sentence, else clause, else word, else between signs."""
     for pattern in _ENDS:
         found = [match.end() for match in pattern.finditer(text, low, high)]
         if found:

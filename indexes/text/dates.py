@@ -1,9 +1,9 @@
-"""When a page was published, as far as it says so.
+"""Publication date of a page, as the page states it.
 
 Invariant: a date is a function of the page, its URL, the time of fetching and the versions recorded in the manifest.
 The wall clock does not enter it. It is never later than the fetch, nor outside `EARLIEST` to `LATEST`.
 
-Of HTML the date comes from the URL (`/2019/11/19/`), else from the page's metadata and markup, as htmldate reads them;
+The date of HTML comes from the URL (`/2019/11/19/`), else from the page's metadata and markup, as htmldate reads them;
 what a page says of its last change is not looked at. A PDF says when it was made. Dates are as written there, in
 whatever time zone that was.
 

@@ -1,6 +1,6 @@
-"""From bytes to a kind of file and its characters.
+"""Detection of the kind of a file and decoding of its characters.
 
-Invariant: the kind is told from the bytes first and from the name only between kinds of text; decoding
+Invariant: the kind is detected from the bytes first and from the name only between kinds of text; decoding
 depends on the bytes alone, never fails, and gives text that can be written as UTF-8.
 """
 
@@ -74,7 +74,7 @@ _BINARY_SHARE = 0.02
 
 
 def is_pdf(data: bytes) -> bool:
-    """Whether these bytes open like a PDF; readers allow for some rubbish before it."""
+    """Check whether these bytes start like a PDF; readers tolerate some bytes before it."""
     return b"%PDF-" in data[:1024]
 
 
@@ -146,7 +146,7 @@ def decode(data: bytes, charset: str | None = None) -> str:
 
 
 def _reads_itself(charset: str, declaration: bytes) -> bool:
-    """Whether a declaration found as ASCII is that text in the charset which it names; in UTF-16 it would not be."""
+    """Check whether a declaration found as ASCII reads the same in the charset that it names; in UTF-16 it does not."""
     try:
         return declaration.decode(charset) == declaration.decode("ascii")
     except (LookupError, ValueError):

@@ -1,6 +1,6 @@
-"""From the bytes of a page to its text.
+"""Extraction of the text of a page from its bytes.
 
-Invariant: what is told of a page is a function of its bytes, its file name, its URL, the time of fetching and the
+Invariant: the result for a page is a function of its bytes, its file name, its URL, the time of fetching and the
 versions recorded in the manifest. It does not depend on other pages, their order, the clock, or what the process did
 before (so trafilatura's `deduplicate`, which remembers, is off). Whatever the bytes are, the answer is a text or a
 status with a reason, never an exception. An endless page is not ended here but by `extracting`.
@@ -67,7 +67,7 @@ _LIBRARIES = (
 
 
 class Extracted(Frozen):
-    """What was found in one file. `text` is empty unless `status` is `ok`."""
+    """Content of one file. `text` is empty unless `status` is `ok`."""
 
     status: SourceStatus
     reason: str = ""

@@ -58,11 +58,11 @@ class Job(NamedTuple):
     fetched: str | None = None
     """ISO 8601."""
     charset: str | None = None
-    """As the server said."""
+    """Charset as the server states it."""
 
 
 class Reading(Frozen):
-    """What was read of a page."""
+    """Extracted content of a page."""
 
     key: str
     extracted: Extracted
@@ -111,7 +111,7 @@ class ExtractionPool:
         for worker in self._workers:
             worker.closed = True
             worker.kill()
-        # Only of those that nobody reads from: a file number that is closed while another thread waits for it may be
+        # Only pipes without a reader: a file number that is closed while another thread waits for it may be
         # another file's by then, which that thread would wait for.
         idle = [self._idle.get_nowait() for _ in range(self._idle.qsize())]
         for worker in idle:
@@ -158,7 +158,7 @@ class ExtractionPool:
 
 
 class _Late(Exception):
-    """Nothing came in time."""
+    """No result in time."""
 
 
 class _Died(Exception):

@@ -3,8 +3,8 @@
 Invariant: an ISO 639-1 code, or `und` where script and model do not decide clearly; the same text gives the same
 answer on every machine and whatever was read before.
 
-Chinese, Japanese and Korean are told by their scripts, which needs no model and cannot take one for another. All else
-is told by py3langid (a naive Bayes classifier over byte n-grams, Lui and Baldwin 2011), restricted to the languages
+Chinese, Japanese and Korean are detected by their scripts, which needs no model and confuses none of them. All else
+is detected by py3langid (a naive Bayes classifier over byte n-grams, Lui and Baldwin 2011), restricted to the languages
 that have a two-letter code.
 """
 

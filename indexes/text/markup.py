@@ -1,4 +1,4 @@
-r"""From HTML to its title, date and main text.
+r"""Extraction of title, date and main text from HTML.
 
 Invariant: the text has the characters that a reader of the page sees, in order: no mark stands inside a sentence, so
 that what is quoted from the page is found in the text. Marks are at the beginnings of lines (`#`, `-`, `1.`), between
@@ -51,7 +51,7 @@ _ESCAPED_OPENING = re.compile(r"([ \t]*(?:[-+] |\d+\. )?\d*)\\(?=[#>+.)-])")
 
 
 class MarkupText(NamedTuple):
-    """What a page of HTML holds. Texts are as they come, white space and all."""
+    """Content of an HTML page. Texts keep their white space."""
 
     title: str
     published: str | None
@@ -73,7 +73,7 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
     Raises:
         MarkupRefused: the elements are nested deeper than the parser goes.
     """
-    # lxml refuses text that declares an encoding, and would believe the declaration over the text.
+    # lxml refuses text that declares an encoding, and would trust the declaration over the text.
     if declaration := _XML_DECLARATION.match(markup):
         markup = markup[declaration.end() :]
     if not _WHOLE_PAGE.search(markup):
