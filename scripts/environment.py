@@ -57,7 +57,7 @@ def home() -> Path:
 
 
 def has_cuda() -> bool:
-    """Whether an NVIDIA driver lists at least one GPU."""
+    """Check whether an NVIDIA driver lists at least one GPU."""
     command = shutil.which("nvidia-smi")
     if command is None:
         return False

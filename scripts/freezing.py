@@ -43,7 +43,7 @@ JUDGES = ("ada", "bea", "cy")
 SYSTEMS = ("lake", "mill", "sea")
 TASKS = {"cost": "What did the renewal cost, and who paid?", "vote": "How was the renewal decided?"}
 FILES = ("guidance", "criteria", "dimensions", "checklists", "plans")
-"""What the judge drafts for the tasks."""
+"""Drafts of the judge for the tasks."""
 COMMANDS = {"checklists": "checklist", "plans": "plan"}
 
 RUNS: dict[str, tuple[int, str]] = {
@@ -98,7 +98,7 @@ def varied(value: Any, schema: Mapping[str, Any], rng: random.Random) -> Any:
 
 
 def plan(name: str) -> StubPlan:
-    """How the judge `name` answers."""
+    """Return the script of the judge `name`."""
 
     def seeded(asked: Mapping[str, Any], purpose: str) -> random.Random:
         body = json.dumps([asked["messages"], asked.get("seed")])
@@ -132,7 +132,7 @@ def plan(name: str) -> StubPlan:
 
 
 def command(*words: str | Path) -> str:
-    """What a command prints; its exit status is the first line."""
+    """Return the output of a command, with its exit status as the first line."""
     out, errors = io.StringIO(), io.StringIO()
     code: object = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), _arguments(*map(str, words)):
@@ -285,7 +285,7 @@ def record_run(run: Path, out: Path, printed: str) -> None:
 
 
 def differences(before: Path, after: Path) -> Iterator[str]:
-    """What differs, file by file: JSON and CSV by the values in them, numbers to `TOLERANCE`; all else line by line."""
+    """Return the differences, file by file: JSON and CSV by value, numbers to `TOLERANCE`; others by line."""
     names = {path.relative_to(top) for top in (before, after) for path in top.rglob("*") if path.is_file()}
     for name in sorted(names):
         texts = [

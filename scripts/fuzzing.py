@@ -38,7 +38,7 @@ BOUND = 3.0
 
 @dataclass
 class Outcome:
-    """What came of one target."""
+    """Result of one target."""
 
     cases: int = 0
     seconds: float = 0.0

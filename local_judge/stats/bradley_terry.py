@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 STEPS = 200
-"""Of Newton's method, at most; some ten are enough."""
+"""Maximum steps of Newton's method; about ten suffice."""
 CLOSE = 1e-10
 """It ends when no strength moves by more."""
 
@@ -34,12 +34,12 @@ class Fit(NamedTuple):
     groups: npt.NDArray[np.int64]
     """Number of each system's group: those that a chain of games connects. From 0, in the order of the systems."""
     above: Flags
-    """Whose strength has no upper limit: nobody outside of those it exchanged points with ever took a point from
-    them."""
+    """True for systems whose strength has no upper limit: none outside of those they exchanged points with took a point
+    from them."""
     below: Flags
-    """Whose strength has no lower limit."""
+    """True for systems whose strength has no lower limit."""
     regularised: Flags
-    """Whose group has no maximum, so that the fit has the additional ties."""
+    """True for systems whose group has no maximum, so that the fit includes the additional ties."""
 
 
 def fit(points: Floats) -> Fit:
@@ -65,7 +65,7 @@ def fit(points: Floats) -> Fit:
 
 
 def _reaches(edges: Flags) -> Flags:
-    """Which nodes a path leads to from each node, itself included (Warshall 1962)."""
+    """Return which nodes can be reached from each node, itself included (Warshall 1962)."""
     found = edges | np.eye(len(edges), dtype=bool)
     for middle in range(len(found)):
         found |= found[:, middle, None] & found[None, middle, :]

@@ -113,7 +113,7 @@ def kendall_w(ratings: Sequence[Sequence[Number]]) -> Estimate:
     ties = sum(t**3 - t for row in whole for t in Counter(row).values())
     denominator = m**2 * (n**3 - n) - m * ties
     if denominator == 0:
-        return undefined("nobody has an order", n)
+        return undefined("no one has an order", n)
     # Rank sums are doubled, their squares fourfold; n times the squared deviations stays whole.
     sums = [sum(column) for column in zip(*map(doubled_ranks, whole), strict=True)]
     deviations = n * sum(total**2 for total in sums) - sum(sums) ** 2
@@ -210,7 +210,7 @@ def kendall_test(x: Floats, y: Floats, groups: Ints) -> float | None:
 
 
 def _kendall_variance(x: Floats, y: Floats) -> float:
-    """Of concordant less discordant pairs, with ties (Kendall, Rank Correlation Methods, chapter 4)."""
+    """Return the variance of concordant less discordant pairs, with ties (Kendall, Rank Correlation Methods, ch. 4)."""
     n = len(x)
     if n < 2:
         return 0.0
@@ -272,7 +272,7 @@ def _ratio(numerator: int, squared_denominator: int) -> float:
 
 
 def _why_not(x: Sequence[int], y: Sequence[int]) -> str:
-    """Why two lists have no correlation; '' where they have one."""
+    """Return why two lists have no correlation; '' if they have one."""
     if len(x) != len(y):
         raise ValueError(f"{len(x)} numbers against {len(y)}")
     if len(x) < 2:

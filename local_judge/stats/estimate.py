@@ -34,18 +34,18 @@ class Estimate:
 
     value: float | None
     n: int
-    """What it is of: pairs, systems, tasks, reports or ratings, as the measure says."""
+    """Number of units: pairs, systems, tasks, reports or ratings, depending on the measure."""
     n_undefined: int = 0
-    """What had to be left out of it because it has no value or cannot be compared."""
+    """Number of units that are left out because they have no value or cannot be compared."""
     hits: float | None = None
-    """Of a rate: value = hits / n."""
+    """Hits of a rate: value = hits / n."""
     low: float | None = None
     high: float | None = None
     """Percentiles of the draws in which the number exists."""
     n_draws: int = 0
     """These draws."""
     reason: str = ""
-    """Why there is no value."""
+    """Reason for a missing value."""
 
 
 def undefined(reason: str, n: int = 0, n_undefined: int = 0) -> Estimate:
@@ -93,16 +93,16 @@ class SumStatistic(NamedTuple, Generic[Key]):
     """A measure that needs of several tasks only the sums over them."""
 
     parts: Sequence[Mapping[Key, int]]
-    """Of each task, named numbers; 0 where one lacks a name."""
+    """Named numbers of each task; a missing name counts as 0."""
     statistic: Callable[[Mapping[Key, int]], Estimate]
     """The measure from the sums of some tasks' numbers."""
 
     def found(self) -> Estimate:
-        """Of all tasks, without interval."""
+        """Return the measure over all tasks, without interval."""
         return self.statistic({key: sum(part.get(key, 0) for part in self.parts) for key in self._keys()})
 
     def replicates(self, drawn: Sequence[Sequence[int]]) -> list[float | None]:
-        """Of the tasks at the positions of each draw; a task drawn twice counts twice."""
+        """Return the measure over the tasks of each draw; a task drawn twice counts twice."""
         n, keys = len(self.parts), self._keys()
         rows = [[part.get(key, 0) for key in keys] for part in self.parts]
         largest = max((abs(number) for row in rows for number in row), default=0)
@@ -113,7 +113,7 @@ class SumStatistic(NamedTuple, Generic[Key]):
         return [self.statistic(dict(zip(keys, row, strict=True))).value for row in sums]
 
     def estimate(self, drawn: Sequence[Sequence[int]]) -> Estimate:
-        """Of all tasks, with its interval."""
+        """Return the measure over all tasks, with its interval."""
         return with_interval(self.found(), self.replicates(drawn), len(self.parts))
 
     def _keys(self) -> list[Key]:
@@ -136,7 +136,7 @@ def mean_estimate(
     Formula: sum of them / their number; where `undefined_as` is given, those that do not exist count as it.
 
     Args:
-        values: None where there is none; counted in `n_undefined` either way.
+        values: None for a missing value; counted in `n_undefined` either way.
         nothing: the reason, where nothing can be averaged.
         undefined_as: 0 for the variant that takes what does not exist for no correlation.
     """

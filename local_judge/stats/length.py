@@ -1,4 +1,4 @@
-"""Length bias: how a score goes with the length of the report.
+"""Length bias: relation of a score to the length of the report.
 
 Three views of the same reports:
 
@@ -71,14 +71,14 @@ class Relation(Frozen):
     """Reports."""
     n_tasks: int
     degrees: int | None
-    """Of freedom, of the p-values of Pearson and Spearman: n - 2, within tasks n - tasks - 1."""
+    """Degrees of freedom of the p-values of Pearson and Spearman: n - 2, within tasks n - tasks - 1."""
     pearson: Correlation
     spearman: Correlation
     kendall: Correlation
     slope: Estimate
     """Points per 1,000 words (characters, sentences)."""
     reason: str = ""
-    """Why the numbers do not exist."""
+    """Reason for missing numbers."""
 
 
 class TaskRelation(Frozen):
@@ -89,7 +89,7 @@ class TaskRelation(Frozen):
 
 
 class LengthBias(Frozen):
-    """How one score goes with length."""
+    """Relation of one score to length."""
 
     n: int
     overall: Relation
@@ -103,16 +103,15 @@ class LengthBias(Frozen):
 
 
 def length_bias(observations: Sequence[Observation], *, seed: int = 0, draws: int = DRAWS) -> LengthBias:
-    """How the score goes with the length, in all three views.
+    """Return the relation of the score to the length, in all three views.
 
     Args:
-        observations: in any order.
-        seed: of the bootstrap.
-        draws: of each interval. Reports are drawn with replacement: within tasks those of each task, otherwise
-            all.
+        observations: Reports in any order.
+        seed: Random seed of the bootstrap.
+        draws: Draws of each interval. Reports are drawn with replacement, within each task or from all.
 
     Raises:
-        ValueError: two observations have the same id.
+        ValueError: Two observations have the same id.
     """
     if len({one.id for one in observations}) < len(observations):
         raise ValueError("two observations have the same id")
@@ -193,7 +192,7 @@ def _relation(
 
 
 def _why_not(x: Floats, y: Floats, number: Ints, within: bool) -> str:
-    """Why a sample has no correlation; '' where it has one."""
+    """Return why a sample has no correlation; '' if it has one."""
     where = " of each task" if within else ""
     if len(x) < LEAST:
         reports = "report" if len(x) == 1 else "reports"

@@ -1,4 +1,4 @@
-"""How numbers are compared: what decides ties, ranks and zeros.
+"""Comparison of numbers for ties, ranks and zeros.
 
 Invariant: numbers that a person would write in the same way are equal, so that the last bits of a sum (0.1 + 0.2 and
 0.3) decide no rank. As a fraction, a float is the decimal of its twelve first significant digits, and ints and

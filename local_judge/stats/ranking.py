@@ -28,9 +28,9 @@ class Match(NamedTuple):
     other: str
     """Systems; not the same."""
     points: tuple[float | None, ...]
-    """Of `one`, in each game: 1 won, 0.5 tied, 0 lost; None where the judge failed."""
+    """Points of `one` in each game: 1 won, 0.5 tied, 0 lost; None if the judge failed."""
     consistent: tuple[bool, ...] = ()
-    """Of each judge that answered in both orders: whether its two verdicts are the same."""
+    """True for each judge with the same verdict in both orders; only judges that answered both."""
 
 
 class Interval(NamedTuple):
@@ -54,9 +54,9 @@ class RankingRow(NamedTuple):
     unbounded: str
     """`above`, `below`: its strength has no such limit. '' otherwise."""
     regularised: bool
-    """Whether the strengths of its group are not those of maximum likelihood, which do not exist."""
+    """True if the maximum likelihood of its group does not exist, and its strengths are regularised."""
     interval: Interval | None
-    """Of the strength; None where fewer than half of the draws, or fewer than two tasks, are there for it."""
+    """Interval of the strength; None with fewer than half of the draws or fewer than two tasks."""
     wins: int
     losses: int
     ties: int
@@ -69,7 +69,7 @@ class RankingRow(NamedTuple):
 
     @property
     def games(self) -> int:
-        """Those with an outcome."""
+        """Number of games with an outcome."""
         return self.wins + self.losses + self.ties
 
     @property
@@ -82,7 +82,7 @@ class Ranking(NamedTuple):
     """The table."""
 
     rows: tuple[RankingRow, ...]
-    """By group, then by strength, then by name."""
+    """Rows by group, then by strength, then by name."""
     n_tasks: int
     n_groups: int
     seed: int
@@ -197,7 +197,7 @@ def _interval(values: Sequence[float | None]) -> Interval | None:
 
 
 def _percentile(ordered: Sequence[float], percent: float) -> float:
-    """As `estimate.percentile`, where the ends may be infinite."""
+    """Return a percentile as `estimate.percentile` does, with ends that can be infinite."""
     place = (len(ordered) - 1) * percent / 100
     below = math.floor(place)
     low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]

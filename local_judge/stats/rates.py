@@ -43,7 +43,7 @@ def rate(n: int, of: int) -> Rate:
 
 
 def population_interval(n: int, of: int, population: int) -> tuple[int, int]:
-    """How many of all units have a property that `n` of a simple random sample of `of` units have: least and most.
+    """Return the bounds of how many units have a property that `n` of a simple random sample of `of` units have.
 
     An interval of 95 %. The sample is drawn without replacement, so that it settles its own units, and a sample of all
     units settles all.

@@ -31,7 +31,7 @@ from indexes.urls import normalise_url
 CHUNK_CHARACTERS = 900
 MIN_WORDS = 8
 MAX_CHARACTERS = 400
-"""Of a sentence that is asked: longer ones are lists."""
+"""Maximum length of a sentence; longer ones are lists."""
 
 
 class Text(NamedTuple):

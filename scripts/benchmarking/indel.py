@@ -1,4 +1,4 @@
-"""How alike two long texts are: the normalised distance in insertions and deletions.
+"""Similarity of two long texts: the normalised distance in insertions and deletions.
 
 Invariant: exact. Time grows with the length and with the square of the distance, so that texts which are nearly equal
 are compared in milliseconds, whatever their length.

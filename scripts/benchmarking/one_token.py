@@ -18,7 +18,7 @@ Chat = tuple[Message, ...]
 
 
 class Counting(Protocol):
-    """What is needed of a server; `vllm_server.MeasuredServer` has it."""
+    """Interface of a server, which `vllm_server.MeasuredServer` implements."""
 
     def empty_cache(self) -> None:
         """Forget all cached prefixes."""
@@ -69,7 +69,7 @@ class OneToken:
         return await self._engine.generate(messages, one, None, started)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        """As it is: one token anyway."""
+        """Return the request unchanged: it asks for one token anyway."""
         self.chats.append(tuple(messages))
         return await self._engine.choose(messages, options)
 
@@ -81,7 +81,7 @@ class OneToken:
 async def measured(
     server: Counting, engine: OneToken, work: Callable[[], Awaitable[object]]
 ) -> dict[str, Any]:
-    """What the server computed for `work`, and what it had to."""
+    """Return the tokens that the server computed for `work`, and the minimum it had to."""
     server.empty_cache()
     before = read_counters(server.metrics())
     first, begun = len(engine.chats), time.perf_counter()

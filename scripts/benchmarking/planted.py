@@ -1,4 +1,4 @@
-"""What all benchmarks on planted claims count: how many answers are right, and what they cost.
+"""Counts of all benchmarks on planted claims: correct answers and their cost.
 
 Invariant: a share is over claims that were answered; what was not is counted beside it. Tokens are those of all replies
 that the ledger holds, whoever made them and when.
@@ -48,11 +48,11 @@ def share(part: int, whole: int) -> float | None:
 
 
 class Tokens(NamedTuple):
-    """What replies took."""
+    """Token cost of replies."""
 
     prompt: int
     computed: int | None
-    """Of the prompts, not taken from the prefix cache; None where the engine does not say."""
+    """Prompt tokens not read from the prefix cache; None if the engine does not report it."""
     shared_once: int
     """Of the prompts, what would be computed if each opening were computed once, in blocks of 16: from the openings'
     own lengths."""
@@ -60,7 +60,7 @@ class Tokens(NamedTuple):
 
 
 async def tokens_of(judge: Judge) -> Tokens:
-    """Over all replies in the judge's ledger."""
+    """Return the cost of all replies in the judge's ledger."""
     stats = judge.ledger.stats()
     traces = [trace for key in _keys(judge.ledger.path) if (trace := judge.ledger.reply(key)) is not None]
     says = bool(traces) and all(trace.reply.usage.cached_tokens is not None for trace in traces)

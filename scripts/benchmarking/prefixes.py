@@ -1,4 +1,4 @@
-"""How many prompt tokens a server must compute at least, whatever the order of the calls.
+"""Minimum number of prompt tokens that a server must compute, in any order of the calls.
 
 Invariant: a property of the prompts' token ids alone; no server is asked.
 """

@@ -6,7 +6,7 @@
 
 Invariants: all ways are asked about the same sentences in batches of the same size, and are held against what is known
 in the same way (`qualification.parts.extraction`). Of DEER's form of answer, a claim whose position is no sentence of
-its batch is nobody's; a reply that cannot be read is a failure of all sentences of its batch.
+its batch is ignored; a reply that cannot be read is a failure of all sentences of its batch.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _claims(document: Document, sentence: Sentence, reply: DeerClaims) -> list[R
 
 
 async def own(document: Document, judge: Judge, form: Form) -> Claims:
-    """As the product does it."""
+    """Ask as the product does."""
     extraction = await extract_claims(document, judge, ClaimsConfig(form=form, batch_sentences=BATCH))
     found: Claims = {
         label: failure.failure.kind for failure in extraction.failures for label in failure.sentences

@@ -1,4 +1,4 @@
-"""What the benchmark of prompts has in common: prompts by name, their digests, and the re-enactments' texts.
+"""Common parts of the prompt benchmark: prompts by name, their digests, and the re-enactments' texts.
 
 Invariant: a prompt's digest is one of all messages and of the reply's schema, as they are sent about texts that never
 change: whatever changes its words, its layout or the form of its answer changes the digest.

@@ -4,7 +4,7 @@
     vanilla_expected  the same without analysis: the expected value over the scale's numbers, in one token
     race              role, task, article, instructions; the score, then a brief justification
 
-Invariant: all ways see the same articles, cleaned by code: reports, and twins of them with one flaw each
+Invariant: all ways see the same articles, cleaned by code: reports, and perturbed reports with one flaw each
 (`planting.flaws`). Flaws that are in citations alone are left out, since cleaning takes the citations away.
 """
 
@@ -54,13 +54,13 @@ class Case(NamedTuple):
 
     id: str
     report: str
-    """Of which it is the twin; its own id if it is none."""
+    """Id of the original report; its own id for an original."""
     document: Document
     request: str
 
 
 def cases(n_reports: int, seed: int) -> list[Case]:
-    """The first `n_reports` of the reports that come with the package, each followed by its twins."""
+    """Return the first `n_reports` packaged reports, each followed by its perturbed reports."""
     demo = demo_folder()
     task = next(iter(load_tasks(demo / "tasks.jsonl").values()))
     texts = [("demo", task.prompt, (demo / "report.md").read_bytes())]
@@ -70,9 +70,9 @@ def cases(n_reports: int, seed: int) -> list[Case]:
     for name, request, content in texts[:n_reports]:
         document = parse_report(content)
         found.append(Case(name, name, document, request))
-        for twin in perturbed_reports(name, document, FlawSettings(kinds=KINDS, seed=seed)):
-            if isinstance(twin, PerturbedReport):
-                found.append(Case(twin.flaw.id, name, twin.document, request))
+        for made in perturbed_reports(name, document, FlawSettings(kinds=KINDS, seed=seed)):
+            if isinstance(made, PerturbedReport):
+                found.append(Case(made.flaw.id, name, made.document, request))
     return found
 
 
@@ -100,7 +100,7 @@ async def race(case: Case, judge: Judge) -> float | FailureKind:
 
 
 async def own(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind:
-    """As the product does it."""
+    """Ask as the product does."""
     settings = RaceSettings(mode="vanilla", scoring=scoring)
     task = Task(id=case.report, prompt=case.request)
     findings = await judge_race(case.id, case.document, task, judge, settings)
@@ -156,7 +156,7 @@ async def scored(way: Way, asked: Sequence[Case], judge: Judge) -> list[float | 
 
 
 def scoring_figures(asked: Sequence[Case], scores: Sequence[float | FailureKind]) -> dict[str, Any]:
-    """Shares of the twins that are scored below their reports, level with them, above them; mean fall on 0 to 10."""
+    """Return the shares of perturbed reports scored below, level with and above their reports, and the mean fall."""
     by_id = {case.id: score for case, score in zip(asked, scores, strict=True)}
     falls: list[float] = []
     for case in asked:
@@ -168,7 +168,7 @@ def scoring_figures(asked: Sequence[Case], scores: Sequence[float | FailureKind]
         "n": n,
         "failed": len(scores) - n,
         "failure_kinds": sorted({score for score in scores if isinstance(score, str)}),
-        "twins": len(falls),
+        "perturbed": len(falls),
         "below": share(sum(fall > 0 for fall in falls), len(falls)),
         "level": share(sum(fall == 0 for fall in falls), len(falls)),
         "above": share(sum(fall < 0 for fall in falls), len(falls)),

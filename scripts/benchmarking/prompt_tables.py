@@ -15,7 +15,7 @@ from scripts.benchmarking.prompt_rows import Kind
 
 DOCUMENT = "docs/reference/prompts.md"
 Row = dict[str, Any]
-"""What the benchmark prints of one prompt."""
+"""Row that the benchmark prints for one prompt."""
 
 
 class Column(NamedTuple):
@@ -78,7 +78,7 @@ COLUMNS: Mapping[Kind, tuple[Column, ...]] = {
     ),
     "scoring": (
         *_HEAD,
-        Column("twins below", number("below")),
+        Column("perturbed below", number("below")),
         Column("level", number("level")),
         Column("above", number("above")),
         Column("mean fall", number("fall")),
@@ -137,7 +137,7 @@ def write_rows(path: Path, kind: Kind, rows: Sequence[Row], order: Sequence[str]
 
 
 def stale(document: str, kind: Kind, digests: Mapping[str, str]) -> Iterator[str]:
-    """What is to be measured again, in one line for each row whose prompt is no longer what was measured."""
+    """Return a line for each row whose prompt has changed since it was measured."""
     for cells in table_of(document, kind):
         name, judge, digest = cells[_PROMPT].strip("`"), cells[_JUDGE], cells[_DIGEST].strip("`")
         if name not in digests:

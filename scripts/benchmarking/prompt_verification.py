@@ -54,12 +54,12 @@ FORM_TOKENS, EACH_TOKENS = 200, 160
 
 
 class Said(NamedTuple):
-    """What came of one claim. Either `failure` is set, or the others are."""
+    """Result of one claim. Either `failure` is set, or the others are."""
 
     rank: float | None = None
     """The greater, the more the judge holds the claim to be stated."""
     stated: bool | None = None
-    """Whether its label says that the page states it."""
+    """True if its label says that the page states the claim."""
     failure: FailureKind | None = None
 
 
@@ -259,7 +259,7 @@ WAYS: Final[Mapping[str, Way]] = {
 
 
 async def verified(way: Way, planted: Sequence[PlantedClaim], snapshot: Snapshot, judge: Judge) -> list[Said]:
-    """What comes of each claim, in their order."""
+    """Return the result of each claim, in order."""
     rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in planted]
     if way.original is None:
         found = await verify_rows(rows, snapshot, judge, way.config)

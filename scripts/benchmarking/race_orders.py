@@ -39,7 +39,7 @@ class Bout(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What a prompt has room for."""
+    """Maximum tokens of a prompt."""
 
     tokens: Callable[[Sequence[Message]], Sequence[int]]
     """Of a chat, as the judge's server renders it."""
@@ -108,11 +108,11 @@ class _Article(NamedTuple):
     task: Task
     document: Document
     shown: str
-    """Without its citations."""
+    """Text without citations."""
 
 
 def _fits(reference: _Article, others: Sequence[_Article], sizes: Sizes) -> bool:
-    """Whether every prompt leaves room for a reply to all criteria in one call."""
+    """Check whether every prompt leaves room for a reply to all criteria in one call."""
     criteria = reference.task.criteria
     assert criteria is not None
     every = [criterion for dimension in criteria.dimensions for criterion in dimension.criteria]
@@ -128,7 +128,7 @@ def _fits(reference: _Article, others: Sequence[_Article], sizes: Sizes) -> bool
 async def both_orders(
     server: Counting, engine: OneToken, sampling: Sampling, bout: Bout, ledger: Path
 ) -> dict[str, Any]:
-    """What the server computes in either order, and the share of the one in the other.
+    """Return the tokens that the server computes in either order, and their ratio.
 
     Raises:
         MeasuringError: the comparison of a report does not fit the judge's context in one call.

@@ -1,7 +1,7 @@
-"""What a way of scoring does to ties, to test-retest and to the order of a report and its degraded twin.
+"""Effect of a scoring method on ties, on test-retest and on the order of a report and its perturbed report.
 
 Invariant: pure arithmetic over scores by report and item; what has no score is counted and in no figure; every share
-stands with its counts. A twin is a report made worse on purpose: of the two, the report should get more.
+stands with its counts. A perturbed report has one planted flaw: the report should score higher.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
 DIGITS = 6
-"""To which scores are equal: as they are stored."""
+"""Decimals to which scores are compared: as they are stored."""
 
 Scores = Mapping[tuple[str, str], float | None]
-"""By report and item; None where it failed."""
+"""Scores by report and item; None for a failure."""
 
 
 class Ties(Frozen):
-    """How often a score does not tell two reports apart."""
+    """Frequency of ties between two reports."""
 
     tied: Rate
-    """Of pairs of reports on one item."""
+    """Pairs of reports on one item."""
     distinct: int
     """Different scores given."""
 
@@ -49,7 +49,7 @@ class Retest(Frozen):
 
 
 class Preference(Frozen):
-    """Reports against their twins."""
+    """Reports compared with their perturbed reports."""
 
     n: int
     n_failed: int
@@ -63,9 +63,9 @@ class Preference(Frozen):
     high: float | None
     """95 %: a bootstrap over reports; None for one report."""
     mean_difference: float | None
-    """Mean of report - twin, in points."""
+    """Mean of report - perturbed report, in points."""
     effect: float | None
-    """That mean, over the standard deviation of the differences (Cohen's d_z); None where all are the same."""
+    """Mean difference over the standard deviation of the differences (Cohen's d_z); None where all are the same."""
 
 
 class ScaleReport(Frozen):
@@ -78,13 +78,13 @@ class ScaleReport(Frozen):
     retest: Retest | None
     """None without a second run."""
     items: Preference
-    """Of items."""
+    """Comparison of items."""
     reports: Preference
-    """Of the reports' means over the items that both have."""
+    """Comparison of the reports' means over the items that both have."""
 
 
 class Paired(Frozen):
-    """How much more often one way of scoring prefers the report than another, over the items that both have scored."""
+    """Difference between two scoring methods in how often the report is preferred, on items that both scored."""
 
     first: str
     second: str
@@ -96,14 +96,14 @@ class Paired(Frozen):
 
 class _Pair(NamedTuple):
     report: str
-    twin: str
+    perturbed: str
     item: str
 
 
 def scale_report(
     name: str,
     scores: Scores,
-    twins: Mapping[str, Sequence[str]],
+    perturbed: Mapping[str, Sequence[str]],
     again: Scores | None = None,
     *,
     seed: int = 0,
@@ -113,14 +113,14 @@ def scale_report(
 
     Args:
         name: of it.
-        scores: of reports and twins.
-        twins: of each report.
+        scores: Scores of reports and perturbed reports.
+        perturbed: Perturbed reports of each report.
         again: of a second run.
         seed: of the bootstrap.
         draws: of each interval.
     """
-    pairs = _pairs(scores, twins)
-    totals = _totals(scores, twins)
+    pairs = _pairs(scores, perturbed)
+    totals = _totals(scores, perturbed)
     return ScaleReport(
         name=name,
         n_expected=len(scores),
@@ -135,14 +135,14 @@ def scale_report(
 def paired(
     first: tuple[str, Scores],
     second: tuple[str, Scores],
-    twins: Mapping[str, Sequence[str]],
+    perturbed: Mapping[str, Sequence[str]],
     *,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Paired:
     """(above + tied / 2) / n of the first less that of the second, over the same pairs; a bootstrap over reports."""
     found: list[tuple[str, float]] = []
-    for pair in _pairs(first[1], twins):
+    for pair in _pairs(first[1], perturbed):
         one, other = _gap(first[1], pair), _gap(second[1], pair)
         if one is not None and other is not None:
             found.append((pair.report, _win(one) - _win(other)))
@@ -150,34 +150,34 @@ def paired(
     return Paired(first=first[0], second=second[0], n=len(found), difference=value, low=low, high=high)
 
 
-def _pairs(scores: Scores, twins: Mapping[str, Sequence[str]]) -> list[_Pair]:
+def _pairs(scores: Scores, perturbed: Mapping[str, Sequence[str]]) -> list[_Pair]:
     items: dict[str, dict[str, None]] = {}
     for report, item in scores:
         items.setdefault(report, {})[item] = None
     return [
-        _Pair(report, twin, item)
-        for report in sorted(twins)
-        for twin in twins[report]
-        if twin in items
+        _Pair(report, one, item)
+        for report in sorted(perturbed)
+        for one in perturbed[report]
+        if one in items
         for item in items.get(report, {})
-        if item in items[twin]
+        if item in items[one]
     ]
 
 
 def _gap(scores: Scores, pair: _Pair) -> float | None:
-    one, other = scores.get((pair.report, pair.item)), scores.get((pair.twin, pair.item))
+    one, other = scores.get((pair.report, pair.item)), scores.get((pair.perturbed, pair.item))
     return None if one is None or other is None else round(one - other, DIGITS)
 
 
-def _totals(scores: Scores, twins: Mapping[str, Sequence[str]]) -> list[tuple[str, float | None]]:
-    """Mean difference of each report and twin over the items that both have a score for; None where there are none."""
-    by_twin: dict[tuple[str, str], list[float | None]] = {
-        (report, twin): [] for report in sorted(twins) for twin in twins[report]
+def _totals(scores: Scores, perturbed: Mapping[str, Sequence[str]]) -> list[tuple[str, float | None]]:
+    """Return the mean difference of each report and perturbed report, over the items with both scores."""
+    by_perturbed: dict[tuple[str, str], list[float | None]] = {
+        (report, one): [] for report in sorted(perturbed) for one in perturbed[report]
     }
-    for pair in _pairs(scores, twins):
-        by_twin[pair.report, pair.twin].append(_gap(scores, pair))
+    for pair in _pairs(scores, perturbed):
+        by_perturbed[pair.report, pair.perturbed].append(_gap(scores, pair))
     totals: list[tuple[str, float | None]] = []
-    for (report, _), gaps in by_twin.items():
+    for (report, _), gaps in by_perturbed.items():
         known = [gap for gap in gaps if gap is not None]
         totals.append((report, round(math.fsum(known) / len(known), DIGITS) if known else None))
     return totals

@@ -16,23 +16,23 @@ from local_judge.runs.store import RunStore, findings_file
 from scripts.benchmarking.scale_report import Scores
 
 
-def load_twins(path: Path) -> dict[str, list[str]]:
-    """The twins of each report.
+def load_perturbed(path: Path) -> dict[str, list[str]]:
+    """Read the perturbed reports of each report.
 
     Raises:
         InputError: a row without `id` and `report`, or no row.
     """
-    twins: dict[str, list[str]] = {}
+    perturbed: dict[str, list[str]] = {}
     for place, row in read_jsonl(path):
-        twin, report = row.get("id"), row.get("report")
-        if not isinstance(twin, str) or not isinstance(report, str) or twin == report:
+        one, report = row.get("id"), row.get("report")
+        if not isinstance(one, str) or not isinstance(report, str) or one == report:
             raise InputError(
-                f"{place}: needs `id`, the twin's, and `report`, that of the report it was made of"
+                f"{place}: needs `id`, of the perturbed report, and `report`, of the report it was made from"
             )
-        twins.setdefault(report, []).append(twin)
-    if not twins:
-        raise InputError(f"{path}: no twins in it")
-    return twins
+        perturbed.setdefault(report, []).append(one)
+    if not perturbed:
+        raise InputError(f"{path}: contains no perturbed reports")
+    return perturbed
 
 
 def scores_of(store: RunStore, judge: str | None = None) -> dict[str, Scores]:

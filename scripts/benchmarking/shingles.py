@@ -1,4 +1,4 @@
-r"""How well an extracted text matches the one that a person marked.
+r"""Match between an extracted text and the one that a person marked.
 
 Invariant: the definition of the article extraction benchmark of ScrapingHub (its `evaluate.py`), so that figures can be
 set beside the published ones.

@@ -23,7 +23,7 @@ _AT_ONCE = 20_000
 
 
 def cache_folder() -> Path:
-    """Where vectors are kept."""
+    """Folder of stored vectors."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = Path(cache).expanduser() / "local_judge" / "bench"
     folder.mkdir(parents=True, exist_ok=True)

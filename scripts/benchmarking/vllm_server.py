@@ -30,7 +30,7 @@ class MeasuringError(Exception):
 
 @dataclass(frozen=True)
 class PromptCounters:
-    """What the server has done since its start, in prompt tokens."""
+    """Prompt tokens that the server has processed since its start."""
 
     total: int
     computed: int
@@ -116,7 +116,7 @@ class MeasuredServer:
             if answer.content != b'{"success":false}':
                 return
             time.sleep(0.5)
-        raise MeasuringError(f"{self.base_url} is busy: nobody else may ask it during a measurement")
+        raise MeasuringError(f"{self.base_url} is busy; stop its other clients during a measurement")
 
     def _asked(
         self, method: str, path: str, body: dict[str, Any] | None = None, missing: Sequence[int] = ()
@@ -147,7 +147,7 @@ class MeasuredServer:
             grown = read_counters(self.metrics()).since(before)
         if grown.total != expected:
             raise MeasuringError(
-                f"{self.base_url} counted {grown.total} prompt tokens where {expected} were sent: nobody else may "
+                f"{self.base_url} counted {grown.total} prompt tokens where {expected} were sent: no other client may "
                 "ask it during a measurement"
             )
         return grown

@@ -241,7 +241,7 @@ async def test_twins_below_level_and_above(name: str, make_judge: MakeJudge) -> 
     scores = await prompt_scoring.scored(SCORING[name], cases, judge)
     found = prompt_scoring.scoring_figures(cases, scores)
     assert len(engine.calls) == 5
-    assert (found["n"], found["twins"]) == (5, 4)
+    assert (found["n"], found["perturbed"]) == (5, 4)
     # One below by 1, one above by 1, two level.
     assert (found["below"], found["level"], found["above"]) == (0.25, 0.5, 0.25)
     assert abs(found["fall"]) < 1e-4
@@ -253,7 +253,7 @@ async def test_scores_that_were_not_given_are_no_scores(name: str, make_judge: M
     judge, _ = make_judge(always(EngineUnreachable("gone")))
     scores = await prompt_scoring.scored(SCORING[name], cases, judge)
     found = prompt_scoring.scoring_figures(cases, scores)
-    assert (found["n"], found["failed"], found["twins"]) == (0, 5, 0)
+    assert (found["n"], found["failed"], found["perturbed"]) == (0, 5, 0)
     assert (found["below"], found["fall"]) == (None, None)
 
 
@@ -363,7 +363,7 @@ def bench() -> Any:
 @pytest.fixture
 def script(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """The script on a server without a model, writing into a copy of the page."""
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / DOCUMENT_PATH).write_bytes((ROOT / DOCUMENT_PATH).read_bytes())
 
     class Served(NamedTuple):

@@ -17,7 +17,7 @@ from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest
 from local_judge.runs.store import RunStore
-from scripts.benchmarking.scales import load_twins, scores_of
+from scripts.benchmarking.scales import load_perturbed, scores_of
 from serving.engines.scripted import Call, Reply
 
 from ..protocols.race.race_cases import TASK, articles, register
@@ -59,11 +59,11 @@ def test_ties_go_and_the_report_is_preferred(
     found = scores_of(store)
     assert set(found) == {"analysed", "sampled"}
     assert found["analysed"]["a", "insight.1"] == 7.4 and found["sampled"]["a", "insight.1"] == 7.0
-    twins = tmp_path / "planted.jsonl"
-    twins.write_text('{"id": "a~dropped", "report": "a", "kind": "dropped", "seed": 0}\n')
+    perturbed = tmp_path / "planted.jsonl"
+    perturbed.write_text('{"id": "a~dropped", "report": "a", "kind": "dropped", "seed": 0}\n')
     command = [sys.executable, str(ROOT / "scripts/bench_scale"), str(tmp_path / "analysed")]
     done = subprocess.run(
-        [*command, "--twins", str(twins), "--again", str(tmp_path / "again"), "--resamples", "20"],
+        [*command, "--perturbed", str(perturbed), "--again", str(tmp_path / "again"), "--resamples", "20"],
         capture_output=True,
         text=True,
         check=True,
@@ -88,14 +88,14 @@ def test_ties_go_and_the_report_is_preferred(
         0.5,
     )
     refused = subprocess.run(
-        [*command, "--twins", str(tmp_path / "none.jsonl")], capture_output=True, text=True, check=False
+        [*command, "--perturbed", str(tmp_path / "none.jsonl")], capture_output=True, text=True, check=False
     )
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
 
 
 @pytest.mark.parametrize("text", ["", '{"id": "a"}\n', '{"id": "a", "report": "a"}\n'])
 def test_twins_are_of_reports(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "twins.jsonl"
+    path = tmp_path / "perturbed.jsonl"
     path.write_text(text)
     with pytest.raises(InputError):
-        load_twins(path)
+        load_perturbed(path)

@@ -201,7 +201,7 @@ def test_w_with_ties_by_hand() -> None:
 def test_w_of_complete_agreement_with_ties_is_1_and_without_order_does_not_exist() -> None:
     assert kendall_w([[1, 2, 2, 3], [5, 7, 7, 9]]).value == 1.0
     assert kendall_w([[1, 2, 3], [3, 2, 1]]).value == 0.0
-    assert kendall_w([[1, 1], [2, 2]]).reason == "nobody has an order"
+    assert kendall_w([[1, 1], [2, 2]]).reason == "no one has an order"
     assert kendall_w([[1, 2]]).value is None
     with pytest.raises(ValueError, match="same things"):
         kendall_w([[1, 2], [1]])

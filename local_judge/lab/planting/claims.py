@@ -1,9 +1,9 @@
 """True and false claims from pages, in equal parts.
 
-Invariants: half of the claims are true and half false, on the same pages and from the same sentences, those that stand
-by themselves and admit an alteration; no sentence is used twice; false ones are spread evenly over kinds and languages,
-and within these over lengths of pages as far as there are such pages; what could not be filled is reported and not
-made up for by another kind. The same pages and settings give the same claims.
+Invariants: half of the claims are true and half false, from the same pages and the same kind of sentences: those that
+stand alone and admit an alteration. No sentence is used twice. False claims are distributed evenly over kinds and
+languages, and within these over lengths of pages as far as possible. Missing claims are reported and not replaced by
+another kind. The same pages and settings give the same claims.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from serving.types import Frozen
 
 
 class DrawSettings(Frozen):
-    """What to plant."""
+    """Claims to plant."""
 
     n: int = Field(default=300, ge=2)
-    """Claims in all."""
+    """Total number of claims."""
     per_page: int = Field(default=4, ge=2)
-    """Claims at most on one page: a judge that keeps the page's prefix reads it once for them all."""
+    """Maximum number of claims per page, which share its prefix."""
     kinds: tuple[FalseKind, ...] = FALSE_KINDS
     languages: tuple[Language, ...] = ("en", "zh")
     seed: int = 0
 
 
 class Cell(Frozen):
-    """How far one kind was filled in one language."""
+    """Number of claims of one kind in one language."""
 
     kind: FalseKind | None
-    """None for true claims."""
+    """Kind of error; None for true claims."""
     language: Language
     wanted: int
     filled: int
@@ -43,14 +43,14 @@ class Cell(Frozen):
 
 
 class Draw(Frozen):
-    """What was planted."""
+    """Planted claims and their numbers."""
 
     claims: tuple[PlantedClaim, ...]
     cells: tuple[Cell, ...]
 
 
 def shares(total: int, n: int) -> list[int]:
-    """`total` in `n` parts that differ by one at most, the greater ones first."""
+    """Divide `total` into `n` parts that differ by at most one, larger ones first."""
     return [total // n + (place < total % n) for place in range(n)]
 
 
@@ -58,8 +58,8 @@ def draw_claims(pages: Sequence[PlantPage], settings: DrawSettings) -> Draw:
     """Plant claims in `pages`.
 
     Args:
-        pages: with their candidates.
-        settings: how many, of what, from which seed.
+        pages: Pages with their candidates.
+        settings: Number, kinds and seed of the claims.
     """
     drawn: list[PlantedClaim] = []
     cells: list[Cell] = []
@@ -69,7 +69,7 @@ def draw_claims(pages: Sequence[PlantPage], settings: DrawSettings) -> Draw:
         Random(f"{settings.seed}:pages").shuffle(mine)
         drawer = _Drawer(mine, settings)
         wanted = dict(zip(settings.kinds, shares(half, len(settings.kinds)), strict=True))
-        # What fewest pages admit chooses first, or the pages would be full of what all admit.
+        # The rarest kind chooses first: otherwise common kinds fill its pages.
         for kind in sorted(wanted, key=lambda kind: (drawer.supply(kind), FALSE_KINDS.index(kind))):
             drawer.add_false(kind, wanted[kind])
         drawer.add_true()
@@ -87,7 +87,7 @@ def _cell(kind: FalseKind | None, language: Language, wanted: int, claims: Seque
 
 
 def _numbered(claims: Sequence[PlantedClaim], seed: int) -> Iterator[PlantedClaim]:
-    """The claims page by page, those of a page mixed, under ids that say nothing of their truth."""
+    """Yield the claims page by page, shuffled within a page, with ids that do not reveal their labels."""
     by_page: dict[str, list[PlantedClaim]] = {}
     for claim in claims:
         by_page.setdefault(claim.url, []).append(claim)
@@ -112,13 +112,13 @@ class _Drawer:
         self.claims: list[PlantedClaim] = []
 
     def supply(self, kind: FalseKind) -> int:
-        """On how many pages a kind can be planted."""
+        """Return the number of pages on which a kind can be planted."""
         if kind in ("attribution", "foreign"):
             return len(self._pages)
         return sum(any(kind in one.edits for one in page.candidates) for page in self._pages.values())
 
     def add_false(self, kind: FalseKind, n: int) -> None:
-        """Up to `n` false claims of a kind, spread over the lengths of pages."""
+        """Add up to `n` false claims of a kind, distributed over the lengths of pages."""
         sources: dict[Length, Iterator[tuple[PlantPage, Candidate]]] = {
             length: self._offers(kind, length) for length in LENGTHS
         }
@@ -135,7 +135,7 @@ class _Drawer:
             self._take(page, one, kind)
 
     def _offers(self, kind: FalseKind, length: Length) -> Iterator[tuple[PlantPage, Candidate]]:
-        """One candidate at a time, from pages in use first, never two of a kind from one page in a row."""
+        """Yield candidates one at a time, from pages in use first, never two of a kind from one page in a row."""
         while True:
             pages = [page for page in self._pages.values() if page.length == length and self._room(page)]
             pages.sort(key=lambda page: self._false[page.url] == 0)
@@ -149,7 +149,7 @@ class _Drawer:
                 return
 
     def _room(self, page: PlantPage) -> bool:
-        """Whether a page may take another false claim: as many true ones have to find a place beside it."""
+        """Check whether a page has room for another false claim and for as many true ones."""
         left = sum(one.source.text not in self._used for one in page.candidates)
         false = self._false[page.url]
         return false < self._settings.per_page // 2 and left >= false + 1
@@ -170,7 +170,7 @@ class _Drawer:
         )
 
     def add_true(self) -> None:
-        """As many true claims as false ones: on the pages of these, and where that is not enough, on others."""
+        """Add as many true claims as false ones, on the same pages first, then on others."""
         missing = 0
         for page in [page for page in self._pages.values() if self._false[page.url]]:
             missing += self._false[page.url] - self._add_true_on(page, self._false[page.url])

@@ -1,12 +1,12 @@
-"""Planted claims and perturbed reports of reports as files.
+"""Planted claims and perturbed reports as files.
 
-    claims.jsonl     of a snapshot: rows as `verify` takes them; they say nothing of their truth
-    reports.jsonl    of reports: the reports and their perturbed reports, as `run` takes them
-    planted.jsonl    what is known of each: `PlantedClaim` or `PlantedFlaw`
-    summary.json     settings, what was filled and what could not be
+    claims.jsonl     claims from a snapshot, as `verify` reads them, without labels
+    reports.jsonl    reports and their perturbed reports, as `run` reads them
+    planted.jsonl    label and origin of each: `PlantedClaim` or `PlantedFlaw`
+    summary.json     settings, and numbers of planted and missing claims or flaws
 
-Invariant: `planted.jsonl` is written last, so that where it stands the rest is whole; the same inputs, settings and
-replies give the same bytes.
+Invariant: `planted.jsonl` is written last, so that the other files are complete when it exists; the same inputs,
+settings and replies give the same bytes.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ CLAIMS, REPORTS, PLANTED, SUMMARY = "claims.jsonl", "reports.jsonl", "planted.js
 
 
 class ClaimsSummary(Frozen):
-    """What was planted in a snapshot."""
+    """Summary of the claims planted in a snapshot."""
 
     snapshot: str
-    """Digest."""
+    """Digest of the snapshot."""
     settings: DrawSettings
     n_pages: int
-    """In a language that something can be planted in."""
+    """Number of pages in a supported language."""
     n_sentences: int
-    """Of them, those that stand alone and admit an alteration."""
+    """Number of their sentences that stand alone and admit an alteration."""
     other_languages: dict[str, int]
-    """Pages in languages that nothing can be planted in."""
+    """Number of pages in unsupported languages."""
     cells: tuple[Cell, ...]
     rejected: dict[str, int] = Field(default_factory=dict)
-    """Of claims that a judge was to put in other words: why they stayed as they were."""
+    """Number of claims that the judge did not restate, by reason."""
 
 
 class NotPlanted(Frozen):
-    """A flaw that a report has no place for."""
+    """A flaw that fits nowhere in a report."""
 
     report: str
     kind: FlawKind
@@ -60,18 +60,18 @@ class NotPlanted(Frozen):
 
 
 class ReportsSummary(Frozen):
-    """What was planted in reports."""
+    """Summary of the flaws planted in reports."""
 
     settings: FlawSettings
     perturbed_reports: dict[str, int]
-    """Kind of flaw -> perturbed reports."""
+    """Number of perturbed reports by kind of flaw."""
     not_planted: tuple[NotPlanted, ...]
     unreadable: dict[str, str]
-    """Report -> what is wrong with it."""
+    """Problem of each unreadable report."""
 
 
 class PlantedReports(Frozen):
-    """Reports, their perturbed reports, and what is known of these."""
+    """Reports, their perturbed reports, and the planted flaws."""
 
     rows: tuple[PerturbedRow, ...]
     flaws: tuple[PlantedFlaw, ...]
@@ -79,10 +79,10 @@ class PlantedReports(Frozen):
 
 
 def plant_snapshot(snapshot: Snapshot, settings: DrawSettings) -> tuple[Draw, list[PlantPage], ClaimsSummary]:
-    """Claims from the pages of a snapshot.
+    """Plant claims in the pages of a snapshot.
 
     Raises:
-        InputError: no page has a sentence that can be a claim, in a language that was asked for.
+        InputError: No page has a sentence that can be a claim, in one of the requested languages.
     """
     languages = Counter(record.language for record in snapshot.records() if record.status == "ok")
     pages = plant_pages(usable(snapshot.pages(), settings.languages), settings.seed)
@@ -105,7 +105,7 @@ def plant_snapshot(snapshot: Snapshot, settings: DrawSettings) -> tuple[Draw, li
 
 
 def plant_reports(reports: Sequence[RawReport], settings: FlawSettings) -> PlantedReports:
-    """Perturbed reports of reports, each beside the report."""
+    """Return the perturbed reports of reports, each after its report."""
     rows: list[PerturbedRow] = []
     flaws: list[PlantedFlaw] = []
     not_planted: list[NotPlanted] = []
@@ -145,7 +145,7 @@ def _row(raw: RawReport, identity: str, text: str) -> PerturbedRow:
 
 
 def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:
-    """The files of planted claims. Raises InputError, RunError where one cannot be written."""
+    """Write the files of planted claims. Raises InputError or RunError if one cannot be written."""
     rows = [ClaimRow(id=claim.id, claim=claim.claim, url=claim.url) for claim in draw.claims]
     _forget(out)
     write_jsonl(out / CLAIMS, rows)
@@ -154,7 +154,7 @@ def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:
 
 
 def write_reports(out: Path, made: PlantedReports) -> None:
-    """The files of planted flaws. Raises InputError, RunError where one cannot be written."""
+    """Write the files of planted flaws. Raises InputError or RunError if one cannot be written."""
     _forget(out)
     write_jsonl(out / REPORTS, made.rows)
     RunStore(out).write_json(SUMMARY, made.summary)
@@ -162,7 +162,7 @@ def write_reports(out: Path, made: PlantedReports) -> None:
 
 
 def _forget(out: Path) -> None:
-    """What an earlier command said of claims and reports goes before these do."""
+    """Delete the labels of an earlier command before its claims or reports are replaced."""
     try:
         (out / PLANTED).unlink(missing_ok=True)
     except OSError as error:
@@ -170,10 +170,10 @@ def _forget(out: Path) -> None:
 
 
 def read_planted_claims(out: Path) -> list[PlantedClaim]:
-    """What `write_claims` wrote. Raises InputError."""
+    """Read the claims that `write_claims` wrote. Raises InputError."""
     return [claim for _, claim in read_models(out / PLANTED, PlantedClaim)]
 
 
 def read_planted_flaws(out: Path) -> list[PlantedFlaw]:
-    """What `write_reports` wrote. Raises InputError."""
+    """Read the flaws that `write_reports` wrote. Raises InputError."""
     return [flaw for _, flaw in read_models(out / PLANTED, PlantedFlaw)]

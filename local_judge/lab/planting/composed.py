@@ -27,7 +27,7 @@ from local_judge.lab.planting.sentences import standalone_sentences
 from serving.types import Frozen
 
 PER_SECTION = 3
-"""Planted sentences from one page, at most."""
+"""Maximum number of planted sentences from one page."""
 _TITLE: dict[Language, str] = {"en": "Findings from the sources", "zh": "资料所见"}
 _REFERENCES: dict[Language, str] = {"en": "References", "zh": "参考文献"}
 _SOURCE: dict[Language, str] = {"en": "Source", "zh": "来源"}
@@ -42,16 +42,16 @@ class Filler(Frozen):
 
 
 class ComposeSettings(Frozen):
-    """What to compose."""
+    """Settings of composed reports."""
 
     reports: int = Field(default=4, ge=1)
-    """In all; the languages take turns."""
+    """Total number of reports; languages alternate."""
     sentences: int = Field(default=30, ge=4)
-    """In a report, planted ones and fillers."""
+    """Number of sentences per report, planted ones and fillers."""
     fillers: float = Field(default=0.375, ge=0, lt=1)
-    """Of them."""
+    """Share of fillers among the sentences."""
     languages: tuple[Language, ...] = LANGUAGES
-    """Those that no page has are left out."""
+    """Languages of the reports; languages without pages are left out."""
     seed: int = 0
 
 
@@ -61,25 +61,25 @@ class LabelledSentence(Frozen):
     label: str
     """`Lx.Sy`."""
     text: str
-    """Without citation marks."""
+    """Text without citation marks."""
     url: str | None
-    """The page that it is from; None of a filler."""
+    """Page of the sentence; None for a filler."""
     cited: bool = False
 
     @property
     def planted(self) -> bool:
-        """Whether it claims something."""
+        """True for a sentence that makes a claim."""
         return self.url is not None
 
 
 class Composed(NamedTuple):
-    """A report with what is known of it."""
+    """A report with the labels of its sentences."""
 
     id: str
     language: Language
     document: Document
     sentences: tuple[LabelledSentence, ...]
-    """In reading order."""
+    """Sentences in reading order."""
     n_lost: int
     """Sentences that the parse divides or joins, of which nothing is known."""
 
@@ -88,12 +88,12 @@ class _Line(NamedTuple):
     text: str
     url: str | None
     number: int | None = None
-    """Of the citation that it bears."""
+    """Number of its citation."""
 
 
 @cache
 def fillers(kind: str, language: Language) -> tuple[str, ...]:
-    """The texts of one kind in one language."""
+    """Return the texts of one kind in one language."""
     text = files("local_judge.lab.planting").joinpath("fillers.jsonl").read_text(encoding="utf-8")
     rows = [Filler.model_validate_json(line) for line in text.splitlines() if line]
     return tuple(row.text for row in rows if (row.kind, row.language) == (kind, language))

@@ -21,8 +21,8 @@ from serving.types import Frozen
 
 AttackPlace = Literal["report", "page"]
 AttackTarget = Literal["support", "unsupport", "score", "winner", "checklist", "extraction"]
-"""Which answer an attack wants: claims called supported or not supported, high scores of the report that it stands in,
-this report preferred to another, checklist items passed, no claims found."""
+"""Goal of an attack: claims called supported or not supported, high scores for its report, its report preferred to
+another, checklist items passed, no claims found."""
 
 
 class Attack(Frozen):
@@ -43,7 +43,7 @@ class Injected(NamedTuple):
 
     text: str
     start: int
-    """Where the attack starts; it ends at `end`."""
+    """Start of the attack; `end` is its end."""
     end: int
 
     def undone(self) -> str:
@@ -59,7 +59,7 @@ def attacks() -> tuple[Attack, ...]:
 
 
 def attacks_on(place: AttackPlace, languages: Sequence[Language] | None = None) -> tuple[Attack, ...]:
-    """Those that stand in reports, or in pages, in some languages or in all."""
+    """Return the attacks on reports or on pages, in some languages or in all."""
     return tuple(
         one for one in attacks() if one.place == place and (languages is None or one.language in languages)
     )
@@ -103,7 +103,7 @@ def _put(text: str, end: int, words: str) -> Injected:
 
 
 def intact(report: Document, attacked: Document) -> bool:
-    """Whether the attacked report has all sentences and references of the report, in their order."""
+    """Check whether the attacked report has all sentences and references of the report, in order."""
     rest: Iterator[str] = iter([sentence.text for sentence in attacked.sentences])
     kept = all(sentence.text in rest for sentence in report.sentences)
     return kept and [one.text for one in report.references] == [one.text for one in attacked.references]

@@ -74,7 +74,7 @@ class Rewording(NamedTuple):
 
 
 class Lexicon(NamedTuple):
-    """What is known of one language."""
+    """Patterns, tables and rewordings of one language."""
 
     patterns: Mapping[str, re.Pattern[str]]
     contexts: Mapping[str, Context]

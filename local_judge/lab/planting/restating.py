@@ -41,13 +41,13 @@ _NEGATIVE: dict[Language, re.Pattern[str]] = {
 Rejection = Literal[
     "failed", "same", "length", "language", "numbers", "names", "negation", "more", "less", "alone"
 ]
-"""Why a claim stayed as it was: the judge gave no answer; its words are those of the source; too long or too short;
-another language; other numbers; other names; a negation more or less; it states more than its source by the judge's own
-word; it states less; no other sentence of its page was left to be merged with."""
+"""Reason for an unchanged claim: no answer; the words of the source; a wrong length; another language; other numbers;
+other names; a negation added or removed; more, or less, than the source states according to the judge; no other
+sentence of its page left to merge with."""
 
 
 class Restated(BaseModel):
-    """What the judge answers."""
+    """Reply of the judge."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,7 +63,7 @@ class Restating(NamedTuple):
 
 
 def wrong_by_code(source: str, restated: str, language: Language) -> Rejection | None:
-    """What code finds wrong with a restatement; None if nothing."""
+    """Return the error that code finds in a restatement; None if there is none."""
     if _bare(source) == _bare(restated):
         return "same"
     if not 0.4 * len(source) <= len(restated) <= 2 * len(source):
@@ -92,7 +92,7 @@ def _numbers(text: str) -> Counter[float]:
 
 
 def n_restated(draw: Draw) -> int:
-    """How many claims `restate` tries: a third of the true ones paraphrased, a third merged, rounded up."""
+    """Return the number of claims to restate: a third of the true ones paraphrased, a third merged, rounded up."""
     n_true = sum(claim.true for claim in draw.claims)
     return min(n_true, 2 * _third(n_true))
 
@@ -104,7 +104,7 @@ def _third(n_true: int) -> int:
 async def restate(
     draw: Draw, pages: Sequence[PlantPage], judge: Judge, seed: int, done: Callable[[], None] = lambda: None
 ) -> Restating:
-    """A third of the true claims paraphrased, a third merged with another sentence of their page, as far as it works.
+    """Paraphrase a third of the true claims, and merge a third with another sentence of their page, as far as possible.
 
     Args:
         draw: what was planted.

@@ -1,6 +1,6 @@
-"""What was planted, for the terminal.
+"""Tables of planted claims and flaws for the terminal.
 
-Invariant: what could not be filled stands beside what was.
+Invariant: missing claims are shown next to planted ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from local_judge.terminal import count
 
 
 def claims_table(summary: ClaimsSummary) -> Table:
-    """Kind x language: filled of wanted, and the lengths of the pages."""
+    """Return the table of kinds and languages: filled of wanted, and the lengths of the pages."""
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
     languages = summary.settings.languages
@@ -38,7 +38,7 @@ def claims_table(summary: ClaimsSummary) -> Table:
 
 
 def claims_notes(summary: ClaimsSummary) -> Iterator[str]:
-    """What a reader has to know beside the table."""
+    """Yield notes on the table."""
     yield f"{count(summary.n_sentences, 'sentence')} to plant in on {count(summary.n_pages, 'page')}"
     others = ", ".join(f"{plain(name)} {n}" for name, n in summary.other_languages.items())
     if others:
@@ -55,7 +55,7 @@ def claims_notes(summary: ClaimsSummary) -> Iterator[str]:
 
 
 def reports_table(summary: ReportsSummary) -> Table:
-    """Perturbed reports by kind of flaw."""
+    """Return the table of perturbed reports by kind of flaw."""
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
     table.add_column("perturbed", justify="right")
@@ -67,7 +67,7 @@ def reports_table(summary: ReportsSummary) -> Table:
 
 
 def reports_notes(summary: ReportsSummary) -> Iterator[str]:
-    """Why some reports have no perturbed report."""
+    """Yield the reasons for missing perturbed reports."""
     for one in summary.not_planted:
         yield plain(f"{one.report}: no {one.kind}: {one.reason}")
     for report, reason in summary.unreadable.items():

@@ -47,7 +47,7 @@ class Gathered(NamedTuple, Generic[T]):
 
     items: tuple[T, ...]
     replies: tuple[tuple[str, ...], ...]
-    """For each item, ledger keys of the replies up to the one that contains it."""
+    """Ledger keys for each item: of the replies up to the one that contains it."""
     failure: Failure | None
     """Reason for missing items."""
 

@@ -273,7 +273,7 @@ def _read(place: str, row: Mapping[str, Any], model: type[M]) -> M:
         key = ".".join(map(str, first["loc"]))
         what = "is missing" if first["type"] == "missing" else first["msg"]
         raise InputError(
-            f"{place}: {key}: {what}; correct it, or leave out what was decided, to have it decided anew"
+            f"{place}: {key}: {what}; correct it, or remove the decision to have it made again"
         ) from None
 
 

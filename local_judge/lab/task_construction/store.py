@@ -13,7 +13,7 @@
 
 Invariants: a file is complete or unchanged; its contents follow from the ledger, the input, the config and the votes
 alone, so that a build that was killed ends with the same bytes as one that was not; a directory continues only with
-the settings it was started with, unless it is told to change them.
+the settings it was started with, unless a command changes them on purpose.
 """
 
 from __future__ import annotations

@@ -36,12 +36,12 @@ from local_judge.stats.numeric import scaled
 
 
 class _Part(NamedTuple):
-    """What the measures need of one task."""
+    """Sums of one task that the measures need."""
 
     pairs: Pairs
     one_way: icc.OneWay
     two_way: icc.TwoWay
-    """Of the reports that everybody has rated."""
+    """Sums over the reports that all annotators have rated."""
     counts: chance.Counts
     both: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
     """The ratings that two people gave to the reports that both have rated."""

@@ -18,10 +18,10 @@ from local_judge.stats.estimate import Estimate, SumStatistic, mean_estimate, un
 from local_judge.stats.numeric import Number, whole_rows
 
 Weights = Literal["unweighted", "linear", "quadratic"]
-"""What a difference costs: the same whatever it is, its size, or its size squared."""
+"""Weight of a difference: constant, its size, or its size squared."""
 
 Crossed = Mapping[tuple[int, int], int]
-"""What kappa needs of two people's ratings of the same things, so that the sums of several tasks add up:
+"""Sums of two people's ratings of the same things, which add up over tasks:
 
     (0, 0)  sum of the weights of their differences
     (1, c)  how often the first gave rating c
@@ -97,10 +97,10 @@ def _distance(first: Mapping[int, int], second: Mapping[int, int], n: int) -> in
 
 
 Scale = Literal["nominal", "ordinal", "interval"]
-"""What a rating tells: that two are different, which is higher, or by how much."""
+"""Scale of a rating: two ratings differ, one is higher, or one is higher by an amount."""
 
 Counts = Mapping[tuple[int, ...], int]
-"""What alpha needs of some units (things rated), so that the counts of several tasks add up:
+"""Counts of the ratings of some units (things rated), which add up over tasks:
 
     (c,)       how often rating c occurs in units that have two ratings at least
     (m, c, k)  how many unordered pairs of ratings (c, k), c < k, units of m ratings have

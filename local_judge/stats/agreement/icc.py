@@ -31,7 +31,7 @@ OneWay = Mapping[tuple[str, int], int]
     sizes      the sum over the targets of (number of its ratings)^2
     between    for each k, the sum of (sum of its ratings)^2 over the targets with k ratings
 
-The second part of a name is k, and 0 where there is none.
+The second part of a name is k, and 0 for names without k.
 """
 
 TwoWay = Mapping[tuple[str, int], int]

@@ -27,12 +27,12 @@ _NOTHING = "no item has answers to compare"
 
 
 class InterJudgeAgreement(NamedTuple):
-    """How far they agree."""
+    """Measures of agreement between judges."""
 
     n_items: int
-    """That two of them at least have answered."""
+    """Number of items with two answers or more."""
     n_missing: Mapping[str, int]
-    """For each judge, the items without an answer of it."""
+    """Number of items without an answer, by judge."""
     alike: Estimate
     """Items to which all gave the same answer / items that all have answered (`n`)."""
     alike_pairs: Estimate
@@ -46,7 +46,7 @@ class InterJudgeAgreement(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What the measures need of one report."""
+    """Sums of one report that the measures need."""
 
     items: Mapping[str, int]
     """`n` that all have answered, and `hits`, those of them that all answered alike."""

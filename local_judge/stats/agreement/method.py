@@ -1,4 +1,4 @@
-"""How far a method's scores agree with people.
+"""Agreement of a method's scores with people, and the difference of two methods.
 
 Invariant: which tasks are filtered out depends on people alone, so that methods are compared on the same tasks; a task
 on which a correlation does not exist is counted, and is no zero unless the measure's name says so.
@@ -42,7 +42,7 @@ from local_judge.stats.estimate import (
 from local_judge.stats.numeric import scaled
 
 Verdict = Literal["kept", "removed", "undefined"]
-"""What the filter makes of a task: its ICC(1,1) is 0 or more, is negative, or does not exist."""
+"""Decision of the filter on a task: its ICC(1,1) is 0 or more, negative, or undefined."""
 
 
 class TaskAgreement(NamedTuple):
@@ -55,7 +55,7 @@ class TaskAgreement(NamedTuple):
     """ICC(1,1) of the ratings of all its rated reports."""
     filter: Verdict
     pearson: Estimate
-    """Of the reports' mean ratings and scores, as the two that follow."""
+    """Correlation of the reports' mean ratings and scores, as `spearman` and `tau`."""
     spearman: Estimate
     tau: Estimate
 
@@ -65,11 +65,11 @@ class MethodAgreement(NamedTuple):
 
     measures: tuple[Measure, ...]
     tasks: tuple[TaskAgreement, ...]
-    """Those with at least one report that has ratings and a score, by id."""
+    """Tasks with at least one report that has ratings and a score, by id."""
 
 
 class Part(NamedTuple):
-    """What the measures need of one task."""
+    """Sums of one task that the measures need."""
 
     of_means: Pairs
     of_annotators: Pairs
@@ -96,7 +96,7 @@ def agreement_of_method(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> MethodAgreement:
-    """Every measure of agreement of the scores in `tasks` with the ratings in them, in a fixed order.
+    """Return every measure of agreement of the scores in `tasks` with their ratings, in a fixed order.
 
     Args:
         tasks: at least one report with ratings and a score; those without score take part in the filter only.
@@ -115,7 +115,7 @@ def agreement_of_method(
 
 
 def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
-    """What the measures need of each task with at least one report that has ratings and a score, by id."""
+    """Return the sums of each task with at least one report that has ratings and a score, by id."""
     scored = [task for task in tasks if any(report.score is not None for report in task.reports)]
     return [_part(task) for task in sorted(scored, key=lambda task: task.id)]
 
@@ -236,7 +236,7 @@ def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, st
 
 
 def _over_systems(measure: Measure) -> Measure:
-    """The same number with the interval that systems drawn anew would have."""
+    """Return the same number with Fisher's interval, as if systems were drawn at random."""
     found = measure.estimate
     interval = None if found.value is None else fisher_interval(found.value, found.n)
     low, high = interval or (None, None)
@@ -274,7 +274,7 @@ class Difference(NamedTuple):
     """One method less another."""
 
     measures: tuple[Measure, ...]
-    """By the names of `MethodAgreement`; `n` is the number of tasks, `n_undefined` what either had to leave out."""
+    """Differences, named as in `MethodAgreement`; `n` counts tasks, `n_undefined` what either method leaves out."""
     n_reports: int
     """Decision reports that both have scored: the differences are of these."""
     n_first: int
@@ -291,7 +291,7 @@ def difference_of_methods(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Difference:
-    """Every measure of the first method less that of the second, with the interval of the paired bootstrap over tasks.
+    """Return every measure of the first method less that of the second, with a paired bootstrap interval over tasks.
 
     Formula: in each draw of tasks, measure(first) - measure(second); the 2.5th and the 97.5th percentile of these
     (Efron and Tibshirani 1993, chapter 13). A draw in which either does not exist is not among them.

@@ -22,7 +22,7 @@ class RatedReport(NamedTuple):
     id: str
     """Unique in its task; orders the reports."""
     ratings: Mapping[str, Fraction]
-    """By annotator; at least one."""
+    """Ratings by annotator; at least one."""
     system: str | None = None
     """The agent that wrote it, where that is known."""
     score: Fraction | None = None
@@ -47,7 +47,7 @@ class RatedTask(NamedTuple):
 
     @property
     def annotators(self) -> list[str]:
-        """Who rated at least one of its reports."""
+        """Annotators with at least one rating of its reports."""
         return sorted({annotator for report in self.reports for annotator in report.ratings})
 
     @property
@@ -61,9 +61,9 @@ class Measure(NamedTuple):
 
     id: str
     label: str
-    """For people."""
+    """Label in tables."""
     unit: str
-    """What `estimate.n` counts."""
+    """Unit that `estimate.n` counts."""
     estimate: Estimate
 
 

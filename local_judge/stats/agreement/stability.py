@@ -47,7 +47,7 @@ class JudgedReport(NamedTuple):
     task: str | None
     """None: a task of its own."""
     scores: Mapping[str, float]
-    """By judge; one that has given none is not there."""
+    """Scores by judge, without judges that gave none."""
 
 
 class PairOfJudges(NamedTuple):
@@ -61,17 +61,17 @@ class PairOfJudges(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """How far judges agree by one score."""
+    """Agreement of judges by one score."""
 
     measures: tuple[Measure, ...]
-    """In the order of the module's docstring."""
+    """Measures in the order of the module's docstring."""
     pairs: tuple[PairOfJudges, ...]
     n_reports: int
-    """That every judge has scored."""
+    """Number of reports that every judge has scored."""
     n_tasks: int
-    """Of these reports."""
+    """Number of tasks of these reports."""
     n_missing: Mapping[str, int]
-    """For each judge, the reports that it has not scored."""
+    """Number of reports without a score, by judge."""
 
 
 _NAMES: Final = (
@@ -126,11 +126,11 @@ def stability_of_judges(
 
 
 class _Orders(NamedTuple):
-    """What the judges' orders of the reports of one draw have in common."""
+    """Agreement of the judges' orders of the reports in one draw."""
 
     w: float | None
     spearman: Sequence[float | None]
-    """Of each pair of judges."""
+    """Correlation of each pair of judges."""
     tau: Sequence[float | None]
 
 
@@ -146,7 +146,7 @@ def _by_task(reports: Sequence[JudgedReport]) -> list[list[JudgedReport]]:
 def _orders(
     parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Sequence[Sequence[int]]
 ) -> list[_Orders]:
-    """Of all reports, then of those of each draw."""
+    """Return the agreement on all reports, then on those of each draw."""
     reports = [one for own in parts for one in own]
     table = np.array([rounded([one.scores[judge] for one in reports]) for judge in judges])
     # Whole numbers in the same order.
@@ -217,7 +217,7 @@ class OrderStability(NamedTuple):
     """The two neighbours in the order that most draws put otherwise; None where none have an order."""
     closest_kept: Estimate | None
     n_tasks: int
-    """On which each system has a score."""
+    """Number of tasks on which each system has a score."""
 
 
 def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: int) -> OrderStability:

@@ -1,1 +1,1 @@
-"""How far a judge's probabilities can be believed: separation, calibration, thresholds, over folds by page."""
+"""Reliability of a judge's probabilities: separation, calibration and thresholds, over folds by page."""

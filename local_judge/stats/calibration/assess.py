@@ -1,4 +1,4 @@
-"""Before and after: what calibration does to a judge's probabilities on known claims.
+"""Effect of calibration on a judge's probabilities of claims with known labels.
 
 Invariants: every figure after calibration is out of fold; every interval is a bootstrap over pages with a recorded
 seed; claims without an answer are counted by the caller and in no figure here.
@@ -43,13 +43,13 @@ DRAWS = 1_000
 
 
 class Settings(Frozen):
-    """How calibration is done."""
+    """Settings of a calibration."""
 
     method: Method = "beta"
     objective: Objective = "accuracy"
     folds: int = FOLDS
     seed: int = 0
-    """Of the folds and of the bootstrap."""
+    """Random seed of the folds and of the bootstrap."""
     draws: int = DRAWS
 
 
@@ -61,7 +61,7 @@ class Assessment(Frozen):
     n_pages: int
     auc: Estimate
     accuracy: Estimate
-    """Of the calls."""
+    """Accuracy of the calls."""
     caught: Estimate
     """Share of the altered claims that are not called true."""
     called_wrong: Estimate
@@ -81,7 +81,7 @@ class Assessment(Frozen):
 
     @property
     def quality(self) -> Quality:
-        """As it is kept with a calibration."""
+        """Quality that is stored with a calibration."""
         figures = {name: getattr(self, name).value for name in ("accuracy", "auc", "brier", "ece")}
         return Quality(threshold=self.threshold, **figures)
 
@@ -90,7 +90,7 @@ class Fitted(Frozen):
     """A fit on all claims, with the threshold that suits them best."""
 
     curve: Sigmoid
-    """Of log-odds."""
+    """Sigmoid of log-odds."""
     threshold: float
 
 

@@ -158,13 +158,13 @@ class OutOfFold(NamedTuple):
     """Claims as those fits judge them that have not seen their pages; in order."""
 
     judged: list[Judged]
-    """With calibrated probabilities."""
+    """Claims with calibrated probabilities."""
     called: list[bool]
-    """Whether each is called true."""
+    """True for each claim that is called true."""
     thresholds: list[float]
-    """Of each fold."""
+    """Threshold of each fold."""
     fits: list[Sigmoid]
-    """Of each fold."""
+    """Fit of each fold."""
 
 
 def folds_of(pages: Sequence[str], n_folds: int, seed: int) -> dict[str, int]:

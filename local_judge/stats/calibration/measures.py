@@ -49,7 +49,7 @@ def auc(judged: Sequence[Judged]) -> float | None:
 
 
 def auc_of(values: Floats, true: Floats) -> float | None:
-    """As `auc`; `true` is 1 for a true claim and 0 for an altered one."""
+    """Return the AUC as `auc` does; `true` is 1 for a true claim and 0 for an altered one."""
     n_true = float(true.sum())
     n_altered = len(true) - n_true
     if not n_true or not n_altered:
@@ -104,7 +104,7 @@ class Bin(Frozen):
 
     low: float
     high: float
-    """Of equal width: its ends. Of equal mass: its least and its greatest probability."""
+    """Limits of the bin (equal width), or its least and greatest probability (equal mass)."""
     mean: float | None
     """Mean probability; None of an empty bin."""
     true: Rate
@@ -134,7 +134,7 @@ def ece_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> f
 
 
 def gaps_of(p: Floats, true: Floats, cut: Cut = "width", n_bins: int = BINS) -> Floats:
-    """Of each bin the sum of (true - p). Bins of equal width are the same for all claims, so that gaps add up."""
+    """Return the sum of (true - p) in each bin. Bins of equal width are the same for all claims, so gaps add up."""
     return np.bincount(_places(p, cut, n_bins), weights=true - p, minlength=n_bins).astype(np.float64)
 
 

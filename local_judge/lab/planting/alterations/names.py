@@ -27,7 +27,7 @@ class Name(NamedTuple):
     """A name in a text."""
 
     kind: str
-    """For example `country`, `male 2` (two words) or `head University`."""
+    """Kind such as `country`, `male 2` (two words) or `head University`."""
     start: int
     end: int
     text: str
