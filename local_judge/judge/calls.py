@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -50,6 +51,8 @@ class Meter:
     """Calls that the ledger answered, or that shared the reply of a concurrent equal call."""
     failed: int = 0
     """Calls that failed."""
+    failures: Counter[str] = field(default_factory=Counter[str])
+    """Questions without an answer, by kind of failure: failed calls, and replies that stayed unreadable."""
     planned: int = 0
     """Calls that a dry run would have made."""
     reasked: int = 0
@@ -65,10 +68,15 @@ class Meter:
     waiting: int = 0
     """Calls waiting for the scheduler."""
 
+    def call_failed(self, kind: str) -> None:
+        """Count a call that failed."""
+        self.failed += 1
+        self.failures[kind] += 1
+
     def add(self, other: Meter) -> None:
         """Add the counts of another judge, such as one with other settings and the same ledger."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
 
 class SingleFlight(Generic[T]):
@@ -169,7 +177,7 @@ class Caller:
         try:
             stored = self._ledger.get(request.key)
         except CorruptReply:
-            self.meter.failed += 1
+            self.meter.call_failed("corrupt_reply")
             return await self._ledger.set_aside(request)
         if stored is not None:
             self.meter.replayed += 1
@@ -189,7 +197,7 @@ class Caller:
         try:
             sampling = await self._fitted(request)
             if isinstance(sampling, Failure):
-                self.meter.failed += 1
+                self.meter.call_failed(sampling.kind)
                 return sampling
             created, begun = now(), time.monotonic()
             answer = await self._send(request, sampling)
@@ -199,8 +207,8 @@ class Caller:
             self.meter.planned += 1
             return Failure(kind="planned", detail=str(error))
         except EngineError as error:
-            self.meter.failed += 1
             failure = failure_of(error, f"call {request.key[:12]}")
+            self.meter.call_failed(failure.kind)
             await self._ledger.put_failure(request, failure)
             self._unanswered += failure.kind != "prompt_too_long"
             if self._fail_after is not None and self._unanswered >= self._fail_after:

@@ -161,7 +161,7 @@ class Judge:
             unread = value
             if unread.kind == "truncated":
                 limit *= 2
-        return _failure(unread, keys)
+        return self._counted(_failure(unread, keys))
 
     async def ask_items(
         self,
@@ -215,6 +215,7 @@ class Judge:
                 await put(missing, attempt)
             else:
                 await asyncio.gather(*(put([index], attempt) for index in missing))
+        self.meter.failures.update(batch.unread_kinds())
         return batch.answers()
 
     async def choose(
@@ -241,18 +242,17 @@ class Judge:
         found = reply.logprobs or {}
         left_out = [option for option in menu if option not in found]
         if left_out:
-            return Failure(
-                kind="malformed", detail=f"reply {reply.key[:12]}: no log-probability for {left_out}"
-            )
+            detail = f"reply {reply.key[:12]}: no log-probability for {left_out}"
+            return self._counted(Failure(kind="malformed", detail=detail))
         bounded = tuple(option for option in menu if option in reply.bounded)
         choice = Choice(logprobs={option: found[option] for option in menu}, bounded=bounded)
         if choice.mass < self.settings.min_mass:  # bounds included: more alternatives cannot raise it
             menu_text = "/".join(menu)
-            return Failure(
-                kind="off_menu",
-                detail=f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
-                f"less than {self.settings.min_mass:g}",
+            detail = (
+                f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
+                f"less than {self.settings.min_mass:g}"
             )
+            return self._counted(Failure(kind="off_menu", detail=detail))
         return ChoiceResult(
             probabilities=choice.probabilities(),
             logprobs=choice.logprobs,
@@ -277,6 +277,11 @@ class Judge:
             judge, prompt, "generate", sampling=sampling, schema=schema, draw=draw, attempt=attempt
         )
         return await self._caller.call(request)
+
+    def _counted(self, failure: Failure) -> Failure:
+        """Count a question whose reply has no answer."""
+        self.meter.failures[failure.kind] += 1
+        return failure
 
     def _noted(self, read: Read[T]) -> Read[T]:
         self.meter.repaired += read.repaired
@@ -309,6 +314,9 @@ class _Batch(Generic[T]):
 
     def missing(self) -> list[int]:
         return [index for index, found in enumerate(self._found) if found is None]
+
+    def unread_kinds(self) -> list[str]:
+        return [self._unread[index].kind for index in self.missing()]
 
     def answers(self) -> list[Answer[T] | Failure]:
         return [

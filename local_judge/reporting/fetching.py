@@ -1,4 +1,4 @@
-"""Live progress and the final table of a fetch, by host.
+"""Progress and final table of a fetch, by host.
 
 Invariant: drawing costs the same however many pages are under way: the display reads counters twice a second. Host
 names come from reports and are printed as plain text.
@@ -6,6 +6,7 @@ names come from reports and are printed as plain text.
 
 from __future__ import annotations
 
+import contextlib
 from types import TracebackType
 
 from rich.console import Console
@@ -13,29 +14,32 @@ from rich.live import Live
 from rich.table import Table
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
+from local_judge.reporting.progress import Lines
 from local_judge.terminal import plain_table, safe
 
 SHOWN_HOSTS = 10
-"""Of thousands; those with the most left to do."""
+"""Most hosts with a row: those with the most left to do."""
 
 
 class FetchProgress:
-    """Context manager that shows how far a fetch is on standard error, if that is a terminal."""
+    """Context manager that shows how far a fetch is: hosts in a terminal, a line now and then elsewhere."""
 
     def __init__(self) -> None:
         self._tally: Tally | None = None
-        self._console = Console(stderr=True)
-        self._live = Live(
-            console=self._console, get_renderable=self.table, refresh_per_second=2, transient=True
+        console = Console(stderr=True)
+        self._shown: Live | Lines = (
+            Live(console=console, get_renderable=self.table, refresh_per_second=2, transient=True)
+            if console.is_terminal
+            else Lines(self.line)
         )
+        self._display = contextlib.ExitStack()
 
     def __call__(self, tally: Tally) -> None:
         """Take the counters to show."""
         self._tally = tally
 
     def __enter__(self) -> FetchProgress:
-        if self._console.is_terminal:
-            self._live.start()
+        self._display.enter_context(self._shown)
         return self
 
     def __exit__(
@@ -45,11 +49,20 @@ class FetchProgress:
 
     def stop(self) -> None:
         """Take the display away, so that another one can be shown. Idempotent."""
-        if self._live.is_started:
-            self._live.stop()
+        self._display.close()
+
+    def line(self) -> str:
+        """Return `12/60 pages fetched: page 11, dead 1`."""
+        if self._tally is None:
+            return "0 pages fetched"
+        ended = self._tally.ended
+        outcomes = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in ended.items() if n)
+        return (
+            f"{sum(ended.values())}/{self._tally.planned} pages fetched{': ' if outcomes else ''}{outcomes}"
+        )
 
     def table(self) -> Table:
-        """The hosts with the most left to do, and the sum over all."""
+        """Return the hosts with the most left to do, and the sum over all."""
         table = _table()
         if self._tally is None:
             return table
@@ -70,7 +83,7 @@ class FetchProgress:
 
 
 def fetch_table(report: FetchReport) -> Table:
-    """What a fetch brought, by host, those with most addresses first."""
+    """Return the outcomes of a fetch by host, those with most addresses first."""
     table = _table()
     hosts = sorted(report.hosts.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     for host, ended in hosts[:SHOWN_HOSTS]:
@@ -85,12 +98,7 @@ def fetch_table(report: FetchReport) -> Table:
 
 
 def _table() -> Table:
-    table = plain_table()
-    table.add_column("host", overflow="ellipsis")
-    table.add_column("done", justify="right")
-    for outcome in OUTCOMES:
-        table.add_column(outcome.replace("_", " "), justify="right")
-    return table
+    return plain_table("", ("host",), ("done", *(outcome.replace("_", " ") for outcome in OUTCOMES)))
 
 
 def _cells(ended: dict[str, int]) -> list[str]:

@@ -1,12 +1,17 @@
-"""Live progress of a run: reports (of `verify`: pages) and calls, tokens per second, cache-hit rate, time left.
+"""Progress of commands that ask judges, on standard error: a bar in a terminal, a line now and then elsewhere.
 
-Invariant: drawing costs the same however many calls are in flight: the display polls counters a few times a second.
+Invariant: drawing costs the same however much is under way, since it reads counters: twice a second in a terminal, and
+elsewhere first after `FIRST_SECONDS`, then every `EVERY_SECONDS` or a tenth of the expected time, whichever is longer.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -18,108 +23,211 @@ from rich.progress import (
     Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
 from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
+from local_judge.runs.execute import CASES_IN_FLIGHT
+from local_judge.terminal import count
 
 POLL_SECONDS = 0.5
-"""Between two drawings."""
+"""Time between two drawings in a terminal."""
+FIRST_SECONDS = 5.0
+EVERY_SECONDS = 30.0
+SHARE = 0.1
+"""Least share of the expected time between two lines."""
 
 
-class MeterColumn(ProgressColumn):
-    """The judges' counters, read whenever the line is drawn."""
+class Lines:
+    """Context manager that writes progress lines to standard error from a thread.
 
-    def __init__(self, judges: Judge | Mapping[str, Judge]) -> None:
-        super().__init__()
-        self._judges = judges if isinstance(judges, Mapping) else {"": judges}
+    Args:
+        line: text of a line.
+        left: seconds that the work is expected to take from now on; None if unknown.
+    """
 
-    def render(self, task: Task) -> Text:
-        """The counters now; of several judges a line each."""
-        seconds = task.elapsed or 0.0
-        lines = {name: describe(judge.meter, seconds) for name, judge in self._judges.items()}
-        if len(lines) == 1:
-            return Text(*lines.values())
-        return Text("\n".join(f"{name}: {said}" for name, said in lines.items()))
+    def __init__(self, line: Callable[[], str], left: Callable[[], float | None] = lambda: None) -> None:
+        self._line = line
+        self._left = left
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Lines:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        begun, wait = time.monotonic(), FIRST_SECONDS
+        while not self._ended.wait(wait):
+            try:
+                sys.stderr.write(self._line() + "\n")
+                sys.stderr.flush()
+            except (OSError, ValueError):  # standard error is closed
+                return
+            wait = self.pause(time.monotonic() - begun)
+
+    def pause(self, elapsed: float) -> float:
+        """Return the seconds until the next line."""
+        return max(EVERY_SECONDS, SHARE * (elapsed + (self._left() or elapsed)))
 
 
 class RunProgress:
-    """Context manager that shows how far a run is on standard error, if that is a terminal."""
+    """Context manager that shows how far a command is, and at its end what it took.
 
-    def __init__(self, judges: Judge | Mapping[str, Judge], total: int, unit: str = "reports") -> None:
-        self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn(unit),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            MeterColumn(judges),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-            refresh_per_second=1 / POLL_SECONDS,
-            get_time=time.monotonic,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._progress.add_task("run", total=total)
+    Args:
+        judges: the judges whose counters are shown.
+        total: number of reports, or other units; None if it is unknown.
+        unit: name of the units.
+        at_once: number of units that one judge works on at the same time.
+    """
+
+    def __init__(
+        self,
+        judges: Judge | Mapping[str, Judge],
+        total: int | None,
+        unit: str = "reports",
+        at_once: int = CASES_IN_FLIGHT,
+    ) -> None:
+        self._judges = judges if isinstance(judges, Mapping) else {"": judges}
+        self._total, self._unit, self._at_once = total, unit, at_once
+        self._done = self._kept = 0
+        self._begun = time.monotonic()
+        self._display = contextlib.ExitStack()
+        console = Console(stderr=True)
+        self._bar: Progress | None = None
+        if console.is_terminal:
+            self._bar = Progress(
+                TextColumn(unit),
+                *([] if total is None else [BarColumn(bar_width=24), MofNCompleteColumn()]),
+                _TextColumn(self._counters),
+                TimeElapsedColumn(),
+                _TextColumn(self._left_text),
+                console=console,
+                refresh_per_second=1 / POLL_SECONDS,
+                get_time=time.monotonic,
+            )
+            self._task = self._bar.add_task("run", total=total)
 
     def __enter__(self) -> RunProgress:
-        """Start to draw."""
-        self._progress.start()
+        """Start to draw or to write lines."""
+        self._begun = time.monotonic()
+        self._display.enter_context(self._bar or Lines(self.line, self.left))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Draw the last state and stop."""
-        self._progress.stop()
+        """Stop; write what the command took, unless it failed."""
+        self._display.close()
+        if kind is None or issubclass(kind, asyncio.CancelledError):
+            sys.stderr.write(self.summary() + "\n")
 
     def one_done(self) -> None:
-        """One more is complete."""
-        self._progress.advance(self._task)
+        """Count one more complete unit."""
+        self._done += 1
+        # Units that are complete before the first call were kept from an earlier run: they say nothing of the pace.
+        self._kept += not self._meter().made
+        if self._bar is not None:
+            self._bar.advance(self._task)
+
+    def left(self) -> float | None:
+        """Return the seconds that are probably left; None before the first calls.
+
+        The share done is that of the units or, before the first is complete, that of the calls: calls answered of
+        those known, scaled from the units under way to all of them.
+        """
+        meter, elapsed = self._meter(), time.monotonic() - self._begun
+        answered = meter.made + meter.failed
+        if self._total is None or not answered or self._done >= self._total:
+            return None
+        to_do, done = self._total - self._kept, self._done - self._kept
+        if not done:
+            under_way = min(to_do, self._at_once * len(self._judges))
+            known = (answered + meter.in_flight + meter.waiting) * to_do / under_way
+            return elapsed * (known - answered) / answered
+        return elapsed * (to_do - done) / done
+
+    def line(self) -> str:
+        """Return `12/60 reports: 340 calls, …; 4 min 10 s, about 17 min left`."""
+        of = "" if self._total is None else f"{self._done}/{self._total} "
+        elapsed = duration(time.monotonic() - self._begun)
+        left = self._left_text()
+        return f"{of}{self._unit}: {counts(self._meter())}; {elapsed}{', ' if left else ''}{left}"
+
+    def summary(self) -> str:
+        """Return `60 of 60 reports in 21 min: 2,040 calls, …`."""
+        of = "" if self._total is None else f"{self._done} of {self._total} "
+        meter = self._meter()
+        kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(meter.failures.items()))
+        failures = f"; {count(meter.failures.total(), 'failure')}: {kinds}" if kinds else ""
+        elapsed = duration(time.monotonic() - self._begun)
+        return f"{of}{self._unit} in {elapsed}: {counts(meter)}{failures}"
+
+    def _meter(self) -> Meter:
+        """Return the counters of all judges together."""
+        whole = Meter()
+        for judge in list(self._judges.values()):
+            whole.add(judge.meter)
+        return whole
+
+    def _counters(self) -> str:
+        """Return the counters for the bar, a line for each judge."""
+        seconds = time.monotonic() - self._begun
+        lines = {name: describe(judge.meter, seconds) for name, judge in self._judges.items()}
+        return "\n".join(f"{name}: {said}" if len(lines) > 1 else said for name, said in lines.items())
+
+    def _left_text(self) -> str:
+        left = self.left()
+        return "" if left is None else f"about {duration(left)} left"
 
 
-class PartProgress:
-    """Context manager that shows what one part of a qualification has asked so far, if standard error is a terminal."""
+class _TextColumn(ProgressColumn):
+    """Text that is made anew whenever the bar is drawn."""
 
-    def __init__(self, name: str, judges: Mapping[str, Judge]) -> None:
-        console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn(name),
-            MeterColumn(judges),
-            TimeElapsedColumn(),
-            console=console,
-            refresh_per_second=1 / POLL_SECONDS,
-            get_time=time.monotonic,
-            disable=not console.is_terminal,
-        )
-        self._progress.add_task(name, total=None)
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__()
+        self._text = text
 
-    def __enter__(self) -> PartProgress:
-        """Start to draw."""
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Draw the last state and stop."""
-        self._progress.stop()
+    def render(self, task: Task) -> Text:
+        """Return the text now."""
+        return Text(self._text())
 
 
 def describe(meter: Meter, seconds: float) -> str:
-    """Counters in one line: `14 calls, 3 replayed, 210 tokens/s in, 18 out, 83 % cached`."""
-    parts = [f"{meter.made} calls"]
-    parts += [
-        f"{number} {name}"
-        for number, name in ((meter.replayed, "replayed"), (meter.failed, "failed"))
-        if number
-    ]
+    """Return counters and rates in one line: `14 calls, 3 replayed, 210 tokens/s in, 18 out, 83 % cached`."""
+    parts = [_calls(meter)]
     if seconds > 0 and meter.prompt_tokens:
         parts.append(
             f"{meter.prompt_tokens / seconds:.0f} tokens/s in, {meter.completion_tokens / seconds:.0f} out"
         )
         parts.append(f"{100 * meter.cached_tokens / meter.prompt_tokens:.0f} % cached")
     return ", ".join(parts)
+
+
+def counts(meter: Meter) -> str:
+    """Return counters in one line: `14 calls, 3 replayed, 4,000 prompt tokens (75 % cached), 100 generated tokens`."""
+    parts = [_calls(meter)]
+    if meter.prompt_tokens:
+        cached = f"{100 * meter.cached_tokens / meter.prompt_tokens:.0f} % cached"
+        parts.append(f"{meter.prompt_tokens:,} prompt tokens ({cached})")
+        parts.append(f"{meter.completion_tokens:,} generated tokens")
+    return ", ".join(parts)
+
+
+def _calls(meter: Meter) -> str:
+    named = ((meter.replayed, "replayed"), (meter.reasked, "asked again"), (meter.failed, "failed"))
+    return ", ".join([count(meter.made, "call"), *(f"{number:,} {what}" for number, what in named if number)])
+
+
+def duration(seconds: float) -> str:
+    """Return `45 s`, `3 min 20 s` or `2 h 5 min`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

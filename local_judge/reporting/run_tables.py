@@ -25,6 +25,7 @@ from local_judge.reporting.tables import score_table
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.runs.rescoring import AgreementRecord
 from local_judge.scoring.node import Profile, Score, headlines
+from local_judge.scoring.text import range_text
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 
@@ -147,7 +148,7 @@ def run_summary(
         parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
     cells = [found.summary(row, column) for section in sections for row in section for column in columns]
     notes = [RULE_NOTE] if any(score.by_rule for score, _ in cells) else []
-    notes += [_INTERVAL_NOTE] if any(ends for _, ends in cells) else []
+    notes += [_INTERVAL_NOTE] if any(ends and range_text(*ends) for _, ends in cells) else []
     return Group(*parts, *([Text("; ".join(notes), style="dim")] if notes else []))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,12 +22,17 @@ from ..stub_thread import StubThread, answer, write_preset
 ROOT = Path(__file__).resolve().parents[2]
 
 
+SUMMARY = re.compile(r"^[\w ]+ in (\d+ (h|min|s) ?)+: [\d,]+ calls?\b.*\n", re.MULTILINE)
+"""Line in which a command says what it took."""
+
+
 class Ended(NamedTuple):
     """How a command ended."""
 
     code: int
     out: str
     err: str
+    """Standard error without the line that says what the command took."""
 
     def line(self) -> str:
         """The one line of standard error."""
@@ -52,9 +58,13 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
             code = end.code if isinstance(end.code, int) else 0
         out, err = capsys.readouterr()
         assert "Traceback" not in err
-        return Ended(code, out, err)
+        return _ended(code, out, err)
 
     return run
+
+
+def _ended(code: int, out: str, err: str) -> Ended:
+    return Ended(code, out, SUMMARY.sub("", err))
 
 
 def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
@@ -77,7 +87,7 @@ def finish(process: subprocess.Popen[str], timeout: float = 60.0) -> Ended:
         process.kill()
         process.communicate()
         raise
-    return Ended(process.returncode, out, err)
+    return _ended(process.returncode, out, err)
 
 
 @pytest.fixture(scope="session")

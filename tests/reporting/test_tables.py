@@ -9,12 +9,10 @@ from rich.console import Console, RenderableType
 
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
-from local_judge.judge.calls import Meter
 from local_judge.judge.failures import Failure
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.verification.rows import Rows
-from local_judge.reporting.progress import describe
 from local_judge.reporting.run_tables import run_summary
 from local_judge.reporting.tables import (
     claim_summary,
@@ -136,12 +134,3 @@ def test_the_plan_names_what_will_not_be_evaluated() -> None:
         "too long for the judge: b",
         "too long for the judge: c [2J",
     ]
-
-
-def test_the_counters_in_one_line() -> None:
-    assert describe(Meter(), 0.0) == "0 calls"
-    meter = Meter(
-        made=14, replayed=3, failed=1, prompt_tokens=4_000, cached_tokens=3_000, completion_tokens=100
-    )
-    # 4,000 tokens in 20 s; 3,000 of 4,000.
-    assert describe(meter, 20.0) == "14 calls, 3 replayed, 1 failed, 200 tokens/s in, 5 out, 75 % cached"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +17,14 @@ from local_judge.cli.judging import JUDGE_HELP, ServerOptions, TaskFileOptions
 from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, RunError
+from local_judge.judge.judge import Judge
 from local_judge.judge.qualification_record import Scale, remember
 from local_judge.lab.qualification.config import load_qualify_config
+from local_judge.lab.qualification.model import PartName
 from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.lab.qualification.qualify import qualify as examine
-from local_judge.reporting.progress import PartProgress
+from local_judge.reporting.progress import RunProgress
 from local_judge.runs.inputs import RawReport, load_reports
 from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
@@ -80,13 +82,18 @@ def qualify(
     n_unanswered = 0
     for spec, folder in zip(specs, folders, strict=True):
         with stoppable(folder):
-            found = asyncio.run(ask(spec, out=folder, watch=PartProgress))
+            found = asyncio.run(ask(spec, out=folder, watch=_watch))
         n_unanswered += found.n_unanswered
         _keep(found, folder, compare, as_json)
     if compare:
         side_by_side(folders, scored or (), root, as_json)
     if n_unanswered:
         leave_missing(count(n_unanswered, "answer"))
+
+
+def _watch(part: PartName, judges: Mapping[str, Judge]) -> RunProgress:
+    """Show the calls of one part; their number is not known in advance."""
+    return RunProgress(judges, None, unit=part)
 
 
 def _check_comparing(judges: Sequence[str], compare: bool, scored: Sequence[Path] | None) -> None:

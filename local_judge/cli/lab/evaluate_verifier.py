@@ -87,7 +87,7 @@ def evaluate_verifier(
         async with judge.open_all(specs, ledger, settings.reasks) as judges:
             first, last = judges[specs[0].name], judges[specs[-1].name]
             recall = None if recall_judge is None else RecallJudge(specs[-1].name, last)
-            with RunProgress(judges, steps(reports, parts), unit="steps") as progress:
+            with RunProgress(judges, steps(reports, parts), unit="steps", at_once=1) as progress:
                 return await evaluate(
                     reports, frozen, first, settings.claims, measure, parts, progress.one_done, recall
                 )

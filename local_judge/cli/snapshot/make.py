@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +23,7 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info
 from local_judge.errors import one_line, plain
+from local_judge.reporting.progress import Lines
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that extract texts.")]
@@ -119,18 +120,17 @@ def _warn(said: str) -> None:
 
 @contextmanager
 def page_bar() -> Generator[Progress]:
-    """A bar on standard error that counts pages; shown on a terminal, when the first is done."""
+    """Count pages on standard error, once the first is done: a bar in a terminal, a line now and then elsewhere."""
     columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    bar = Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
+    bar = Bar(*columns, console=console, transient=True)
     task = bar.add_task("pages", total=None)
+    lines = Lines(lambda: f"{bar.tasks[0].completed:.0f}/{bar.tasks[0].total or 0:.0f} pages extracted")
+    with ExitStack() as display:
 
-    def update(done: int, total: int) -> None:
-        bar.start()
-        bar.update(task, completed=done, total=total)
+        def update(done: int, total: int) -> None:
+            if bar.tasks[0].total is None:
+                display.enter_context(bar if console.is_terminal else lines)
+            bar.update(task, completed=done, total=total)
 
-    try:
         yield update
-    finally:
-        if bar.live.is_started:
-            bar.stop()

@@ -103,7 +103,7 @@ def make_(
 
     async def build() -> Outcome:
         async with judge.open(spec, replies, settings.reasks) as opened:
-            with RunProgress(opened, N_STAGES, unit="stages") as progress:
+            with RunProgress(opened, N_STAGES, unit="stages", at_once=1) as progress:
                 return await build_tasks(
                     store, settings, begun, opened, method, change=change, stage_done=progress.one_done
                 )
