@@ -73,7 +73,7 @@ def _reaches(edges: Flags) -> Flags:
 
 
 def _maximum(points: Floats, ties: int) -> Floats:
-    """The strengths of one group, by Newton's method with halved steps; the likelihood is concave.
+    """Return the strengths of one group, by Newton's method with halved steps; the likelihood is concave.
 
     Args:
         points: of the group; connected both ways unless `ties`.

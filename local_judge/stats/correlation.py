@@ -78,7 +78,7 @@ def kendall_tau_b(x: Sequence[Number], y: Sequence[Number]) -> Estimate:
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
-    """The 95 % interval of a correlation of `n` pairs that were drawn from a normal population.
+    """Return the 95 % interval of a correlation of `n` pairs that were drawn from a normal population.
 
     Formula (Fisher 1921): tanh(atanh(r) -+ 1.96 / sqrt(n - 3)).
 
@@ -147,7 +147,7 @@ def spearman_rows(x: Floats, y: Floats) -> Floats:
 
 
 def slope_rows(x: Floats, y: Floats) -> Floats:
-    """The least-squares slope of y on x of each two rows (the last axis); NaN where x is constant.
+    """Return the least-squares slope of y on x of each two rows (the last axis); NaN where x is constant.
 
     Formula: sum((x - mean x)(y - mean y)) / sum((x - mean x)^2).
     """
@@ -251,7 +251,7 @@ def _blocks(groups: Ints) -> list[tuple[int, int]]:
 
 
 def _whole(*lists: Sequence[Number]) -> list[list[int]]:
-    """Each list as whole numbers: a correlation does not depend on the unit."""
+    """Return each list as whole numbers: a correlation does not depend on the unit."""
     return [whole_rows([numbers])[0] for numbers in lists]
 
 
@@ -267,7 +267,7 @@ def _pearson(x: Sequence[int], y: Sequence[int]) -> Estimate:
 
 
 def _ratio(numerator: int, squared_denominator: int) -> float:
-    """The quotient numerator / sqrt(squared_denominator), rounded only at the end."""
+    """Return the quotient numerator / sqrt(squared_denominator), rounded only at the end."""
     return sign(numerator) * math.sqrt(Fraction(numerator**2, squared_denominator))
 
 

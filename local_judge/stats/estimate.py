@@ -49,7 +49,7 @@ class Estimate:
 
 
 def undefined(reason: str, n: int = 0, n_undefined: int = 0) -> Estimate:
-    """A measure without value."""
+    """Return a measure without value."""
     return Estimate(None, n, n_undefined, reason=reason)
 
 
@@ -68,7 +68,7 @@ def replicates(
 
 
 def in_most_draws(values: Sequence[float | None]) -> list[float]:
-    """The values that exist, in ascending order; none where they exist in fewer than half of the draws."""
+    """Return the values that exist, in ascending order; none where they exist in fewer than half of the draws."""
     known = sorted(value for value in values if value is not None)
     return known if 2 * len(known) >= len(values) else []
 
@@ -131,7 +131,7 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
 def mean_estimate(
     values: Sequence[float | None], nothing: str, *, undefined_as: float | None = None
 ) -> Estimate:
-    """The mean of the values that exist.
+    """Return the mean of the values that exist.
 
     Formula: sum of them / their number; where `undefined_as` is given, those that do not exist count as it.
 

@@ -145,7 +145,7 @@ def length_bias(observations: Sequence[Observation], *, seed: int = 0, draws: in
 def _relation(
     groups: Sequence[Sequence[Observation]], n_tasks: int, seed: int, draws: int, *, within: bool = False
 ) -> Relation:
-    """The relation in one sample; reports are drawn within each of `groups`."""
+    """Return the relation in one sample; reports are drawn within each of `groups`."""
     flat = [one for group in groups for one in group]
     number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     x, y = rounded([one.length for one in flat]), rounded([one.score for one in flat])
@@ -223,7 +223,7 @@ class _Interval(TypedDict):
 
 
 def _interval(drawn: Floats) -> _Interval:
-    """The percentiles of the draws in which the number exists, and how many these are.
+    """Return the percentiles of the draws in which the number exists, and how many these are.
 
     numpy's percentile and `estimate.percentile` may differ in the last digit, and stored intervals are numpy's.
     """

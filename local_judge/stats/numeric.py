@@ -33,7 +33,7 @@ def rounded(values: Sequence[float] | Floats) -> Floats:
 
 
 def exact(number: Number) -> Fraction:
-    """A number as a fraction.
+    """Return a number as a fraction.
 
     Raises:
         ValueError: it is infinite or not a number.
@@ -51,12 +51,12 @@ def sign(number: Fraction | int) -> int:
 
 
 def scaled(numbers: Iterable[Fraction]) -> int:
-    """The least whole number that makes all of them whole: for measures that a change of unit does not alter."""
+    """Return the least whole number that makes all of them whole: for measures that a change of unit does not alter."""
     return math.lcm(*(number.denominator for number in numbers))
 
 
 def whole_rows(rows: Iterable[Sequence[Number]]) -> list[list[int]]:
-    """All numbers times one factor, as whole ones: for measures that a change of unit does not alter."""
+    """Return all numbers times one factor, as whole ones: for measures that a change of unit does not alter."""
     given = [list(row) for row in rows]
     if all(isinstance(number, int) for row in given for number in row):
         return cast("list[list[int]]", given)
@@ -66,7 +66,7 @@ def whole_rows(rows: Iterable[Sequence[Number]]) -> list[list[int]]:
 
 
 def doubled_ranks(numbers: Sequence[int]) -> list[int]:
-    """Twice the average ranks, from 1: [30, 10, 30] has the ranks 2.5, 1, 2.5, so [5, 2, 5]."""
+    """Return twice the average ranks, from 1: [30, 10, 30] has the ranks 2.5, 1, 2.5, so [5, 2, 5]."""
     counts = Counter(numbers)
     levels = sorted(counts)
     # A level of t numbers after b smaller ones has the ranks b + 1 to b + t, b + (t + 1) / 2 on average.

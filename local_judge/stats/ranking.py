@@ -98,7 +98,7 @@ class _Counts(NamedTuple):
 
 
 def rank_systems(matches: Sequence[Match], *, seed: int = 0, draws: int = DRAWS) -> Ranking:
-    """The table of all systems in `matches`.
+    """Return the table of all systems in `matches`.
 
     Strengths are those of `bradley_terry.fit`; win rate = wins / (wins + losses), as LiveResearchBench defines it
     (ties are in no part of it). Intervals are percentiles over `draws` draws of tasks with replacement; a draw in which

@@ -66,7 +66,7 @@ def population_interval(n: int, of: int, population: int) -> tuple[int, int]:
 
 
 def _least(n: int, of: int, population: int) -> int:
-    """The smallest M with P(X >= n | M) > 1 / TAIL, in integers; the probability grows with M."""
+    """Return the smallest M with P(X >= n | M) > 1 / TAIL, in integers; the probability grows with M."""
     samples = math.comb(population, of)
 
     def likely(most: int) -> bool:

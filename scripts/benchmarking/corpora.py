@@ -64,7 +64,7 @@ def pages(data: Path) -> list[Text]:
 
 
 def chunked(texts: Sequence[Text]) -> Iterator[PageChunk]:
-    """All chunks of some texts."""
+    """Yield all chunks of some texts."""
     for number, one in enumerate(texts):
         for start, end in chunk_spans(one.text):
             yield PageChunk(ChunkText(f"{number:06d}:{start}-{end}", "en", one.text[start:end]), one.url)
@@ -89,7 +89,7 @@ def recombined(texts: Sequence[Text], n: int, seed: int) -> Iterator[ChunkText]:
 def judged_queries(
     texts: Sequence[Text], n: int, seed: int, words: int | None = None
 ) -> tuple[JudgedQuery, ...]:
-    """One query of each of `n` texts drawn at random; of fewer, if so few are good for one.
+    """Return one query of each of `n` texts drawn at random; of fewer, if so few are good for one.
 
     Args:
         texts: a page each.

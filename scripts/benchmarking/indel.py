@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def indel_distance(one: str, other: str) -> int:
-    """The least number of characters to insert and delete (Myers 1986, the greedy algorithm of its figure 2)."""
+    """Return the least number of characters to insert and delete (Myers 1986, the greedy algorithm of its figure 2)."""
     n, m = len(one), len(other)
     furthest = {1: 0}
     for distance in range(n + m + 1):

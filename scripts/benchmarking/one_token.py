@@ -25,7 +25,7 @@ class Counting(Protocol):
         ...
 
     def metrics(self) -> str:
-        """The text of `/metrics`."""
+        """Return the text of `/metrics`."""
         ...
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
@@ -33,7 +33,7 @@ class Counting(Protocol):
         ...
 
     def counted(self, before: PromptCounters, expected: int) -> PromptCounters:
-        """The counters since `before`, once they have caught up with the `expected` prompt tokens."""
+        """Return the counters since `before`, once they have caught up with the `expected` prompt tokens."""
         ...
 
 
@@ -63,7 +63,7 @@ class OneToken:
         schema: JsonSchema | None = None,
         started: Callable[[], None] | None = None,
     ) -> Generation:
-        """The first token, without a grammar."""
+        """Return the first token, without a grammar."""
         self.chats.append(tuple(messages))
         one = sampling.model_copy(update={"max_tokens": 1})
         return await self._engine.generate(messages, one, None, started)

@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 def planted_snapshot(
     data: Path, n_pages: int, per_page: int, seed: int, folder: Path
 ) -> tuple[Snapshot, list[PlantPage]]:
-    """A snapshot in `folder` of `n_pages` pages, fetched ones and encyclopedia leads in equal parts.
+    """Return a snapshot in `folder` of `n_pages` pages, fetched ones and encyclopedia leads in equal parts.
 
     Args:
         data: has `pages/` and `wiki/summaries_en.jsonl.gz`.

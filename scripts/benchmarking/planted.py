@@ -91,7 +91,7 @@ def _keys(ledger: Path) -> list[str]:
 
 @contextlib.contextmanager
 def engine_of(preset: Preset, base_url: str | None) -> Generator[MeasuredServer | None]:
-    """The server that runs the judge; None where it runs in process."""
+    """Return the server that runs the judge; None where it runs in process."""
     if preset.engine != "vllm" and base_url is None:
         yield None
         return

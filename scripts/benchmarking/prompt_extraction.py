@@ -138,7 +138,7 @@ class Way(NamedTuple):
 
 
 def _sample() -> Document:
-    """A report that never changes."""
+    """Return a report that never changes."""
     return parse_report("# T\n\nOne [1]. Two.\n\n## References\n\n[1] S. https://page.example/\n")
 
 
@@ -170,7 +170,7 @@ WAYS: Final[Mapping[str, Way]] = {
 
 
 async def extracted(way: Way, reports: Sequence[Composed], judge: Judge) -> list[Claims]:
-    """The claims of each report, by its sentences."""
+    """Return the claims of each report, by its sentences."""
     work = (
         deer(one.document, judge) if way.form is None else own(one.document, judge, way.form)
         for one in reports

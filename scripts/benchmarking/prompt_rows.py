@@ -32,7 +32,7 @@ def digest_of(prompts: Iterable[Prompt], answers: Iterable[Any]) -> str:
 
 
 def sample_exhibit() -> PageEvidence:
-    """A page that never changes."""
+    """Return a page that never changes."""
     url = "https://page.example/"
     page = Page(url=url, original_url=url, status="ok", title="T", text="Text.")
     return PageEvidence(page, (), whole=True)

@@ -93,7 +93,7 @@ def race_prompt(request: str, article: str) -> Prompt:
 
 
 async def race(case: Case, judge: Judge) -> float | FailureKind:
-    """The way of RACE's vanilla prompt."""
+    """Return the way of RACE's vanilla prompt."""
     asked = race_prompt(case.request, clean(case.document).text)
     answer = await judge.ask(asked, RaceReply, max_tokens=REPLY_TOKENS)
     return answer.kind if isinstance(answer, Failure) else answer.value.overall_score
@@ -150,7 +150,7 @@ WAYS: Final[Mapping[str, Way]] = {
 
 
 async def scored(way: Way, asked: Sequence[Case], judge: Judge) -> list[float | FailureKind]:
-    """The score of each article, or why it has none."""
+    """Return the score of each article, or why it has none."""
     work = (race(one, judge) if way.scoring is None else own(one, judge, way.scoring) for one in asked)
     return list(await asyncio.gather(*work))
 

@@ -26,7 +26,7 @@ class Column(NamedTuple):
 
 
 def number(key: str, places: int = 2) -> Callable[[Row], str]:
-    """A figure with so many places; a dash where it does not exist."""
+    """Return a figure with so many places; a dash where it does not exist."""
     return lambda row: "–" if row[key] is None else f"{row[key]:.{places}f}"
 
 
@@ -37,7 +37,7 @@ def _computed(row: Row) -> str:
 
 
 def per_asked(key: str, places: int) -> Callable[[Row], str]:
-    """A count over what was asked about."""
+    """Return a count over what was asked about."""
     return lambda row: f"{row[key] / row['asked']:.{places}f}"
 
 
@@ -94,7 +94,7 @@ def markers(kind: Kind) -> tuple[str, str]:
 
 
 def table_of(document: str, kind: Kind) -> list[list[str]]:
-    """The cells of the rows that stand in a document.
+    """Return the cells of the rows that stand in a document.
 
     Raises:
         ValueError: the document has no such table.
@@ -108,7 +108,7 @@ def table_of(document: str, kind: Kind) -> list[list[str]]:
 
 
 def with_rows(document: str, kind: Kind, rows: Sequence[Row], order: Sequence[str]) -> str:
-    """A document with these rows in its table, each in the place of an older one of the same prompt and judge.
+    """Return a document with these rows in its table, each in the place of an older one of the same prompt and judge.
 
     Args:
         document: its text.

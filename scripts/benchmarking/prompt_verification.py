@@ -167,7 +167,7 @@ async def liveresearchbench(exhibit: PageEvidence, claims: Sequence[Claim], judg
 
 
 def _by_number(given: Sequence[tuple[int, str]], ranks: Mapping[str, int], n: int) -> list[Said]:
-    """The label of each claim, by its number from 1."""
+    """Return the label of each claim, by its number from 1."""
     found: list[Said] = []
     for number in range(1, n + 1):
         labels = [label for index, label in given if index == number]

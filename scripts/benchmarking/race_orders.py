@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
 def own_bout(
     reports: Path, tasks: Path | None, criteria: Path, references: Path, systems: int, task: str | None
 ) -> Bout:
-    """The first `systems` reports on one task in the user's own files.
+    """Return the first `systems` reports on one task in the user's own files.
 
     Raises:
         InputError: what a run would refuse too.

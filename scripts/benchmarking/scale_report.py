@@ -109,7 +109,7 @@ def scale_report(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> ScaleReport:
-    """All figures of one way of scoring.
+    """Return all figures of one way of scoring.
 
     Args:
         name: of it.
@@ -238,7 +238,7 @@ def _preference(gaps: Sequence[tuple[str, float | None]], seed: int, draws: int)
 def _mean_by_report(
     values: Sequence[tuple[str, float]], seed: int, draws: int
 ) -> tuple[float | None, float | None, float | None]:
-    """The mean, with the percentiles of draws of reports."""
+    """Return the mean, with the percentiles of draws of reports."""
     if not values:
         return None, None, None
     reports = sorted({report for report, _ in values})

@@ -27,7 +27,7 @@ def without_marks(markdown: str) -> str:
 
 
 def shingles(text: str) -> Counter[tuple[str, ...]]:
-    """The runs of four tokens of a text with their counts."""
+    """Return the runs of four tokens of a text with their counts."""
     tokens = _TOKEN.findall(text)
     if not tokens:
         return Counter()

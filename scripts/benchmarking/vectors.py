@@ -68,12 +68,12 @@ class KnownVectors:
         self._queries = dict(zip(queries, query_vectors, strict=True))
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """The next vectors."""
+        """Return the next vectors."""
         self._given += len(texts)
         return self._documents[self._given - len(texts) : self._given]
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of known queries."""
+        """Return the vectors of known queries."""
         return np.array([self._queries[text] for text in texts])
 
 
@@ -84,7 +84,7 @@ class HashedWords:
     identity = EncoderIdentity(model="hashed", revision="1")
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row a text."""
+        """Return one row a text."""
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts]
         found = np.array([np.random.default_rng(seed).standard_normal(384) for seed in seeds])
         return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)

@@ -37,14 +37,14 @@ class PromptCounters:
     cached: int
 
     def since(self, before: PromptCounters) -> PromptCounters:
-        """The difference."""
+        """Return the difference."""
         return PromptCounters(
             self.total - before.total, self.computed - before.computed, self.cached - before.cached
         )
 
 
 def read_counters(metrics: str) -> PromptCounters:
-    """The prompt counters in the text of `/metrics`, over all engines of the server."""
+    """Return the prompt counters in the text of `/metrics`, over all engines of the server."""
     samples = [
         (name, dict(_LABEL.findall(labels)), float(value)) for name, labels, value in _SAMPLE.findall(metrics)
     ]
@@ -88,7 +88,7 @@ class MeasuredServer:
         self._http.close()
 
     def metrics(self) -> str:
-        """The text of `/metrics`."""
+        """Return the text of `/metrics`."""
         return self._asked("GET", "/metrics").text
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
@@ -121,7 +121,7 @@ class MeasuredServer:
     def _asked(
         self, method: str, path: str, body: dict[str, Any] | None = None, missing: Sequence[int] = ()
     ) -> httpx.Response:
-        """The server's answer; `missing`: statuses that the caller understands.
+        """Return the server's answer; `missing`: statuses that the caller understands.
 
         Raises:
             MeasuringError: it cannot be reached, or answers with another error.
@@ -134,7 +134,7 @@ class MeasuredServer:
             raise MeasuringError(f"{self._root}{path}: {said[0] if said else type(error).__name__}") from None
 
     def counted(self, before: PromptCounters, expected: int) -> PromptCounters:
-        """The counters since `before`, once they have caught up with the `expected` prompt tokens.
+        """Return the counters since `before`, once they have caught up with the `expected` prompt tokens.
 
         Raises:
             MeasuringError: they count more, or stay behind.
@@ -155,7 +155,7 @@ class MeasuredServer:
 
 @contextmanager
 def measured_server(preset: Preset, base_url: str | None) -> Generator[MeasuredServer]:
-    """The server at `base_url`, or else `preset` served by this interpreter's vLLM while the block runs."""
+    """Return the server at `base_url`, or else `preset` served by this interpreter's vLLM while the block runs."""
     if base_url is not None:
         server = MeasuredServer(base_url, preset.model)
         try:

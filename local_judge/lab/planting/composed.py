@@ -128,7 +128,7 @@ def _sentences(page: Page, language: Language) -> list[str]:
 
 
 def _sections(pages: Sequence[Page], language: Language, seed: int) -> Iterator[tuple[str, list[str]]]:
-    """A page with a few of its sentences, one after the other; a page comes again when all have had their turn.
+    """Yield a page with a few of its sentences, one after the other; pages repeat after all had their turn.
 
     A page is read when its turn comes: a snapshot may have thousands.
     """
@@ -152,7 +152,7 @@ def _sections(pages: Sequence[Page], language: Language, seed: int) -> Iterator[
 def _report(
     name: str, language: Language, stock: Iterator[tuple[str, list[str]]], settings: ComposeSettings
 ) -> Composed | None:
-    """One report; None where nothing is left to plant."""
+    """Return one report; None if nothing is left to plant."""
     fillers_of_all = round(settings.sentences * settings.fillers)
     wanted = settings.sentences - fillers_of_all
     sections: list[list[_Line]] = []
@@ -179,7 +179,7 @@ def _report(
 def _known(
     name: str, language: Language, sections: Sequence[Sequence[_Line]], headings: Sequence[str]
 ) -> Composed:
-    """The report as text, and of its parse what is as it was written."""
+    """Write the report, and label the sentences that its parse leaves unchanged."""
     space = " " if language == "en" else ""
     parts = [f"# {_TITLE[language]}"]
     for place, lines in enumerate(sections):
@@ -202,7 +202,7 @@ def _known(
 
 
 def _written(line: _Line, space: str) -> str:
-    """The sentence with its citation before the full stop."""
+    """Return the sentence with its citation before the full stop."""
     if line.number is None:
         return line.text
     return f"{line.text[:-1]}{space}[{line.number}]{line.text[-1]}"

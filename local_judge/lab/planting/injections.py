@@ -47,13 +47,13 @@ class Injected(NamedTuple):
     end: int
 
     def undone(self) -> str:
-        """The text without it. The attack stands behind an empty line, or before one at the very start."""
+        """Return the text without the attack, which follows an empty line, or precedes one at the very start."""
         return self.text[: self.start].removesuffix("\n\n") + self.text[self.end :]
 
 
 @cache
 def attacks() -> tuple[Attack, ...]:
-    """All attacks of the package, in the order of their file."""
+    """Return all attacks of the package, in the order of their file."""
     text = files("local_judge.lab.planting").joinpath("injections.jsonl").read_text(encoding="utf-8")
     return tuple(Attack.model_validate_json(line) for line in text.split("\n") if line)
 

@@ -55,7 +55,7 @@ class _Part(NamedTuple):
 def agreement_of_people(
     tasks: Sequence[RatedTask], *, ties: Ties = "strict", seed: int = 0, draws: int = DRAWS
 ) -> tuple[Measure, ...]:
-    """Every measure of agreement between annotators, in a fixed order.
+    """Return every measure of agreement between annotators, in a fixed order.
 
     Args:
         tasks: at least one, with at least one rated report.
@@ -110,7 +110,7 @@ def agreement_of_people(
 def _kappa(
     parts: Sequence[_Part], weights: chance.Weights
 ) -> SumStatistic[tuple[tuple[str, str], tuple[int, int]]]:
-    """The mean over pairs of people, each pair's sums taken over all tasks."""
+    """Return the mean over pairs of people, each pair's sums taken over all tasks."""
 
     def statistic(sums: Mapping[tuple[tuple[str, str], tuple[int, int]], int]) -> Estimate:
         people: defaultdict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
@@ -163,6 +163,6 @@ def _between(
     both: Mapping[tuple[str, str], Sequence[tuple[int, int]]],
     correlation: Callable[[Sequence[int], Sequence[int]], Estimate],
 ) -> float | None:
-    """The mean over pairs of people of the correlation of their ratings."""
+    """Return the mean over pairs of people of the correlation of their ratings."""
     columns = [tuple(zip(*ratings, strict=True)) for ratings in both.values() if ratings]
     return mean_estimate([correlation(*pair).value for pair in columns], "").value

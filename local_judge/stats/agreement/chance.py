@@ -30,7 +30,7 @@ Crossed = Mapping[tuple[int, int], int]
 
 
 def cross(pairs: Sequence[tuple[int, int]], weights: Weights) -> Crossed:
-    """The sums over things rated by both."""
+    """Return the sums over things rated by both."""
     power = {"unweighted": 0, "linear": 1, "quadratic": 2}[weights]
     sums = Counter((1, a) for a, _ in pairs) + Counter((2, b) for _, b in pairs)
     sums[0, 0] = sum(abs(a - b) ** power for a, b in pairs if a != b)
@@ -72,7 +72,7 @@ def pooled_kappa(parts: Sequence[Crossed], weights: Weights) -> SumStatistic[tup
 
 
 def mean_kappa(people: Iterable[Crossed], weights: Weights) -> Estimate:
-    """The mean of Cohen's kappa over pairs of people (Light 1971); `n` is the number of pairs that have one."""
+    """Return the mean of Cohen's kappa over pairs of people (Light 1971); `n` is the number of pairs that have one."""
     values = [kappa_of(both, weights).value for both in people]
     return mean_estimate(values, "no two people have a kappa")
 
@@ -109,7 +109,7 @@ Counts = Mapping[tuple[int, ...], int]
 
 
 def count_ratings(units: Iterable[Sequence[int]]) -> Counts:
-    """The counts of `units`, the ratings of one thing each, without those that are missing."""
+    """Return the counts of `units`, the ratings of one thing each, without those that are missing."""
     found = [sorted(unit) for unit in units if unit]
     paired = [unit for unit in found if len(unit) > 1]
     counts: Counter[tuple[int, ...]] = Counter((value,) for value in chain.from_iterable(paired))
@@ -166,7 +166,7 @@ def pooled_alpha(parts: Sequence[Counts], scale: Scale) -> SumStatistic[tuple[in
 
 
 def _places(counts: Mapping[int, int]) -> dict[int, int]:
-    """Twice the number of ratings below each, its equals counting half: the ordinal difference is one of places.
+    """Return twice the number of ratings below each, its equals counting half: the ordinal difference is one of places.
 
     The number of ratings from c to k less half of those at both ends is the distance of the middles of c and k in
     the sorted list of all ratings. The factor 2 cancels in the ratio of disagreements.

@@ -41,7 +41,7 @@ the sum over the targets of (sum of its ratings)^2, for each rater i `column`, t
 
 
 def one_way(rows: Iterable[Sequence[int]]) -> OneWay:
-    """The sums of `rows`, the ratings of one target each; those without rating do not count."""
+    """Return the sums of `rows`, the ratings of one target each; those without rating do not count."""
     sums: Counter[tuple[str, int]] = Counter()
     for row in rows:
         if row:
@@ -55,7 +55,7 @@ def one_way(rows: Iterable[Sequence[int]]) -> OneWay:
 
 
 def two_way(rows: Iterable[Sequence[int]], n_raters: int, n_incomplete: int = 0) -> TwoWay:
-    """The sums of `rows`, the ratings of one target each by the same `n_raters` people in the same order.
+    """Return the sums of `rows`, the ratings of one target each by the same `n_raters` people in the same order.
 
     Raises:
         ValueError: a row has more or fewer ratings.

@@ -59,7 +59,7 @@ class _Part(NamedTuple):
 def agreement_of_judges(
     reports: Sequence[Answers], judges: Sequence[str], scale: Scale, *, seed: int = 0, draws: int = DRAWS
 ) -> InterJudgeAgreement:
-    """Every measure of agreement between `judges`.
+    """Return every measure of agreement between `judges`.
 
     Args:
         reports: the answers about each; those of other judges are passed over.

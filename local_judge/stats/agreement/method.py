@@ -123,7 +123,7 @@ def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
 def replicated_measures(
     parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties, filtered: bool
 ) -> list[Replicated]:
-    """Every measure with its values in the draws, in a fixed order."""
+    """Return every measure with its values in the draws, in a fixed order."""
 
     def of_sums(id: str, label: str, unit: str, statistic: SumStatistic[Any]) -> Replicated:
         return Replicated(Measure(id, label, unit, statistic.found()), statistic.replicates(drawn))
@@ -156,7 +156,7 @@ def replicated_measures(
 
 
 def task_agreement(task: RatedTask) -> TaskAgreement:
-    """The filter and the correlations of one task."""
+    """Return the filter and the correlations of one task."""
     icc = icc_1_1([report.by_annotator for report in task.reports])
     scored = _scored(task)
     ratings, scores = [rating for _, rating, _ in scored], [score for _, _, score in scored]
@@ -196,7 +196,7 @@ def _mean_within_tasks(
 
 
 def _mean_of_four(four: Sequence[Replicated]) -> Replicated:
-    """The plain mean of four measures, which does not exist where one of them does not."""
+    """Return the plain mean of four measures; undefined if one of them is."""
 
     def mean(values: Sequence[float | None]) -> Estimate:
         missing = values.count(None)
@@ -318,7 +318,7 @@ def difference_of_methods(
 
 
 def _none(parts: Sequence[Part], ties: Ties, filtered: bool) -> tuple[Measure, ...]:
-    """No measure of two methods that have scored no report together."""
+    """Return undefined measures for two methods that have no scored report in common."""
     reason = undefined("no report that both have scored")
     measures = (one.measure for one in replicated_measures(parts, (), ties, filtered))
     return tuple(one._replace(unit="tasks", estimate=reason) for one in measures)
@@ -331,7 +331,7 @@ def _scores(tasks: Sequence[RatedTask]) -> Mapping[tuple[str, str], None]:
 
 
 def _only(tasks: Sequence[RatedTask], units: set[tuple[str, str]]) -> list[RatedTask]:
-    """The tasks with the scores of some reports; ratings stay, since the filter is of all of them."""
+    """Return the tasks with the scores of some reports; ratings stay, since the filter is of all of them."""
 
     def kept(task: RatedTask, report: RatedReport) -> RatedReport:
         return report if (task.id, report.id) in units else report._replace(score=None)

@@ -95,7 +95,7 @@ class Pairs(NamedTuple):
 
 
 def compare(first: Sequence[Fraction | int], second: Sequence[Fraction | int]) -> Pairs:
-    """The counts over all pairs of reports of one task, by two lists of their scores in the same order."""
+    """Return the counts over all pairs of reports of one task, by two lists of their scores in the same order."""
     signs = [
         (sign(first[i] - first[j]), sign(second[i] - second[j]))
         for i, j in combinations(range(len(first)), 2)
@@ -111,7 +111,7 @@ def compare(first: Sequence[Fraction | int], second: Sequence[Fraction | int]) -
 
 
 def add(parts: Iterable[Pairs]) -> Pairs:
-    """The counts of `parts` together."""
+    """Return the counts of `parts` together."""
     return Pairs(*map(sum, zip(Pairs(), *parts, strict=True)))
 
 

@@ -88,7 +88,7 @@ _NAMES: Final = (
 def stability_of_judges(
     reports: Sequence[JudgedReport], judges: Sequence[str], *, seed: int = 0, draws: int = DRAWS
 ) -> Stability:
-    """Every measure of agreement of `judges` on `reports`.
+    """Return every measure of agreement of `judges` on `reports`.
 
     Args:
         reports: with their scores; those of other judges are passed over.
@@ -181,7 +181,7 @@ def _w(value: float | None, n: int) -> Estimate:
 
 
 def _mean(values: Sequence[float | None], drawn: Sequence[Sequence[float | None]], n_tasks: int) -> Estimate:
-    """The mean over the pairs of judges that have a correlation."""
+    """Return the mean over the pairs of judges that have a correlation."""
 
     def mean(found: Sequence[float | None]) -> Estimate:
         return mean_estimate(found, "no two judges have a correlation")
@@ -221,7 +221,7 @@ class OrderStability(NamedTuple):
 
 
 def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, draws: int) -> OrderStability:
-    """The order of systems by their mean over tasks, and how often draws of tasks keep it.
+    """Return the order of systems by their mean over tasks, and how often draws of tasks keep it.
 
     Formula: with m_s the mean of system s, and m*_s its mean over tasks drawn with replacement, the same for all
     systems: the share of the draws with m*_s > m*_t for each s, t with m_s > m_t.
@@ -266,5 +266,5 @@ def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, dra
 
 
 def ranks_of(order: Sequence[tuple[str, float]]) -> dict[str, int]:
-    """The rank of each system; equal means have one rank."""
+    """Return the rank of each system; equal means have one rank."""
     return {system: 1 + sum(mean > own for _, mean in order) for system, own in order}

@@ -95,7 +95,7 @@ class Fitted(Frozen):
 
 
 def calibrated(judged: Sequence[Judged], settings: Settings) -> tuple[Fitted, OutOfFold]:
-    """The fit on all claims, and each claim out of fold; values are log-odds.
+    """Return the fit on all claims, and each claim out of fold; values are log-odds.
 
     Raises:
         Uncalibratable: any of its kinds; `inverted` where altered claims get more than true ones.
@@ -108,13 +108,13 @@ def calibrated(judged: Sequence[Judged], settings: Settings) -> tuple[Fitted, Ou
 
 
 def uncalibrated(judged: Sequence[Judged], threshold: float = NEUTRAL) -> OutOfFold:
-    """The same claims by P(yes) as it is, called at a threshold."""
+    """Return the same claims by P(yes) as it is, called at a threshold."""
     plain = IDENTITY.of(judged)
     return OutOfFold(plain, [one.value >= threshold for one in plain], [threshold], [])
 
 
 def assess(found: OutOfFold, settings: Settings) -> Assessment:
-    """All figures, with intervals.
+    """Return all figures, with intervals.
 
     Raises:
         Uncalibratable: one class only.
@@ -158,7 +158,7 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
 
 
 def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
-    """The claims of which `kept` is true, with the thresholds of the whole."""
+    """Return the claims of which `kept` is true, with the thresholds of the whole."""
     places = [index for index, keep in enumerate(kept) if keep]
     return found._replace(
         judged=[found.judged[index] for index in places], called=[found.called[index] for index in places]

@@ -58,7 +58,7 @@ class Sigmoid(NamedTuple):
     intercept: float
 
     def of(self, judged: Sequence[Judged]) -> list[Judged]:
-        """The same claims with probabilities in place of log-odds."""
+        """Return the same claims with probabilities in place of log-odds."""
         return [Judged(one.true, mapped(one.value, *self), one.page) for one in judged]
 
 
@@ -67,7 +67,7 @@ IDENTITY = Sigmoid(1.0, 1.0, 0.0)
 
 
 def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
-    """The sigmoid of greatest likelihood; `value` of each claim is its log-odds.
+    """Return the sigmoid of greatest likelihood; `value` of each claim is its log-odds.
 
     Raises:
         Uncalibratable: one class only; all values the same (for `temperature`: all 0); or altered claims with as much
@@ -168,7 +168,7 @@ class OutOfFold(NamedTuple):
 
 
 def folds_of(pages: Sequence[str], n_folds: int, seed: int) -> dict[str, int]:
-    """The fold of each page.
+    """Return the fold of each page.
 
     Pages are shuffled, then dealt out, those with most claims first, each to the fold that has the fewest claims so
     far: folds of about equal size.
@@ -207,7 +207,7 @@ def out_of_fold(
     n_folds: int = FOLDS,
     seed: int = 0,
 ) -> OutOfFold:
-    """Each claim by the fit and the threshold of the other folds.
+    """Return each claim by the fit and the threshold of the other folds.
 
     Args:
         judged: with log-odds as values; with `method` None, with whatever a threshold can be put on.

@@ -60,7 +60,7 @@ def auc_of(values: Floats, true: Floats) -> float | None:
 
 
 def best_threshold(judged: Sequence[Judged], objective: Objective = "accuracy") -> float:
-    """The threshold at which the objective is greatest; of several, the one nearest to 0.5, then the lower.
+    """Return the threshold at which the objective is greatest; of several, the one nearest to 0.5, then the lower.
 
     Candidates are 0.5, the middles between neighbouring values, and one below and one above all values.
     """
@@ -75,7 +75,7 @@ def best_threshold(judged: Sequence[Judged], objective: Objective = "accuracy") 
 
 
 def _objective(values: Floats, true: Floats, cuts: Floats, objective: Objective) -> Floats:
-    """The objective at each cut, in which the weight of a true and of an altered claim depends on it alone."""
+    """Return the objective at each cut, in which the weight of a true and of an altered claim depends on it alone."""
     n_true = true.sum()
     n_altered = len(true) - n_true
     # How many true and how many altered claims lie below each cut.
@@ -144,7 +144,7 @@ def brier_of(p: Floats, true: Floats) -> float:
 
 
 def _places(p: Floats, cut: Cut, n_bins: int) -> Ints:
-    """The bin of each probability."""
+    """Return the bin of each probability."""
     if cut == "width":
         return np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
     # By how many claims have a lower probability: equal ones stay together.
