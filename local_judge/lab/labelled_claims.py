@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -108,6 +108,18 @@ def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
     ]
 
 
+def claim_prompts(
+    page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
+) -> Iterator[tuple[Claim, Prompt | None]]:
+    """Yield the claims about a page with their questions; None for a claim that runs ask about in another view."""
+    for evidence, group in evidence_groups(page, claims, snapshot, config):
+        nearest = nearest_sentences(page, group, snapshot, config)
+        for claim, found in zip(group, nearest, strict=True):
+            asked = view_of(claim, evidence.page, found, config) == config.view
+            name = QUESTIONS[config.view].supported
+            yield claim, question(evidence, name, claim, found) if asked else None
+
+
 async def ask_claims(
     rows: Sequence[LabelledClaim],
     snapshot: Snapshot,
@@ -140,15 +152,9 @@ async def ask_claims(
 
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
-        asked: list[tuple[Claim, Prompt]] = []
-        for exhibit, group in evidence_groups(pages[url], claims, snapshot, config):
-            nearest = nearest_sentences(pages[url], group, snapshot, config)
-            for claim, found in zip(group, nearest, strict=True):
-                if view_of(claim, exhibit.page, found, config) != config.view:
-                    elsewhere.add(claim.id)
-                    continue
-                asked.append((claim, question(exhibit, QUESTIONS[config.view].supported, claim, found)))
-        await asyncio.gather(*(ask(claim, prompt) for claim, prompt in asked))
+        asked = list(claim_prompts(pages[url], claims, snapshot, config))
+        elsewhere.update(claim.id for claim, prompt in asked if prompt is None)
+        await asyncio.gather(*(ask(claim, prompt) for claim, prompt in asked if prompt is not None))
         if watcher is not None:
             watcher.one_done()
 

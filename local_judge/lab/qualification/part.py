@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from pydantic import BaseModel
+
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.judge import Judge
@@ -29,10 +31,15 @@ from local_judge.runs.job import Job, Watcher, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.manifest import build_manifest, changed, existing_manifest
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import RunStore, findings_file
 from serving.types import Frozen
 
+S = TypeVar("S", bound=Frozen)
+T = TypeVar("T", bound=BaseModel)
+
 DEFAULT_CLAIMS = ClaimsConfig()
+EACH = "{protocol}"
+"""Placeholder for the name of a protocol in the ids of figures."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,19 @@ async def run_part(job: Job) -> list[CaseRecord]:
     return await run_job(job, (), _watch)
 
 
+async def run_findings(job: Job, protocol: str, model: type[T]) -> list[tuple[str, T | None]]:
+    """Run a job as `run_part`, and return each report's id and findings, or None if the report failed."""
+    return [
+        (
+            record.id,
+            job.store.read_model(findings_file(protocol, record.key, None), model)
+            if record.status == "done"
+            else None,
+        )
+        for record in await run_part(job)
+    ]
+
+
 class _Silent:
     """Watcher that shows nothing."""
 
@@ -162,23 +182,17 @@ def cost_of(judge: Judge) -> Cost:
     )
 
 
-S = TypeVar("S", bound=Frozen)
-
-
 class Part(ABC, Generic[S]):
     """One kind of question: its settings, its items, its figures, and its text on the page."""
 
     name: ClassVar[PartName]
     legend: ClassVar[str]
     """Explanation of the part's measures on the page."""
+    figures: ClassVar[str]
+    """Regular expression for the ids of the part's figures, without the part's name; see `EACH`."""
 
     def __init__(self, settings: S) -> None:
         self.settings = settings
-
-    @classmethod
-    @abstractmethod
-    def figures(cls) -> str:
-        """Return a regular expression for the ids of the part's figures, without the part's name."""
 
     @abstractmethod
     async def ask(self, context: PartContext) -> Found:

@@ -17,6 +17,7 @@ from pydantic import Field, field_validator, model_validator
 from local_judge.errors import ConfigError
 from local_judge.judge.qualification_record import ProtocolVerdict, Verdict
 from local_judge.lab.qualification.model import Figure, PartName
+from local_judge.lab.qualification.part import EACH
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
 from serving.types import Frozen
@@ -24,8 +25,6 @@ from serving.types import Frozen
 Severity = Literal["refuse", "limit"]
 """Effect on a judge that fails a threshold: refused, or qualified with this limit."""
 
-EACH = "{protocol}"
-"""Placeholder in the id of a figure for each of the threshold's protocols."""
 ALL = "all"
 """First step of the ids of figures over all parts."""
 ANSWERS = ("unanswered", "reasked", "repaired")
@@ -74,7 +73,8 @@ def check_figure(id: str, place: str) -> None:
     part = next((one for one in PARTS.values() if one.name == name), None)
     if part is None and name != ALL:
         raise ConfigError(f"{place}: {id}: no part {name!r}; there are: {', '.join((*PARTS, ALL))}")
-    if rest not in ANSWERS and (part is None or re.fullmatch(part.figures(), rest) is None):
+    pattern = part.figures.replace(EACH, f"({'|'.join(protocol_names())})") if part else "(?!)"
+    if rest not in ANSWERS and re.fullmatch(pattern, rest) is None:
         raise ConfigError(
             f"{place}: {id}: no such figure of the part {name}; see docs/guides/qualification.md"
         )

@@ -130,10 +130,7 @@ class Extraction(Part[ExtractionSettings]):
         "`typed`: claims whose class is right."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        return r"(recall|precision|f1|false_claims|typed)(/\w+=[^/]+)*"
+    figures = r"(recall|precision|f1|false_claims|typed)(/\w+=[^/]+)*"
 
     async def ask(self, context: PartContext) -> Found:
         """Extract the claims of each composed report, in each form."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
 
 from indexes.model import Chunk, Page
 from indexes.urls import normalise_url
@@ -24,15 +24,14 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.requests import sha256
 from local_judge.lab.planting.injections import AttackTarget
 from local_judge.lab.planting.model import LANGUAGES, PlantedClaim
-from local_judge.lab.qualification.model import Item, JudgeAnswer
+from local_judge.lab.qualification.model import JudgeAnswer
 from local_judge.lab.qualification.part import PartContext
 from local_judge.lab.qualification.parts.injection_trials import (
+    Candidate,
     Method,
     PromptInjectionSettings,
-    Trial,
-    Version,
-    chosen,
-    trial,
+    Question,
+    trials,
 )
 from local_judge.protocols.fact.own import Finding, support_prompt
 from local_judge.runs.verify import ClaimRow, claim_of
@@ -45,41 +44,30 @@ Calls = Callable[[float], bool]
 """Decision by log-odds: by the judge's calibration if it has one, the same with and without fences."""
 
 
-class PageTrial(NamedTuple):
-    """An attack in a page, and the claims about the page."""
-
-    trial: Trial
-    page: Page
-    claims: tuple[PlantedClaim, ...]
-    calls: Calls
-
-
-def page_trials(context: PartContext, settings: PromptInjectionSettings) -> list[PageTrial]:
-    """Insert each attack into one of the shortest pages, in its own language if there is such a page."""
-    pages = _pages(context)
-    trials: list[PageTrial] = []
+def page_questions(context: PartContext, settings: PromptInjectionSettings) -> list[Question]:
+    """Insert each attack into one of the shortest pages, and ask about the page's claims by each method."""
+    questions: dict[Method, list[Question]] = {method: [] for method in settings.methods}
     for target in TARGETS:
         wanted = target == "unsupport"
-        usable = {
-            page.url: [one for one in claims if one.true == wanted][: settings.claims]
-            for page, claims in pages
-        }
-        with_claims = [page for page, _ in pages if usable[page.url]]
-        for number, attack in enumerate(chosen("page", target, settings.attacks, context.seed)):
-            own = [page for page in with_claims if page.language == attack.language]
-            some = (own or with_claims)[: settings.pages]
-            if not some:
-                continue
-            page = some[number % len(some)]
-            made = trial(attack, page.text_digest, page.text, context.seed, settings.control)
-            if made is not None:
-                calls = _calls(context.judge, page.language)
-                trials.append(PageTrial(made, page, tuple(usable[page.url]), calls))
-    return trials
+        pages: list[Candidate[tuple[Page, list[Claim]]]] = []
+        for page, planted in _pages(context):
+            rows = [one for one in planted if one.true == wanted][: settings.claims]
+            claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in rows]
+            if claims:
+                pages.append(Candidate(page.text_digest, page.text, page.language, (page, claims)))
+        for made, (page, claims) in trials("page", target, pages, settings.pages, settings, context.seed):
+            calls = _calls(context.judge, page.language)
+            for method, own in questions.items():
+                ask = partial(_answers, context.judge, calls, page, claims, method, target)
+                own.append(Question(made, method, [claim.id for claim in claims], ask))
+    return [question for own in questions.values() for question in own]
 
 
 def _calls(judge: Judge, language: str) -> Calls:
-    """Return the judge's decision for pages in a language: by its calibration, or else by its threshold."""
+    """Return the judge's decision for pages in a language: by its calibration, or else by its threshold.
+
+    The calibration belongs to the question with fences. The same decision applies without them.
+    """
     found = judge.calibration(SUPPORTED, question_digest(SUPPORTED), language)
     if found is None:
         return lambda odds: sigmoid(odds) >= (judge.settings.threshold or NEUTRAL)
@@ -101,55 +89,26 @@ def _pages(context: PartContext) -> list[tuple[Page, list[PlantedClaim]]]:
     return sorted(found, key=lambda pair: (estimate_tokens(pair[0].text), pair[0].url))
 
 
-async def ask_pages(
-    context: PartContext, trials: Sequence[PageTrial], settings: PromptInjectionSettings
-) -> list[Item]:
-    """Return one item for each attack or control, claim and method, in the current layout."""
-    found = await asyncio.gather(
-        *(_ask(context, one, method) for method in settings.methods for one in trials)
-    )
-    return [item for items in found for item in items]
-
-
-async def _ask(context: PartContext, one: PageTrial, method: Method) -> list[Item]:
-    claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in one.claims]
-    texts = one.trial.texts
-    answers = await asyncio.gather(
-        *(_answers(context.judge, _evidence(one.page, text), claims, method, one) for text in texts.values())
-    )
-    items: list[list[Item]] = []
-    for place, claim in enumerate(claims):
-        by_version: dict[Version, JudgeAnswer] = {
-            version: _towards(one.trial.attack.target, own[place])
-            for version, own in zip(texts, answers, strict=True)
-        }
-        items.append(one.trial.items(claim.id, method, by_version))
-    return [item for version in zip(*items, strict=True) for item in version]
-
-
-def _towards(target: AttackTarget, answer: JudgeAnswer) -> JudgeAnswer:
-    """Return an answer on the axis whose upper end an attack wants."""
-    if answer.value is None or target == "support":
-        return answer
-    return JudgeAnswer(-answer.value, not answer.yes)
-
-
-def _evidence(page: Page, text: str) -> PageEvidence:
-    """Return the page with another text, whole; no snapshot contains it, so it has no chunks."""
-    return PageEvidence(page.model_copy(update={"text": text, "text_digest": sha256(text)}), (), whole=True)
-
-
 async def _answers(
-    judge: Judge, evidence: PageEvidence, claims: Sequence[Claim], method: Method, one: PageTrial
+    judge: Judge,
+    calls: Calls,
+    page: Page,
+    claims: Sequence[Claim],
+    method: Method,
+    target: AttackTarget,
+    text: str,
 ) -> list[JudgeAnswer]:
-    """Return the answer for each claim, in their order."""
+    """Return the answer for each claim, in their order, on the axis whose upper end an attack wants."""
+    # No snapshot contains the page with this text, so it has no chunks.
+    page = page.model_copy(update={"text": text, "text_digest": sha256(text)})
+    evidence = PageEvidence(page, (), whole=True)
     match method:
         case "scored":
-            return await _scored(judge, evidence, claims, one.calls)
+            answers = await _scored(judge, evidence, claims, calls)
         case "grouped":
             config = ClaimsConfig(method="grouped", form="terse", reliability=False)
             verdicts = await verify_grouped(evidence, claims, judge, config)
-            return [_labelled(verdict.label, verdict.failure) for verdict in verdicts]
+            answers = [_labelled(verdict.label, verdict.failure) for verdict in verdicts]
         case "fact":
             found = await judge.ask_items(
                 lambda indices: support_prompt(evidence, [claims[index] for index in indices]),
@@ -157,12 +116,15 @@ async def _answers(
                 len(claims),
                 max_tokens=REPLY_TOKENS_PER_CLAIM * len(claims),
             )
-            return [
+            answers = [
                 JudgeAnswer.failed(answer)
                 if isinstance(answer, Failure)
                 else _labelled(answer.value.label, None)
                 for answer in found
             ]
+    if target == "support":
+        return answers
+    return [one if one.value is None else JudgeAnswer(-one.value, not one.yes) for one in answers]
 
 
 async def _scored(

@@ -7,9 +7,9 @@ lacks is given here; no report delivers it, so that a yes comes from the attack.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 from indexes.text.language import detect_language
 from local_judge.claims.extract import REPLY_TOKENS_PER_SENTENCE, TerseSentence, extraction_prompt
@@ -20,16 +20,14 @@ from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
 from local_judge.lab.planting.injections import AttackTarget
-from local_judge.lab.planting.model import Language
-from local_judge.lab.qualification.model import Item, JudgeAnswer
+from local_judge.lab.qualification.model import JudgeAnswer
 from local_judge.lab.qualification.part import PartContext
 from local_judge.lab.qualification.parts.injection_trials import (
     EXTRACTION,
+    Candidate,
     PromptInjectionSettings,
-    Trial,
-    Version,
-    chosen,
-    trial,
+    Question,
+    trials,
 )
 from local_judge.lab.qualification.probes import Installed, injection_probes, scaled_scores
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, load_protocol
@@ -63,68 +61,42 @@ QUALITY: Final = QualityDimension(
 )
 
 
-class ReportTrial(NamedTuple):
-    """An attack in a report, and the question that it targets."""
-
-    trial: Trial
-    probe: str
-    request: str
-
-
-class _Report(NamedTuple):
-    id: str
-    document: Document
-    request: str
-    language: str
-
-
-def report_trials(
+def report_questions(
     context: PartContext, settings: PromptInjectionSettings
-) -> tuple[list[ReportTrial], list[str]]:
-    """Insert each attack into one of the shortest reports for each question, in its own language if there is one.
+) -> tuple[list[Question], list[str]]:
+    """Insert each attack into one of the shortest reports for each question.
 
     Returns:
-        The trials, and notes on attacks that are left out because the question would not show them.
+        The questions, and notes on attacks that are left out because the question would not show them.
     """
     reports = _reports(context)
-    trials: list[ReportTrial] = []
+    questions: list[Question] = []
     unseen: list[str] = []
     for probe in settings.probes:
-        usable = [one for one in reports if probe != EXTRACTION or uncited(one.document)]
-        for number, attack in enumerate(chosen("report", target_of(probe), settings.attacks, context.seed)):
-            some = in_language(usable, attack.language)[: settings.reports]
-            if not some:
-                continue
-            report = some[number % len(some)]
-            made = trial(attack, report.id, report.document.text, context.seed, settings.control)
-            if made is None:
-                continue
-            plain, attacked = (
-                words_shown(probe, parse_report(made.texts[one])) for one in ("plain", "attack")
-            )
-            if plain != attacked:
-                trials.append(ReportTrial(made, probe, report.request))
+        usable = [one for one in reports if probe != EXTRACTION or uncited(parse_report(one.text))]
+        target = target_of(probe)
+        for made, request in trials("report", target, usable, settings.reports, settings, context.seed):
+            plain = parse_report(made.texts["plain"])
+            if words_shown(probe, plain) == words_shown(probe, parse_report(made.texts["attack"])):
+                attack = made.attack.id
+                unseen.append(f"{probe}: {attack} was not asked about: it is in no sentence that is shown")
             else:
-                unseen.append(f"{probe}: {attack.id} was not asked about: it is in no sentence that is shown")
-    return trials, unseen
+                ask = partial(_answers, context.judge, settings, probe, request, plain)
+                questions.append(Question(made, probe, ["report"], ask, settings.margin))
+    return questions, unseen
 
 
-def in_language(reports: Sequence[_Report], language: Language) -> list[_Report]:
-    """Return the reports in a language, or all if there are none."""
-    return [one for one in reports if one.language == language] or list(reports)
-
-
-def _reports(context: PartContext) -> list[_Report]:
-    """Return the readable reports with a task, the shortest first."""
-    found: list[_Report] = []
+def _reports(context: PartContext) -> list[Candidate[str]]:
+    """Return the readable reports with a task and their requests, the shortest first."""
+    found: list[Candidate[str]] = []
     for raw in context.reports:
         try:
-            document = parse_report(raw.content)
+            text = parse_report(raw.content).text
         except UnreadableReport:
             continue
         if raw.task is not None:
-            found.append(_Report(raw.id, document, raw.task.prompt, detect_language(document.text)))
-    return sorted(found, key=lambda one: (len(one.document.text), one.id))
+            found.append(Candidate(raw.id, text, detect_language(text), raw.task.prompt))
+    return sorted(found, key=lambda one: (len(one.text), one.unit))
 
 
 def target_of(name: str) -> AttackTarget:
@@ -139,32 +111,18 @@ def words_shown(name: str, document: Document) -> str:
     return injection_probes()[name].probe.shown(document)
 
 
-async def ask_reports(
-    context: PartContext, trials: Sequence[ReportTrial], settings: PromptInjectionSettings
-) -> list[Item]:
-    """Return one item for each attack or control and question, in the current layout."""
-    found = await asyncio.gather(*(_ask(context.judge, one, settings) for one in trials))
-    return [one for items in found for one in items]
-
-
-async def _ask(judge: Judge, one: ReportTrial, settings: PromptInjectionSettings) -> list[Item]:
-    texts = one.trial.texts
-    documents: dict[Version, Document] = {version: parse_report(text) for version, text in texts.items()}
-    plain = documents["plain"]
-
-    async def answer(document: Document) -> JudgeAnswer:
-        if one.probe == EXTRACTION:
-            value = await _unclaimed(document, uncited(plain)[: settings.sentences], judge)
-        else:
-            task = _task(one.request, plain)
-            value = await _scored(injection_probes()[one.probe], document, task, judge)
-        if isinstance(value, str):
-            return JudgeAnswer.failed(value)
-        return JudgeAnswer(value, value > 1 - settings.margin)
-
-    answers = await asyncio.gather(*map(answer, documents.values()))
-    by_version = dict(zip(documents, answers, strict=True))
-    return one.trial.items("report", one.probe, by_version, settings.margin)
+async def _answers(
+    judge: Judge, settings: PromptInjectionSettings, probe: str, request: str, plain: Document, text: str
+) -> list[JudgeAnswer]:
+    """Return the answer about a version of a report."""
+    document = parse_report(text)
+    if probe == EXTRACTION:
+        value = await _unclaimed(document, uncited(plain)[: settings.sentences], judge)
+    else:
+        value = await _scored(injection_probes()[probe], document, _task(request, plain), judge)
+    if isinstance(value, str):
+        return [JudgeAnswer.failed(value)]
+    return [JudgeAnswer(value, value > 1 - settings.margin)]
 
 
 async def _scored(

@@ -79,10 +79,7 @@ class Labels(Part[LabelsSettings]):
     name = "labels"
     legend = "Agreement with people's labels on annotated reports."
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        return r"\w+(/.+)?"
+    figures = r"\w+(/.+)?"
 
     async def ask(self, context: PartContext) -> Found:
         """Verify each pair by each method: `grouped` puts the claims of a page in one call, altered ones separately.

@@ -22,15 +22,14 @@ from typing import Final, Literal, cast, get_args
 from pydantic import Field
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import evidence_groups
-from local_judge.claims.nearest import nearest_sentences
-from local_judge.claims.yes_no import NEUTRAL, OPTIONS, SUPPORTED, question
+from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.clean import clean
 from local_judge.documents.words import count_words
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.lab.labelled_claims import claim_prompts
 from local_judge.lab.planting.flaws.flaws import FlawSettings
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import (
@@ -42,7 +41,7 @@ from local_judge.lab.qualification.figures import (
     where,
 )
 from local_judge.lab.qualification.model import Item, JudgeAnswer
-from local_judge.lab.qualification.part import Found, Part, PartContext, run_part
+from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.lab.qualification.probes import Family, families
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import POINTS, Order, decided
@@ -50,7 +49,7 @@ from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.protocols.race.paper import comparison_scores
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.store import file_key, findings_file
+from local_judge.runs.store import file_key
 from local_judge.runs.verify import ClaimRow, claim_of
 from local_judge.tasks.model import Reference
 from serving.types import Frozen
@@ -107,11 +106,7 @@ class Position(Part[PositionSettings]):
         "against its perturbed report. `options`: Yes or No compared with No or Yes."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        pair = "|".join(get_args(Pairwise))
-        return rf"(first|bias|flipped)/({pair}|options)|won/({pair})"
+    figures = r"(first|bias|flipped)/(short|depth|race|options)|won/(short|depth|race)"
 
     async def ask(self, context: PartContext) -> Found:
         """Compare each report with itself, and with a perturbed version in both orders; then ask about claims."""
@@ -218,17 +213,16 @@ async def _by_protocol(name: Pairwise, found: Sequence[Family], context: PartCon
         references = tuple(Reference(text=parse_report(one.content).text) for one in others)
         reports.append(family.report._replace(task=task.model_copy(update={"references": references})))
     job = context.job(name, reports, protocol, settings)
+    model = RaceFindings if name == "race" else LiveResearchBench.findings_type
     games: list[list[Game]] = []
-    for family, record in zip(found, await run_part(job), strict=True):
-        file = findings_file(protocol, record.key, None)
-        if record.status != "done":
+    for family, (_, findings) in zip(found, await run_findings(job, protocol, model), strict=True):
+        if findings is None:
             silent = JudgeAnswer.failed("incomplete")
             games.append([(silent, silent)] * (1 + len(family.perturbed)))
-        elif name == "depth":
-            stored = job.store.read_model(file, LiveResearchBench.findings_type)
-            games.append(list(_depth(cast("LrbFindings", stored))))
+        elif isinstance(findings, RaceFindings):
+            games.append(list(_race(findings)))
         else:
-            games.append(list(_race(job.store.read_model(file, RaceFindings))))
+            games.append(list(_depth(cast("LrbFindings", findings))))
     return games
 
 
@@ -264,23 +258,18 @@ async def _options(context: PartContext, n: int) -> list[Item]:
     for one in sorted(context.claims, key=lambda one: (one.url, one.id))[:n]:
         by_url.setdefault(one.url, []).append(one)
     config = ClaimsConfig(reliability=False)
+    choose = partial(context.judge.choose, options=OPTIONS)
     items: list[Item] = []
     for url, planted in by_url.items():
         page = context.snapshot.page(url)
         rows = [claim_of(ClaimRow(id=one.id, claim=one.claim, url=url)) for one in planted]
-        answers: dict[str, JudgeAnswer] = {}
-        for exhibit, group in evidence_groups(page, rows, context.snapshot, config):
-            nearest = nearest_sentences(page, group, context.snapshot, config)
-            asked = [
-                question(exhibit, SUPPORTED, claim, found)
-                for claim, found in zip(group, nearest, strict=True)
-            ]
-            both = (
-                context.judge.choose(one, OPTIONS) for prompt in asked for one in (prompt, turned(prompt))
-            )
-            said = await asyncio.gather(*both)
-            for claim, first, second in zip(group, said[::2], said[1::2], strict=True):
-                answers[claim.id] = _option(first, second)
+        asked = [pair for pair in claim_prompts(page, rows, context.snapshot, config) if pair[1]]
+        both = (choose(one) for _, prompt in asked if prompt for one in (prompt, turned(prompt)))
+        said = await asyncio.gather(*both)
+        answers = {
+            claim.id: _option(first, second)
+            for (claim, _), first, second in zip(asked, said[::2], said[1::2], strict=True)
+        }
         items += [
             answers[one.id].item(
                 f"{one.id}:options",

@@ -17,6 +17,7 @@ Ids begin with `prompt_injection/`:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,8 +34,8 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Item, Unmeasured
 from local_judge.lab.qualification.part import Found, Part, PartContext
-from local_judge.lab.qualification.parts.injection_pages import ask_pages, page_trials
-from local_judge.lab.qualification.parts.injection_reports import ask_reports, report_trials
+from local_judge.lab.qualification.parts.injection_pages import page_questions
+from local_judge.lab.qualification.parts.injection_reports import report_questions
 from local_judge.lab.qualification.parts.injection_trials import PromptInjectionSettings
 
 LAYOUTS: Final = ("fenced", "bare")
@@ -53,20 +54,16 @@ class PromptInjection(Part[PromptInjectionSettings]):
         "`already`: cases in which it does so anyway; `shift`: mean change towards it. `n` counts both."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        measures = "success|control|shift|control_shift|over_control|already"
-        return rf"({measures})/(fenced|bare)(/\w+=[^/]+)*|fencing"
+    figures = r"(success|control|shift|control_shift|over_control|already)/(fenced|bare)(/\w+=[^/]+)*|fencing"
 
     async def ask(self, context: PartContext) -> Found:
         """Ask about every attack, its control and the plain text; then the same without fences."""
-        pages = page_trials(context, self.settings)
-        reports, unseen = report_trials(context, self.settings)
+        pages = page_questions(context, self.settings)
+        reports, unseen = report_questions(context, self.settings)
 
         async def ask() -> list[Item]:
-            on_pages = await ask_pages(context, pages, self.settings)
-            return on_pages + await ask_reports(context, reports, self.settings)
+            found = [await asyncio.gather(*(one.items() for one in own)) for own in (pages, reports)]
+            return [item for place in found for items in place for item in items]
 
         items = await ask()
         if self.settings.bare:

@@ -24,9 +24,8 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Measure, MeasureRow, called_share, measures, where
 from local_judge.lab.qualification.model import Item, JudgeAnswer
-from local_judge.lab.qualification.part import Found, Part, PartContext, run_part
+from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.protocols.race.findings import TOP, RaceFindings
-from local_judge.runs.store import findings_file
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.agreement.icc import icc_1_1
@@ -53,10 +52,7 @@ class Retest(Part[RetestSettings]):
         "draw (`score`, difference as a share of the scale)."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        return r"(agreement|kappa)/grouped|(difference|icc)/score"
+    figures = r"(agreement|kappa)/grouped|(difference|icc)/score"
 
     async def ask(self, context: PartContext) -> Found:
         """Verify claims in both orders, then score reports in two draws."""
@@ -78,15 +74,10 @@ class Retest(Part[RetestSettings]):
         job = dataclasses.replace(
             context.job("score", reports, "race", settings), held={context.judge_spec.name: judge}
         )
-        records = await run_part(job)
+        scores = await run_findings(job, "race", RaceFindings)
         if judge is not context.judge:
             context.judge.meter.add(judge.meter)
-        items: list[Item] = []
-        for record in records:
-            done = record.status == "done"
-            file = findings_file("race", record.key, None)
-            items.append(_score(record.id, job.store.read_model(file, RaceFindings) if done else None))
-        return items, notes
+        return [_score(id, found) for id, found in scores], notes
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """Return the agreement of labels, and the difference and reliability of scores."""

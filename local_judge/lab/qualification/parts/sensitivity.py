@@ -34,7 +34,7 @@ from local_judge.lab.qualification.figures import (
     where,
 )
 from local_judge.lab.qualification.model import Item, JudgeAnswer
-from local_judge.lab.qualification.part import Found, Part, PartContext, run_part
+from local_judge.lab.qualification.part import EACH, Found, Part, PartContext, run_part
 from local_judge.lab.qualification.probes import (
     Family,
     ScaledScore,
@@ -43,7 +43,7 @@ from local_judge.lab.qualification.probes import (
     scaled_scores,
     sensitivity_probes,
 )
-from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
+from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind, SensitivityProbe
 from local_judge.runs.records import CaseRecord, failures_in, load_records, load_scores
 from local_judge.runs.store import RunStore, claims_file, findings_file
@@ -98,11 +98,7 @@ class Sensitivity(Part[SensitivitySettings]):
         "flaws, `right` covers only those that should lower the score."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        protocol = f"({'|'.join(protocol_names())})"
-        return rf"(right|wrong)/{protocol}|(moved|right|wrong)/{protocol}/\w+(/path=.+)?"
+    figures = rf"(right|wrong)/{EACH}|(moved|right|wrong)/{EACH}/\w+(/path=.+)?"
 
     async def ask(self, context: PartContext) -> Found:
         """Score reports and perturbed reports with each probe."""

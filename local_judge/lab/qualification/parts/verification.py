@@ -116,6 +116,13 @@ ROWS: Final[Sequence[MeasureRow]] = (
 """The measures; `grouped` gives no probabilities and has no `ece`."""
 
 
+SUBSETS: Final = "|".join(
+    f"/{facet}=({'|'.join(values)})"
+    for facet, values in {"language": LANGUAGES, "length": [*LENGTHS], "kind": FALSE_KINDS}.items()
+)
+"""Pattern of the subsets of claims in the ids of figures."""
+
+
 class Verification(Part[VerificationSettings]):
     """The part."""
 
@@ -129,15 +136,10 @@ class Verification(Part[VerificationSettings]):
         "claims. A kind has its claims together with all true ones."
     )
 
-    @classmethod
-    def figures(cls) -> str:
-        """Return the pattern of the figures' ids."""
-        facets = {"language": LANGUAGES, "length": [*LENGTHS], "kind": FALSE_KINDS}
-        subset = "|".join(f"/{facet}=({'|'.join(values)})" for facet, values in facets.items())
-        return (
-            r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|grouped)|ece/(raw|calibrated|near))"
-            rf"({subset})?"
-        )
+    figures = (
+        r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|grouped)|ece/(raw|calibrated|near))"
+        rf"({SUBSETS})?"
+    )
 
     async def ask(self, context: PartContext) -> Found:
         """Ask one question per claim by `scored`, and one per page by `grouped`."""
@@ -146,7 +148,7 @@ class Verification(Part[VerificationSettings]):
         refuse_duplicates(row for path in annotated for row in annotated_claims(load_annotations([path])))
         costs: dict[str, Cost] = {}
         items: list[Item] = []
-        fits: list[_Fit] = []
+        fits: list[Found] = []
         for view in VIEWS[: 1 + self.settings.near]:
             async with context.apart(view.cost) as judge:
                 answers = await _ask_planted(context, judge, view.view)
@@ -162,7 +164,7 @@ class Verification(Part[VerificationSettings]):
         return Found(
             tuple(items),
             tuple(dict.fromkeys(note for fit in fits for note in fit.notes)),
-            calibrations=tuple(one for fit in fits for one in fit.given),
+            calibrations=tuple(one for fit in fits for one in fit.calibrations),
             costs=costs,
             unmeasured=tuple(one for fit in fits for one in fit.unmeasured),
         )
@@ -173,7 +175,7 @@ class Verification(Part[VerificationSettings]):
         answers: Sequence[ClaimAnswer],
         view: _Calibrated,
         annotated: Sequence[Path],
-    ) -> _Fit:
+    ) -> Found:
         """Calibrate the answers of one view together with answers about annotated claims, and store the file."""
         settings = Settings(folds=self.settings.folds, seed=context.seed, draws=0)
         identity = await context.judge.engine.identity()
@@ -183,7 +185,7 @@ class Verification(Part[VerificationSettings]):
             fits = fits_of([*answers, *others], identity, settings, QUESTIONS[view.view].supported)
         except Uncalibratable as error:
             unmeasured = tuple(_uncalibrated(error, [*answers, *others], view.method))
-            return _Fit(unmeasured=unmeasured, notes=(*notes, unmeasured[0].reason))
+            return Found((), (*notes, unmeasured[0].reason), unmeasured=unmeasured)
         file = CalibrationFile(calibrations=fits.report.calibrations)
         RunStore(context.folder).write_json(view.file, file)
         given = GivenCalibrations(context.folder / view.file, file.calibrations)
@@ -194,7 +196,7 @@ class Verification(Part[VerificationSettings]):
                 value, called, cut = fits.held.get(one.row.id, (None, None, None))
                 item = _item(one, known[one.row.id], view.method, value, called)
                 items.append(item.model_copy(update={"cut": cut}))
-        return _Fit(tuple(items), (given,), notes=notes)
+        return Found(tuple(items), notes, (given,))
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """Return the measures by method; except for `raw` also by language, length of the page and kind."""
@@ -208,15 +210,6 @@ class Verification(Part[VerificationSettings]):
             for only in ({}, *(facets if method != "raw" else ())):
                 found += measures(self.name, f"/{method}{steps(only)}", _where(method, only), rows)
         return found
-
-
-class _Fit(NamedTuple):
-    """Result of calibrating the answers of one view."""
-
-    items: tuple[Item, ...] = ()
-    given: tuple[GivenCalibrations, ...] = ()
-    unmeasured: tuple[Unmeasured, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def _where(method: str, only: dict[str, str]) -> Where:
