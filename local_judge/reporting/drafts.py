@@ -7,6 +7,7 @@ escaped, control characters removed), line by line.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -43,7 +44,7 @@ def draft_table(
     return table
 
 
-def opening(row: DraftRow, request: str | None) -> list[RenderableType]:
+def opening(row: DraftRow[Any], request: str | None) -> list[RenderableType]:
     """Which task, where its row comes from, who decided, and the request."""
     judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
     by = f" by {safe(row.reviewer)}" if row.reviewer else ""

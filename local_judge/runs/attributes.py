@@ -1,7 +1,7 @@
-"""The reports of finished runs in groups, by the attributes of their tasks and systems.
+"""Reports of finished runs in groups, by the attributes of their tasks and systems.
 
-Invariant: a report without an attribute stands in a group of its own kind, and is never left out; an attribute that no
-report has is refused, with those that there are.
+Invariant: reports without an attribute form a group of their own and are never left out; an attribute that no report
+has is refused with a list of those that exist.
 """
 
 from __future__ import annotations
@@ -14,30 +14,31 @@ from local_judge.errors import InputError
 from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
 from local_judge.runs.manifest import judge_of
 from local_judge.runs.records import CaseRecord, load_records
+from local_judge.runs.side_by_side import run_names
 from local_judge.runs.store import RunStore
 from local_judge.tasks.load import OTHER_KEYS
 
 OWN = ("run", "system", "task", "report")
-"""What every run has, beside the attributes of tasks and systems."""
+"""Attributes of every run, beside those of tasks and systems."""
 
 
 class Attributes(NamedTuple):
-    """Attributes from a file, which go before those that a run has recorded."""
+    """Attributes from a file, which take precedence over those stored in a run."""
 
     tasks: Mapping[str, Mapping[str, str]]
-    """By the task's id."""
+    """Attributes by task id."""
     systems: Mapping[str, Mapping[str, str]]
-    """By the system's name."""
+    """Attributes by system name."""
 
 
 NO_ATTRIBUTES = Attributes({}, {})
 
 
 def load_attributes(path: Path) -> Attributes:
-    """The attributes of a JSONL file: a file of tasks, or rows with `id` or `system` and attributes.
+    """Read attributes from a JSONL file: a file of tasks, or rows with `id` or `system` and attributes.
 
     Raises:
-        InputError: the file cannot be read, a row has neither `id` nor `system`, or two rows are of the same.
+        InputError: the file cannot be read, a row has neither `id` nor `system`, or two rows have the same one.
     """
     tasks: dict[str, Mapping[str, str]] = {}
     systems: dict[str, Mapping[str, str]] = {}
@@ -47,13 +48,13 @@ def load_attributes(path: Path) -> Attributes:
             raise InputError(f"{place}: attributes need the `id` of a task or the name of a `system`")
         kind, name = (tasks, identity) if identity is not None else (systems, str(system))
         if name in kind:
-            raise InputError(f"{place}: {name!r} occurs twice")
+            raise InputError(f"{place}: {name!r} appears twice")
         kind[name] = dict(attributes_of(row, {*OTHER_KEYS, "system"}))
     return Attributes(tasks, systems)
 
 
 class OpenRun(NamedTuple):
-    """A finished run."""
+    """Finished run, and the judge whose scores are read."""
 
     name: str
     store: RunStore
@@ -62,26 +63,16 @@ class OpenRun(NamedTuple):
 
 
 def open_runs(paths: Sequence[Path], judge: str | None = None) -> list[OpenRun]:
-    """Finished runs by the names of their directories, or by their paths where two have the same name.
+    """Open finished runs, named by their directories, or by their paths if two directories have the same name.
 
     Raises:
-        RunError: a directory holds no finished run, or it has no such judge.
+        RunError: a directory contains no finished run, or the run has no such judge.
         InputError: a directory is given twice.
     """
-    resolved = [path.resolve() for path in paths]
-    twice = next((path for place, path in enumerate(paths) if resolved[place] in resolved[:place]), None)
-    if twice is not None:
-        raise InputError(f"{twice}: given twice; a run counts once")
-    unlike = len({path.name for path in resolved}) == len(paths)
     stores = [RunStore(path) for path in paths]
     return [
-        OpenRun(
-            resolved[place].name if unlike else str(path),
-            store,
-            judge_of(store, judge),
-            load_records(store),
-        )
-        for place, (path, store) in enumerate(zip(paths, stores, strict=True))
+        OpenRun(name, store, judge_of(store, judge), load_records(store))
+        for name, store in zip(run_names(paths, "a run counts once"), stores, strict=True)
     ]
 
 
@@ -89,14 +80,14 @@ class Entry(NamedTuple):
     """One report of one run."""
 
     run: str
-    """The run's name."""
+    """Name of the run."""
     record: CaseRecord
     attributes: Mapping[str, str]
-    """All of them, by name."""
+    """All attributes by name."""
 
 
 def _entries(run: OpenRun, given: Attributes) -> Iterator[Entry]:
-    """The reports of a run with all of their attributes."""
+    """Yield the reports of a run with all of their attributes."""
     for record in run.records:
         own = {"run": run.name, "system": record.system, "task": record.task, "report": record.id}
         yield Entry(
@@ -116,16 +107,16 @@ def _entries(run: OpenRun, given: Attributes) -> Iterator[Entry]:
 
 
 Key = tuple[str | None, ...]
-"""The values of a group, in the order in which its attributes were named; None where a report has none."""
+"""Values of a group, in the order of the named attributes; None for reports without the attribute."""
 
 
 def groups_of(
     runs: Sequence[OpenRun], by: Sequence[str], given: Attributes = NO_ATTRIBUTES
 ) -> dict[Key, list[Entry]]:
-    """The reports of runs by the values of some attributes, values in the order of their first reports.
+    """Group the reports of runs by the values of attributes, values in the order of their first reports.
 
     Raises:
-        InputError: no attribute, one named twice, or one that no report has.
+        InputError: no attribute is named, one is named twice, or no report has one.
     """
     reports = [entry for run in runs for entry in _entries(run, given)]
     known = list(dict.fromkeys(name for report in reports for name in report.attributes))

@@ -1,7 +1,7 @@
-"""The addresses that a snapshot has to hold: what reports cite, what tasks name, what a list says, what agents missed.
+"""URLs that a snapshot needs: those in reports, tasks and lists, and those that agents missed.
 
-Invariant: the addresses are as written, each spelling once, in the order of the input; which spellings are one address
-is for whoever fetches them to say. An unreadable report is named, not fatal.
+Invariant: URLs are as written, each spelling once, in the order of the input; the fetcher decides which spellings are
+the same URL. An unreadable report is listed and not fatal.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from local_judge.rows import read_jsonl, read_text
 from local_judge.runs.inputs import load_reports
 
 _SOURCES = "deep_research_sources"
-"""Field of DeepResearchEval's reports: the links that the numbers in the text stand for, as Markdown."""
+"""Field of DeepResearchEval's reports with the links of the numbered citations, as Markdown."""
 
 
 class Unreadable(NamedTuple):
-    """A report that nothing was collected from."""
+    """Report that no URL could be collected from."""
 
     place: str
     reason: str
 
 
 class Cited(NamedTuple):
-    """What was collected."""
+    """Collected URLs and queries."""
 
     urls: tuple[str, ...]
     unreadable: tuple[Unreadable, ...]
     queries: tuple[str, ...] = ()
-    """What agents searched for in vain: no address, and so nothing to fetch."""
+    """Queries of agents without a result; they name no URL to fetch."""
 
 
 def collect_urls(
@@ -44,19 +44,19 @@ def collect_urls(
     lists: Sequence[Path] = (),
     evidence_gaps: Sequence[Path] = (),
 ) -> Cited:
-    """Addresses of reports, task files, lists and evidence gaps, each spelling once, in that order.
+    """Return the URLs of reports, task files, lists and evidence gaps, each spelling once, in that order.
 
     Args:
-        reports: as `inputs.load_reports` takes them.
-        tasks: JSON or JSONL files of any form; addresses in all their texts count.
-        lists: one address a line; blank lines and lines that begin with `#` are passed over.
-        evidence_gaps: files of what agents missed, or directories of runs (`agents.result`).
+        reports: files and folders that `inputs.load_reports` reads.
+        tasks: JSON or JSONL files of any form; URLs in all their texts count.
+        lists: files with one URL per line; blank lines and lines that begin with `#` are skipped.
+        evidence_gaps: files of evidence gaps, or directories of runs.
 
     Raises:
-        InputError: a file cannot be read or is malformed; or nothing was given but evidence gaps without an address.
+        InputError: a file cannot be read or is invalid; or only evidence gaps without a URL were given.
     """
     if not (reports or tasks or lists or evidence_gaps):
-        raise InputError("no report, task file or list of addresses was given; name at least one")
+        raise InputError("no report, task file or list of URLs was given; name at least one")
     urls: dict[str, None] = {}
     unreadable: list[Unreadable] = []
     if reports:
@@ -77,14 +77,14 @@ def collect_urls(
     if evidence_gaps and not urls:
         noun = "query" if len(queries) == 1 else "queries"
         raise InputError(
-            f"{evidence_gaps[0]}: no page is missed in it, only {len(queries)} {noun}; find the pages another way and "
+            f"{evidence_gaps[0]}: lists no missing page, only {len(queries)} {noun}; find the pages another way and "
             "give them with --urls"
         )
     return Cited(tuple(urls), tuple(unreadable), tuple(queries))
 
 
 def _cited(text: str | bytes) -> Iterator[str]:
-    """Every address that a report cites or lists. Raises UnreadableReport."""
+    """Yield every URL that a report cites or lists. Raises UnreadableReport."""
     document = parse_report(text)
     for one in (*document.citations, *document.references):
         if one.url is not None:
@@ -92,7 +92,7 @@ def _cited(text: str | bytes) -> Iterator[str]:
 
 
 def _fetchable(written: str | None, normalised: str) -> str:
-    """As written, where that is an address and not a DOI or an arXiv number."""
+    """Return the URL as written, unless that is a DOI or an arXiv number."""
     return written if written is not None and _is_address(written) else normalised
 
 
@@ -105,7 +105,7 @@ def _is_address(text: str) -> bool:
 
 
 def _listed_beside(place: str) -> Iterator[str]:
-    """The sources that a report of DeepResearchEval lists beside its text."""
+    """Yield the sources that a report of DeepResearchEval lists beside its text."""
     path = Path(place)
     if path.suffix.lower() != ".json":
         return
@@ -127,15 +127,13 @@ def _rows(path: Path) -> Iterator[object]:
 
 def _load(path: Path) -> object:
     try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from None
 
 
 def _in_value(value: object) -> Iterator[str]:
-    """Addresses in the texts of a JSON value, in order."""
+    """Yield the URLs in the texts of a JSON value, in order."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -148,7 +146,7 @@ def _in_value(value: object) -> Iterator[str]:
 
 
 def _in_text(text: str) -> Iterator[str]:
-    """The text itself, if it is an address; else those that it mentions."""
+    """Yield the text itself, if it is a URL, or the URLs in it."""
     if not any(mark in text.lower() for mark in ("://", "www.", "doi", "arxiv")):
         return
     if not any(character.isspace() for character in text.strip()) and _is_address(text):
@@ -156,7 +154,7 @@ def _in_text(text: str) -> Iterator[str]:
         return
     try:
         yield from _cited(text)
-    except UnreadableReport:  # a field of symbols mentions nothing
+    except UnreadableReport:  # a field of symbols contains no URL
         return
 
 

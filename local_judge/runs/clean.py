@@ -1,7 +1,6 @@
-"""Reports cleaned of citations, from files to files.
+"""Removal of citations from report files.
 
-Invariants: the order is the input's; an unreadable report is that report's failure and not the others'; no file that
-was read is written over.
+Invariants: reports keep the order of the input; an unreadable report fails alone; no input file is replaced.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ _FILE_NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 
 
 class CleanedReport(NamedTuple):
-    """A report with what was taken from it."""
+    """Report and its cleaned text."""
 
     report: RawReport
     original: str
-    """Its text as the parser read it."""
+    """Text of the report as parsed."""
     cleaned: Cleaned
     judged: JudgedCleaning | None = None
-    """What a judge did, where one was asked."""
+    """Result of a judge, if one was asked."""
 
 
 Outcome = CleanedReport | tuple[RawReport, UnreadableReport]
-"""A report cleaned, or with why it cannot be read."""
+"""Cleaned report, or a report and the reason why it cannot be read."""
 
 
 def clean_reports(reports: Sequence[RawReport], *, chatter: bool = False) -> Iterator[Outcome]:
-    """Each report cleaned by code."""
+    """Clean each report by code."""
     for report in reports:
         try:
             document = parse_report(report.content)
@@ -58,13 +57,13 @@ async def clean_reports_by_judge(
     chatter: bool = False,
     done: Callable[[], None] = lambda: None,
 ) -> list[Outcome]:
-    """Each report cleaned by the judge, in order.
+    """Clean each report by a judge, in order.
 
     Args:
-        reports: what to clean.
-        judge: who is asked; pieces that it fails at are cleaned by code.
-        chatter: as for `clean_reports`.
-        done: called when a report is complete.
+        reports: reports to clean.
+        judge: the judge; pieces that it fails at are cleaned by code.
+        chatter: see `clean_reports`.
+        done: called for each finished report.
     """
     gate = asyncio.Semaphore(CASES_IN_FLIGHT)
 
@@ -85,16 +84,16 @@ async def clean_reports_by_judge(
 def write_cleaned(out: Path, cleaned: Sequence[CleanedReport], read: Sequence[Path]) -> None:
     """Write the texts: as rows of a JSONL file, or one file a report in a folder.
 
-    Rows have `id`, `prompt` (null where the report came without a task) and `article`; an id that is a whole number
-    is written as one. A file is named after the report's id, or after a hash of it where that is no plain name.
+    Rows have `id`, `prompt` (null for a report without a task) and `article`; an id that is a whole number is written
+    as one. A file is named after the report's id, or after a hash of it if the id is not a plain name.
 
     Args:
-        out: A file that ends in `.jsonl`, or a folder.
-        cleaned: The reports in the input's order.
-        read: The files and folders that the reports came from.
+        out: a file that ends in `.jsonl`, or a folder.
+        cleaned: the reports in the input's order.
+        read: the files and folders that the reports came from.
 
     Raises:
-        InputError: Writing would replace a file that was read.
+        InputError: an input file would be replaced.
     """
     if out.suffix.lower() == ".jsonl":
         _refuse(out, read)
@@ -118,7 +117,7 @@ def write_cleaned(out: Path, cleaned: Sequence[CleanedReport], read: Sequence[Pa
 
 def _refuse(target: Path, read: Sequence[Path]) -> None:
     if target.exists() and any(path.exists() and target.samefile(path) for path in read):
-        raise InputError(f"{target}: was read as input and would be written over; give another --out")
+        raise InputError(f"{target}: is an input file and would be replaced; give another --out")
 
 
 def _is_number(identity: str) -> bool:

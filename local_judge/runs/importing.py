@@ -1,6 +1,6 @@
-"""A run directory made of the judgements of a published project.
+"""Run directories made from the judgements of published projects.
 
-Invariant: nothing is judged: what is shown, scored and exported is what the file says, and the manifest has its digest
+Invariant: no judge is asked; everything shown, scored and exported comes from the file, whose digest is in the manifest
 in place of a judge.
 """
 
@@ -17,37 +17,37 @@ from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import CASES, FORMAT, RunStore, file_key
+from local_judge.runs.store import CASES, FORMAT, MANIFEST, RunStore, file_key
 
 
 def readable_formats() -> dict[str, ReadableFormat[Any]]:
-    """The formats that can be read, by the names of the protocols that offer them."""
+    """Return the readable formats by the names of their protocols."""
     return {name: offered for name, offered in file_formats().items() if isinstance(offered, ReadableFormat)}
 
 
 def import_files(path: Path, store: RunStore, protocol: str, system: str | None = None) -> list[CaseRecord]:
-    """Make a run of what a published project has judged.
+    """Make a run from the judgements of a published project.
 
     Args:
-        path: the file or folder, as the protocol's format takes it.
-        store: a directory that is new or empty.
-        protocol: whose files.
-        system: who wrote the reports; None for what the files say, where they do.
+        path: file or folder in the protocol's format.
+        store: a new or empty directory.
+        protocol: name of the protocol.
+        system: agent that wrote the reports; None for the one that the files name, if any.
 
     Raises:
         ConfigError: the protocol reads no files.
-        InputError: a file cannot be read, or is none of the format's.
-        RunError: the directory holds something already.
+        InputError: a file cannot be read or has another format.
+        RunError: the directory is not empty.
     """
     offered = readable_formats().get(protocol)
     if offered is None:
         raise ConfigError(
-            f"no files of {protocol!r} can be read; those that can: {', '.join(readable_formats())}"
+            f"files of {protocol!r} cannot be read; readable formats: {', '.join(readable_formats())}"
         )
     _check_empty(store)
     found = offered.read(path)
     with locked(store.root):
-        _check_empty(store)  # once more: another may have been quicker
+        _check_empty(store)  # again, because another process may have been faster
         return _sealed(protocol, found, store, found.system if system is None else system)
 
 
@@ -55,7 +55,7 @@ def _check_empty(store: RunStore) -> None:
     if store.root.exists() and (
         not store.root.is_dir() or any(path.name != LOCK for path in store.root.iterdir())
     ):
-        raise RunError(f"{store.root}: not an empty folder; choose another for what is imported")
+        raise RunError(f"{store.root}: not an empty folder; choose another folder for the import")
 
 
 def _sealed(
@@ -63,7 +63,7 @@ def _sealed(
 ) -> list[CaseRecord]:
     records = [_record(findings, system) for findings in found.findings]
     store.write_json(
-        "manifest.json",
+        MANIFEST,
         {
             "format_version": FORMAT,
             "local_judge": local_judge.__version__,

@@ -65,7 +65,7 @@ def load_reports(
         open_dates: use the columns of LiveResearchBench's dataset that leave dates open, which `dated` fills.
 
     Raises:
-        InputError: there is no report, a row is invalid, an id occurs twice, or a file of `files` matches no report.
+        InputError: there is no report, a row is invalid, an id appears twice, or a file of `files` matches no report.
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
@@ -120,7 +120,7 @@ def _check_ids(reports: Sequence[RawReport]) -> None:
     for report in reports:
         if report.id in places:
             raise InputError(
-                f"report id {report.id!r} occurs twice: in {places[report.id]} and in {report.place}"
+                f"report id {report.id!r} appears twice: in {places[report.id]} and in {report.place}"
             )
         places[report.id] = report.place
 

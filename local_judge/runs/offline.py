@@ -1,17 +1,17 @@
-"""No socket but to the engine.
+"""Guard that allows network connections only to the engine.
 
-Invariant: while the guard is up, a connection or a datagram to any address and port that was not named, and a look-up
-of any other host, is refused inside the interpreter, whichever library asks for it (an audit hook sees them all); and
-what the process starts can make no socket at all.
+Invariant: while the guard is active, connections and datagrams to any other address and port, and look-ups of any other
+host, are refused inside the interpreter, for every library (an audit hook sees them all); child processes can make no
+socket at all.
 
-What is let through: sockets between processes of this machine (AF_UNIX), and listening, which sends nothing by itself.
-Processes are started in a thread that has given up its sockets (`indexes.confining`), which they inherit; ways to start
-one that leave no room for that (`os.system`, `os.exec*`, `os.posix_spawn`) are refused.
+Allowed: sockets between processes of this machine (AF_UNIX), and listening, which sends nothing. Child processes are
+started in a thread that has given up its sockets (`indexes.confining`), which they inherit; ways to start one that do
+not allow this (`os.system`, `os.exec*`, `os.posix_spawn`) are refused.
 
-Where it does not reach: compiled code in this process that calls the system by itself; a name given straight to
-`socket.connect`, which is looked up before the connection is refused; processes that `multiprocessing` spawns and does
-not fork; and, beyond Linux on x86_64 and aarch64, all processes that are started, of which a line on standard error
-tells.
+Limits: the guard does not cover compiled code in this process that makes system calls itself; a host name given
+directly to `socket.connect`, which is looked up before the connection is refused; processes that `multiprocessing`
+spawns and does not fork; and, except on Linux on x86_64 and aarch64, child processes, which a line on standard error
+reports.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from indexes.confining import deny_sockets
 
 
 class OfflineViolation(OSError):
-    """Something tried to reach a place that the run was not told to use."""
+    """Attempt to reach an address that the run may not use."""
 
 
 class _Place(NamedTuple):
     host: str
     port: int
     scope: int = 0
-    """Number of the network interface that an IPv6 address belongs to; 0 for all others."""
+    """Number of the network interface of an IPv6 address; 0 for others."""
 
 
 class _Allowed(NamedTuple):
@@ -63,7 +63,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event in _ADDRESSED:
         family, address = arguments[0].family, arguments[1]
-        if address is None or family == socket.AF_UNIX:  # None: where the socket is connected to
+        if address is None or family == socket.AF_UNIX:  # None: the socket is already connected
             return
         if family not in (socket.AF_INET, socket.AF_INET6) or _place(address) not in _allowed.places:
             raise _violation(f"a connection to {address!r}")
@@ -84,7 +84,7 @@ def _violation(what: str) -> OfflineViolation:
 
 
 def _place(address: tuple[Any, ...]) -> _Place | None:
-    """What a socket's address means; None for an interface that is not there."""
+    """Return the place of a socket's address; None for an unknown network interface."""
     host, _, zone = str(address[0]).partition("%")
     try:
         named = 0 if not zone else int(zone) if zone.isdecimal() else socket.if_nametoindex(zone)
@@ -94,7 +94,7 @@ def _place(address: tuple[Any, ...]) -> _Place | None:
 
 
 def _started(*arguments: Any, **named: Any) -> None:
-    """`subprocess.Popen.__init__`, in a thread without sockets while the guard is up."""
+    """Call `subprocess.Popen.__init__`, in a thread without sockets while the guard is active."""
     if _allowed is None:
         _start(*arguments, **named)
         return
@@ -113,17 +113,15 @@ def _confine_fork() -> None:
 
 
 def _give_up_sockets() -> None:
-    """`deny_sockets`, which says so once where it has no effect."""
+    """Call `deny_sockets`, and report once if it has no effect."""
     global _told
     if not deny_sockets() and not _told:
         _told = True
-        sys.stderr.write(
-            "offline: a program is started that cannot be kept from the network on this machine\n"
-        )
+        sys.stderr.write("offline: a program is started that this machine cannot keep from the network\n")
 
 
 def _install() -> None:
-    """For good: an audit hook cannot be taken away. It does nothing while no guard is up."""
+    """Install the hooks permanently: an audit hook cannot be removed. They do nothing while no guard is active."""
     global _installed
     if not _installed:
         sys.addaudithook(_hook)
@@ -133,7 +131,7 @@ def _install() -> None:
 
 
 def _reached(base_urls: Sequence[str]) -> _Allowed:
-    """What these URLs lead to. One that is none leads nowhere: the engine refuses it with the reason."""
+    """Return the addresses that URLs lead to. An invalid URL is ignored here and refused by the engine."""
     places: set[_Place] = set()
     for url in base_urls:
         with contextlib.suppress(ValueError):
@@ -149,7 +147,7 @@ def _reached(base_urls: Sequence[str]) -> _Allowed:
 
 @contextlib.contextmanager
 def only(base_urls: Sequence[str]) -> Generator[None]:
-    """Let connections through to the hosts and ports of `base_urls` only.
+    """Allow connections only to the hosts and ports of `base_urls`.
 
     Not re-entrant across threads with other URLs.
     """

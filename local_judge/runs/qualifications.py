@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
-from local_judge.errors import ConfigError, InputError
+from local_judge.errors import ConfigError, InputError, first_problem
 from local_judge.judge.calibration import differing_fields
 from local_judge.judge.judge import Judge
 from local_judge.judge.qualification_record import QualificationRecord, checked_record, remembered
@@ -45,9 +45,8 @@ def load_qualification(path: Path) -> GivenQualification:
             raise ValueError("it has no record")
         return GivenQualification(path, checked_record(cast("dict[str, Any]", loaded)))
     except ValidationError as error:
-        key = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(
-            f"{path}: not a qualification that can be read (record.{key}: {error.errors()[0]['msg']})"
+            f"{path}: not a qualification that can be read ({first_problem(error)}, in its record)"
         ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a qualification that can be read ({error})") from None

@@ -1,7 +1,7 @@
-"""The matches of systems in finished runs.
+"""Matches between systems in finished runs.
 
-Invariants: a comparison by one judge counts once, in whatever run it stands; scores are compared only where one judge
-gave them, on one task.
+Invariants: a judge's comparison counts once, whichever run contains it; only scores by the same judges on the same task
+are compared.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from local_judge.stats.ranking import Match
 
 
 class Matches(NamedTuple):
-    """All matches, and what is in none."""
+    """All matches, and the reports that are in none."""
 
     matches: tuple[Match, ...]
     protocol: str
     unevaluated: tuple[str, ...]
-    """Ids of reports that have no findings, or no score."""
+    """Ids of reports without findings or without a score."""
     own: int = 0
-    """Comparisons of a system with itself, which say nothing."""
+    """Number of comparisons of a system with itself, which are not matches."""
     scores: Mapping[str, SystemScore] = {}
-    """Of a ranking by scores of one run, each system's score."""
+    """Score of each system, for a ranking by scores of one run."""
     coverage: Coverage | None = None
-    """Of a ranking by scores, how much of them is known."""
+    """Coverage of the scores, for a ranking by scores."""
 
 
 def compared(
     runs: Sequence[Path], protocol: str | None, profile: Profile, judge: str | None = None
 ) -> Matches:
-    """The comparisons that a protocol made in `runs`.
+    """Return the comparisons that a protocol made in `runs`.
 
     Args:
         runs: run directories.
-        protocol: which; None where it is the only one of the first run that compares reports.
-        profile: by whose rule a comparison is decided.
-        judge: one of several; None for the ensemble.
+        protocol: name of the protocol; None if only one of the first run compares reports.
+        profile: profile whose rule decides a comparison.
+        judge: one of several judges; None for the ensemble.
 
     Raises:
-        RunError: a directory holds no finished run, or no such judge, or nothing was compared in it.
-        InputError: a judge's comparison stands in two runs.
+        RunError: a directory contains no finished run, no such judge or no comparison.
+        InputError: two runs contain the same comparison by a judge.
     """
     matches: list[Match] = []
     without: list[str] = []
@@ -76,7 +76,7 @@ def compared(
             ]
             task, system = record.task or record.id, record.system or record.id
             for contest in loaded.contests(findings, profile):
-                # Two reports may have one text, so the ids stand beside the documents.
+                # Two reports may have the same text, so the systems are part of the key.
                 sides = frozenset((f"{system} {record.document}", f"{contest.opponent} {contest.document}"))
                 for identity in judges:
                     there, before = seen.setdefault((identity, task, sides), (number, run))
@@ -97,7 +97,7 @@ def compared(
 
 
 def _identities(store: RunStore, chosen: str | None) -> list[str]:
-    """What each judge of a run is, or the chosen one, and how it was sampled; whatever it is called there."""
+    """Return the identity and sampling of each judge of a run, or of the chosen one, regardless of its name."""
     return [
         canonical([judge["identity"], judge["sampling"]])
         for judge in read_manifest(store)["judges"]
@@ -106,32 +106,33 @@ def _identities(store: RunStore, chosen: str | None) -> list[str]:
 
 
 def _comparing(run: Path) -> str:
-    """The one protocol of a run that compares reports."""
+    """Return the only protocol of a run that compares reports."""
     names = protocols_of(RunStore(run))
     found = [name for name in names if load_protocol(name).compares_reports]
     if len(found) == 1:
         return found[0]
     said = "several of its protocols compare" if found else "none of its protocols compares"
     raise RunError(
-        f"{run}: {said} reports; say --protocol, and --score to compare scores: {', '.join(names)}"
+        f"{run}: {said} reports; give --protocol, or --score to compare scores: {', '.join(names)}"
     )
 
 
 def by_scores(
     runs: Sequence[Path], protocol: str | None, profile: Profile, score: str, judge: str | None = None
 ) -> Matches:
-    """Each two systems on a task as one game: the higher score wins, equal ones tie.
+    """Return a match for each two systems on a task: the higher score wins, equal scores tie.
 
     Args:
-        runs: run directories; those of the same judges are taken together.
-        protocol: whose score; None where the runs have one protocol only.
-        profile: by whose formulas.
-        score: as `runs.scored.find_path` takes it.
-        judge: one of several; None for the ensemble.
+        runs: run directories; runs of the same judges are combined.
+        protocol: name of the protocol; None if the runs have only one.
+        profile: name of the profile.
+        score: a score, as `runs.scored.find_path` takes it.
+        judge: one of several judges; None for the ensemble.
 
     Raises:
-        RunError: no finished run, no such protocol, profile, score or judge, or no task with scores of two systems.
-        InputError: a system's report stands in two runs of the same judges.
+        RunError: there is no finished run, no such protocol, profile, score or judge, or no task with scores of two
+            systems.
+        InputError: two runs of the same judges contain the same report of a system.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, Fraction | None]]] = {}
     scores: list[Score] = []
@@ -174,7 +175,7 @@ def by_scores(
 def _of_systems(
     run: Path, protocol: str, profile: Profile, score: str, judge: str | None
 ) -> dict[str, SystemScore]:
-    """Each named system's number of the score; several runs have no such number together."""
+    """Return the score of each named system in one run."""
     found = system_scores(RunStore(run), protocol, profile, judge)
     path = find_path((row.path for row in found), score, str(run))
     return {row.system: row for row in found if row.path == path and row.system is not None}

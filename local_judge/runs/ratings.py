@@ -136,7 +136,7 @@ def _header(names: list[str], place: str) -> list[str]:
     known = [name for name in names if name in COLUMNS]
     twice = next((name for name in known if known.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{place}: column {twice!r} occurs twice")
+        raise InputError(f"{place}: column {twice!r} appears twice")
     if not {"annotator", "score"} <= {*known} or not ("report" in known or {"task", "system"} <= {*known}):
         listed = ", ".join(map(repr, names[:10]))
         raise InputError(

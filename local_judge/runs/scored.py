@@ -1,6 +1,6 @@
-"""The scores of a run by report and path.
+"""Scores of a run by report and path.
 
-Invariant: every report of the run has an entry, with its score or None; which score is meant is never guessed.
+Invariant: every report of the run has an entry, with its score or None; an ambiguous name of a score is refused.
 """
 
 from __future__ import annotations
@@ -18,63 +18,64 @@ from local_judge.scoring.node import Profile, Score, ScoreNode
 
 
 class ScoredReport(NamedTuple):
-    """One report."""
+    """One report with one score."""
 
     case: str
-    """The report's id."""
+    """Id of the report."""
     task: str | None
     """Id of the task that it answers."""
     system: str | None
-    """The agent that wrote it."""
+    """Agent that wrote it."""
     score: Score | None
-    """None where the report could not be evaluated, or has no such score."""
+    """Score; None if the report could not be evaluated or has no such score."""
 
     @property
     def value(self) -> float | None:
-        """The score's value; None where it has none."""
+        """Value of the score, or None."""
         return None if self.score is None else self.score.value
 
 
 class SystemScore(NamedTuple):
-    """One score of one system: the number that stands for it in every table, ranking and export."""
+    """One score of one system, as used in every table, ranking and export."""
 
     system: str | None
     path: tuple[str, ...]
     label: str
     score: Score
     by_rule: bool
-    """Whether it is by the protocol's rule over reports, such as pooling; else the mean over the reports."""
+    """True if the protocol defines the score over reports, such as by pooling; otherwise it is the mean over
+    reports."""
     n_reports: int
     """Reports of the system in the run."""
     n_values: int
-    """Those of them that have a value of their own."""
+    """Reports of the system with a value of their own."""
 
 
 Nodes = dict[tuple[str, ...], ScoreNode]
-"""The scores of one report by path."""
+"""Scores of one report by path."""
 
 
 class Scored(NamedTuple):
-    """The scores of a run."""
+    """Scores of a run by one protocol and profile."""
 
     records: list[CaseRecord]
     nodes: dict[str, Nodes]
-    """By the report's id; those that have scores."""
+    """Scores by report id, for reports with scores."""
     place: str
     """Run and protocol, for messages."""
 
 
 def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None = None) -> Scored:
-    """All scores of a run by one protocol and profile.
+    """Load all scores of a run by one protocol and profile.
 
     Args:
-        run: its directory.
-        protocol: whose scores; None where the run has one protocol only.
-        profile: by which formulas.
-        judge: one of several; None for the ensemble.
+        run: run directory.
+        protocol: name of the protocol; None if the run has only one.
+        profile: name of the profile.
+        judge: one of several judges; None for the ensemble.
 
     Raises:
-        RunError: no finished run, or it has no such protocol, profile or judge.
+        RunError: there is no finished run, or it has no such protocol, profile or judge.
     """
     store = RunStore(run)
     records = load_records(store)
@@ -89,10 +90,10 @@ def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None
 
 
 def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tuple[str, ...]:
-    """The path that `wanted` names: a path (`a/b/c`), or the end of one that fits one score only.
+    """Return the path that `wanted` names: a path (`a/b/c`), or the end of exactly one path.
 
     Raises:
-        RunError: it names none, or several.
+        RunError: it names no path, or several.
     """
     known = list(dict.fromkeys(paths))
     asked = tuple(wanted.split("/"))
@@ -106,10 +107,10 @@ def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tupl
 
 
 def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str) -> list[tuple[str, ...]]:
-    """The path that `wanted` names; for None the roots, and what stands below a root that is alone.
+    """Return the path that `wanted` names; for None the roots, and the children of a single root.
 
     Raises:
-        RunError: as `find_path`; there is no score at all.
+        RunError: as `find_path`, or there are no scores.
     """
     known = list(dict.fromkeys(paths))
     if wanted is not None or not known:
@@ -121,17 +122,17 @@ def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str)
 def scored_reports(
     run: Path, protocol: str | None, profile: Profile, score: str, judge: str | None = None
 ) -> list[ScoredReport]:
-    """One score of all reports of a run, in the run's order.
+    """Return one score of all reports of a run, in the run's order.
 
     Args:
-        run: its directory.
-        protocol: whose score; None where the run has one protocol only.
-        profile: by which formulas.
-        score: as `find_path` takes it.
-        judge: one of several; None for the ensemble.
+        run: run directory.
+        protocol: name of the protocol; None if the run has only one.
+        profile: name of the profile.
+        score: a score, as `find_path` takes it.
+        judge: one of several judges; None for the ensemble.
 
     Raises:
-        RunError: no finished run, or it has no such protocol, profile, judge or score.
+        RunError: there is no finished run, or it has no such protocol, profile, judge or score.
     """
     scored = load_scored(run, protocol, profile, judge)
     path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
@@ -145,15 +146,15 @@ def scored_reports(
 def system_scores(
     store: RunStore, protocol: str, profile: str, judge: str | None = None
 ) -> list[SystemScore]:
-    """Every score of every system of a run, systems in the order of their first report.
+    """Return every score of every system of a run, systems in the order of their first report.
 
-    Of a report that could not be evaluated nothing is known: it counts as failed, without bounds.
+    A report that could not be evaluated counts as failed, without bounds.
 
     Args:
         store: a finished run.
-        protocol: whose scores.
-        profile: by which formulas.
-        judge: one of several; None for the ensemble.
+        protocol: name of the protocol.
+        profile: name of the profile.
+        judge: one of several judges; None for the ensemble.
 
     Raises:
         RunError: as `load_scored`.
@@ -189,22 +190,22 @@ def system_scores(
 
 
 def _score(node: ScoreNode | None, evaluated: bool) -> Score:
-    """A report's score: undefined where the report lacks it, failed where the report has no scores at all."""
+    """Return a report's score: undefined if the report lacks it, failed if the report has no scores at all."""
     if node is not None:
         return node.score
     return undefined("") if evaluated else unknown(None, None)
 
 
 def protocol_of(store: RunStore, wanted: str | None) -> str:
-    """The protocol of this name, or the only one that was run.
+    """Return the protocol of this name, or the only one of the run.
 
     Raises:
-        RunError: it was not run, or several were and none is named.
+        RunError: it was not run, or several were run and none is named.
     """
     names = protocols_of(store)
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted is None or wanted not in names:
-        said = "say with --protocol whose scores" if wanted is None else f"has no scores of {wanted!r}"
+        said = "choose a protocol with --protocol" if wanted is None else f"has no scores of {wanted!r}"
         raise RunError(f"{store.root}: {said}; there are: {', '.join(names)}")
     return wanted

@@ -213,7 +213,7 @@ def run_names(runs: Sequence[Path], consequence: str) -> list[str]:
 def _run_judges(runs: Sequence[Path]) -> dict[str, _RunJudge]:
     """Return the judges of all runs by their names in the result."""
     sources: dict[str, _RunJudge] = {}
-    for run, title in zip(runs, run_names(runs, "a run always agrees with itself"), strict=True):
+    for run, title in zip(runs, run_names(runs, "a run agrees with itself"), strict=True):
         for judge in judges_of(RunStore(run)) or (None,):
             label = title if judge is None else judge if len(runs) == 1 else f"{title}/{judge}"
             sources[label] = _RunJudge(run, judge)

@@ -1,7 +1,7 @@
-"""Verification without extraction: claims and URLs in, verdicts out.
+"""Verification of given claims against given URLs, without a report.
 
-Invariant: one row comes out for each row that went in, in the same order; a source that cannot be read is its status,
-a question that could not be answered is a failure.
+Invariant: there is one result for each row, in the same order; an unreadable page gives its status, and an unanswered
+question a failure.
 """
 
 from __future__ import annotations
@@ -22,23 +22,29 @@ from local_judge.documents.model import Span
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.runs.inputs import is_text, read_jsonl, row_id
+from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.runs.job import Watcher
 from serving.types import Frozen
 
 LONGEST_CLAIM = 20_000
-"""Characters of a claim; a page of print has about 3,000."""
+"""Maximum number of characters of a claim; a printed page has about 3,000."""
 LONGEST_URL = 8_192
 LONGEST_ID = 200
 MOST_BYTES = 200_000_000
 """Size limit of a file of claims."""
 
+OF_VERDICT = (
+    *("label", "confidence", "confidence_raw", "threshold", "calibration"),
+    *("quote_rejected", "rationale", "reliable", "failure", "replies"),
+)
+"""Fields that a row has from its verdict."""
+
 Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
-"""Opened with the judge and the number of pages; what it yields is told of each that is finished."""
+"""Context opened with the judge and the number of pages; it yields the display of progress."""
 
 
 class ClaimRow(Frozen):
-    """One row to verify."""
+    """One claim and URL to verify."""
 
     id: str
     claim: str
@@ -46,7 +52,7 @@ class ClaimRow(Frozen):
 
 
 class VerifiedRow(Frozen):
-    """One row with what was found."""
+    """One row with its verdict."""
 
     id: str
     claim: str
@@ -54,11 +60,11 @@ class VerifiedRow(Frozen):
     status: SourceStatus
     label: Label | None
     confidence: float | None = None
-    """Of `scored`: calibrated where the judge has a calibration."""
+    """Probability by `scored`, calibrated if the judge has a calibration."""
     confidence_raw: float | None = None
-    """P(yes) as the judge gave it, where `confidence` is calibrated."""
+    """P(yes) as the judge returned it, if `confidence` is calibrated."""
     threshold: float | None = None
-    """From which confidence on the claim is supported."""
+    """Minimum confidence of a supported claim."""
     calibration: str | None = None
     """Id of the calibration."""
     quote: str | None = None
@@ -68,18 +74,17 @@ class VerifiedRow(Frozen):
     quote_rejected: str | None = None
     rationale: str = ""
     reliable: bool | None = None
-    """Whether the judge holds the page to be a reliable source; None if it was not asked or did not say."""
+    """True if the judge calls the page a reliable source; None if it was not asked or did not answer."""
     text_digest: str = ""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
 
 
 def load_claim_rows(path: Path) -> list[ClaimRow]:
-    """Rows with `claim` and `url`, and optionally `id` (else the line number).
+    """Read rows with `claim` and `url`, and optionally `id` (default: the line number).
 
     Raises:
-        InputError: a row without claim or URL, a URL that is none, an id given twice, or something larger than the
-            bounds of this module.
+        InputError: a row has no claim or no valid URL, an id appears twice, or a limit of this module is exceeded.
     """
     if path.is_file() and (size := path.stat().st_size) > MOST_BYTES:
         raise InputError(f"{path}: {size:,} bytes, more than {MOST_BYTES:,}; split the file")
@@ -108,7 +113,7 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
         except ValueError as error:
             raise InputError(f"{place}: {error}") from None
         if identity in seen:
-            raise InputError(f"{place}: id {identity!r} occurs twice")
+            raise InputError(f"{place}: id {identity!r} appears twice")
         seen.add(identity)
         rows.append(ClaimRow(id=identity, claim=" ".join(claim.split()), url=url))
     if not rows:
@@ -123,7 +128,7 @@ async def verify_rows(
     config: ClaimsConfig,
     watch: Watch | None = None,
 ) -> list[VerifiedRow]:
-    """Verdicts on `rows`, grouped by page; `watch` shows how many pages are done."""
+    """Verify `rows`, page by page; `watch` shows the progress."""
     by_url: dict[str, list[Claim]] = {}
     for row in rows:
         by_url.setdefault(normalise_url(row.url), []).append(claim_of(row))
@@ -143,7 +148,7 @@ async def verify_rows(
 
 
 def claim_of(row: ClaimRow) -> Claim:
-    """A row as a claim that stands in no report."""
+    """Return a row as a claim without a report."""
     return Claim(
         id=row.id,
         text=row.claim,
@@ -157,25 +162,14 @@ def claim_of(row: ClaimRow) -> Claim:
 
 def _row(row: ClaimRow, status: SourceStatus, verdict: Verdict | None) -> VerifiedRow:
     if verdict is None:
-        return VerifiedRow(id=row.id, claim=row.claim, url=row.url, status=status, label=None)
+        return VerifiedRow(**row.model_dump(), status=status, label=None)
     quote = verdict.quote
     return VerifiedRow(
-        id=row.id,
-        claim=row.claim,
-        url=row.url,
+        **row.model_dump(),
+        **{name: getattr(verdict, name) for name in OF_VERDICT},
         status=status,
-        label=verdict.label,
-        confidence=verdict.confidence,
-        confidence_raw=verdict.confidence_raw,
-        threshold=verdict.threshold,
-        calibration=verdict.calibration,
         quote=quote.text if quote else None,
         quote_span=(quote.start, quote.end) if quote else None,
         quote_in_title=quote.in_title if quote else False,
-        quote_rejected=verdict.quote_rejected,
-        rationale=verdict.rationale,
-        reliable=verdict.reliable,
         text_digest=verdict.evidence.text_digest if verdict.evidence else "",
-        failure=verdict.failure,
-        replies=verdict.replies,
     )

@@ -1,6 +1,6 @@
-"""Texts that say the same in almost the same words.
+"""Detection of near-duplicate texts.
 
-Invariant: two texts that differ in a number never say the same, however alike the rest is.
+Invariant: texts with different numbers are never duplicates, however similar the rest is.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 SAME = 0.9
-"""Two texts with the same numbers say the same if their runs of three characters overlap by this share."""
+"""Minimum Jaccard similarity of the character trigrams of two duplicates."""
 
 T = TypeVar("T")
 
 
 class Fingerprint(NamedTuple):
-    """What of a text is compared."""
+    """Features of a text that are compared."""
 
     numbers: tuple[str, ...]
     runs: frozenset[str]
-    """Of three letters or digits, whatever its case and punctuation."""
+    """Trigrams of its letters and digits, without case and punctuation."""
 
 
 def fingerprint(text: str) -> Fingerprint:
-    """What of `text` is compared."""
+    """Return the features of `text` that are compared."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     bare = "  " + " ".join(re.findall(r"[^\W_]+", folded)) + "  "
     runs = frozenset(bare[start : start + 3] for start in range(len(bare) - 2))
@@ -33,14 +33,14 @@ def fingerprint(text: str) -> Fingerprint:
 
 
 def alike(one: Fingerprint, other: Fingerprint) -> bool:
-    """Whether two texts say the same: Jaccard of their runs, shared / all, is at least `SAME`."""
+    """Check whether two texts are duplicates: the Jaccard similarity of their trigrams is at least `SAME`."""
     if one.numbers != other.numbers:
         return False
     return len(one.runs & other.runs) >= SAME * len(one.runs | other.runs)
 
 
 def overlap(one: Fingerprint, other: Fingerprint) -> float:
-    """Jaccard of the runs of two texts with the same numbers, 0 to 1; 0 where a number differs."""
+    """Return the Jaccard similarity of the trigrams of two texts, 0 to 1; 0 if a number differs."""
     every = one.runs | other.runs
     if one.numbers != other.numbers or not every:
         return 0.0
@@ -48,7 +48,7 @@ def overlap(one: Fingerprint, other: Fingerprint) -> float:
 
 
 def firsts(texts: Iterable[str]) -> list[int]:
-    """For each text the position of the first that says the same: its own if none before it does."""
+    """Return for each text the position of its first duplicate, which is its own if no earlier text is one."""
     seen: list[Fingerprint] = []
     found: list[int] = []
     for position, text in enumerate(texts):
@@ -60,6 +60,6 @@ def firsts(texts: Iterable[str]) -> list[int]:
 
 
 def distinct(items: Sequence[T], text_of: Callable[[T], str]) -> list[T]:
-    """The items without those whose text says what that of an earlier one says."""
+    """Return the items without those whose text is a duplicate of an earlier one."""
     same = firsts(map(text_of, items))
     return [item for position, item in enumerate(items) if same[position] == position]

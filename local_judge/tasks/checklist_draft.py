@@ -1,8 +1,7 @@
-"""A checklist for a task that has none, drafted by a judge (LiveResearchBench, section 4.1).
+"""Drafting of checklists by a judge (LiveResearchBench, section 4.1).
 
-Invariants: a draft has at least `LEAST` items that say different things, or is a failure; an item that breaks a hard
-rule is asked for again, with the reason, and stands in the draft only where that did not help; the same task and judge
-give the same draft.
+Invariants: a draft has at least `LEAST` different items, or is a failure; an item that breaks a hard rule is asked for
+again, with the reason, and is in the draft only if that did not help; the same task and judge give the same draft.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from local_judge.tasks.dates import leaves_open
 from local_judge.tasks.drafting import (
     UNREADABLE,
     Reply,
+    language_name,
     limited,
     one_line,
     request_block,
     shared_prompt,
     template,
 )
-from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Checklist, Task
 
 LEAST, MOST = 3, 15
-"""Items of a draft."""
+"""Number of items of a draft."""
 REPLY_TOKENS_PER_ITEM = 90
 
 _OPENINGS = {"en": 'with "Does the report"', "zh": "with “报告是否”"}
@@ -43,36 +42,37 @@ Text = Annotated[str, Field(min_length=6, max_length=300)]
 
 
 class Items(Reply):
-    """What the judge answers, of whatever length."""
+    """Reply of the judge, of any length."""
 
     items: Sequence[Text]
 
 
 class Broken(NamedTuple):
-    """An item that breaks a hard rule."""
+    """Item that breaks a hard rule."""
 
     text: str
     reasons: tuple[str, ...]
 
 
 async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
-    """A checklist for reports on `task`, those items last that break a hard rule; all questions share the request.
+    """Draft a checklist for reports on `task`, with items that break a hard rule last.
 
-    What breaks hard rules, or is too little, is asked for again up to the judge's `reasks`.
+    All prompts share the request. Items that break hard rules, or missing ones, are asked for again, up to the judge's
+    `reasks`.
 
     Raises:
         LedgerError: a reply could not be stored.
     """
-    standing: list[str] = []
+    kept: list[str] = []
     broken: list[Broken] = []
     given_up: list[str] = []
     replies: list[str] = []
     for draw in range(judge.settings.reasks + 1):
-        prompt = mend_prompt(task, standing, broken) if draw else checklist_prompt(task)
-        most = MOST - len(standing)
+        prompt = mend_prompt(task, kept, broken) if draw else checklist_prompt(task)
+        most = MOST - len(kept)
         answer = await judge.ask(
             prompt,
-            limited(Items, Text, most, LEAST if not draw else _least(standing)),
+            limited(Items, Text, most, LEAST if not draw else _least(kept)),
             draw=draw,
             max_tokens=most * REPLY_TOKENS_PER_ITEM,
         )
@@ -82,11 +82,11 @@ async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
             return answer
         replies += answer.replies
         given_up += [item.text for item in broken]
-        standing, broken = sorted_out(task, [*standing, *answer.value.items])
-        if len(standing) == MOST or (not broken and len(standing) >= LEAST):
+        kept, broken = sorted_out(task, [*kept, *answer.value.items])
+        if len(kept) == MOST or (not broken and len(kept) >= LEAST):
             break
-    items = [*standing, *(item.text for item in broken)][:MOST]
-    if len(items) < LEAST:  # better one that breaks a rule, and is marked, than no checklist
+    items = [*kept, *(item.text for item in broken)][:MOST]
+    if len(items) < LEAST:  # an item that breaks a rule, and is marked, is better than no checklist
         items = distinct([*items, *given_up], str)[:LEAST]
     if len(items) < LEAST:
         detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
@@ -106,49 +106,49 @@ CHECKLIST_DRAFTS = CHECKLIST_KIND.drafts(draft_checklist)
 
 
 def sorted_out(task: Task, texts: Sequence[str]) -> tuple[list[str], list[Broken]]:
-    """The items that keep all hard rules, and those that do not, without those that repeat an earlier one."""
+    """Return the items that keep all hard rules, and those that break one, without near-duplicates."""
     texts = [text for text in map(one_line, texts) if any(map(str.isalnum, text))]
     different = distinct(texts, str)
     if not different:
         return [], []
     checklist = Checklist.of(different)
     linted = lint(checklist, task.prompt)
-    standing: list[str] = []
+    kept: list[str] = []
     broken: list[Broken] = []
     for item in checklist.items:
         reasons = tuple(finding.reason for finding in linted.of(item.id) if finding.hard)
         if reasons:
             broken.append(Broken(item.text, reasons))
         else:
-            standing.append(item.text)
-    return standing, broken
+            kept.append(item.text)
+    return kept, broken
 
 
 def checklist_prompt(task: Task) -> Prompt:
-    """The prompt that asks for a checklist."""
+    """Return the prompt that asks for a checklist."""
     values = {**_common(task), "least": str(LEAST), "most": str(MOST)}
     return shared_prompt("checklist", request_block(task), fill(template("checklist"), values))
 
 
-def mend_prompt(task: Task, standing: Sequence[str], broken: Sequence[Broken]) -> Prompt:
-    """The prompt that asks for items beside those that stand, in the place of those that break rules."""
-    kept = "\n".join(standing)
+def mend_prompt(task: Task, kept: Sequence[str], broken: Sequence[Broken]) -> Prompt:
+    """Return the prompt that asks for more items, in place of those that break rules."""
+    listed = "\n".join(kept)
     faulty = "\n".join(f"{item.text}\n   {'; '.join(item.reasons)}" for item in broken)
     values = {
         **_common(task),
-        "standing": f"\n{fence(kept, 'These items stand:')}\n" if standing else "",
+        "standing": f"\n{fence(listed, 'These items stand:')}\n" if kept else "",
         "broken": f"\n{fence(faulty, 'These items break rules, which are named below each:')}\n"
         if broken
         else "",
         "instead": ", in the place of those that break rules" if broken else "",
-        "least": str(_least(standing)),
-        "most": str(MOST - len(standing)),
+        "least": str(_least(kept)),
+        "most": str(MOST - len(kept)),
     }
     return shared_prompt("checklist", request_block(task), fill(template("checklist_mend"), values))
 
 
-def _least(standing: Sequence[str]) -> int:
-    return max(1, LEAST - len(standing))
+def _least(kept: Sequence[str]) -> int:
+    return max(1, LEAST - len(kept))
 
 
 def _common(task: Task) -> dict[str, str]:

@@ -1,7 +1,6 @@
-"""Checklists: one row a task, with all that is known of how it came about, or as LiveResearchBench publishes them.
+"""Checklist files: one row per task, with the origin of the checklist, or LiveResearchBench's published forms.
 
-Invariants: every item says something; what a person changed is kept beside what it was; the prefix `qid_` of an id does
-not matter.
+Invariants: every item has a text; a changed row also keeps the draft; the prefix `qid_` of an id is ignored.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl
-from local_judge.tasks.joining import Keyed
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.load import bare, is_dataset, load_tasks, read_questions
-from local_judge.tasks.model import Checklist
+from local_judge.tasks.model import Checklist, GuidanceStatus
 from local_judge.tasks.review import OwnRow
+from local_judge.tasks.rowfile import Keyed
 
 Item = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class ChecklistRow(OwnRow):
+class ChecklistRow(OwnRow[Checklist]):
     """One line of a checklist file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,22 +32,19 @@ class ChecklistRow(OwnRow):
     language: str = "und"
     """ISO 639-1 code of the request."""
     items_before: tuple[str, ...] | None = None
-    """As drafted, where a reviewer changed them."""
+    """Items of the draft, if a reviewer changed them."""
 
-    @property
-    def content(self) -> Checklist | None:
-        """As a task holds it; None for a rejected draft."""
-        if self.status == "rejected":
-            return None
-        return Checklist.of(self.items, self.status, self.reviewer)
+    def as_content(self, status: GuidanceStatus) -> Checklist:
+        """Return the checklist of a task."""
+        return Checklist.of(self.items, status, self.reviewer)
 
     @property
     def editable(self) -> str:
-        """One item a line."""
+        """Items, one per line."""
         return "\n".join(" ".join(item.split()) for item in self.items)
 
     def edited(self, text: str) -> ChecklistRow:
-        """The row with the items that the lines of a text are. Raises InputError: there is none."""
+        """Return the row with the lines of a text as items. Raises InputError: there is no item."""
         items = tuple(" ".join(line.split()) for line in text.splitlines() if line.strip())
         if not items:
             raise InputError(f"task {self.task_id!r}: the checklist is empty; reject it instead")
@@ -56,7 +52,7 @@ class ChecklistRow(OwnRow):
 
 
 def _other_forms(path: Path, open_dates: bool) -> list[Keyed[ChecklistRow]] | None:
-    """The rows of LiveResearchBench's dataset, or of tasks with checklists; None for a file of our own."""
+    """Return the rows of LiveResearchBench's dataset, or of tasks with checklists; None for a file in our own form."""
     if is_dataset(path):
         return _dataset(path, open_dates)
     first = next((row for _, row in read_jsonl(path)), None)
@@ -70,7 +66,7 @@ def _other_forms(path: Path, open_dates: bool) -> list[Keyed[ChecklistRow]] | No
 
 
 def _dataset(path: Path, open_dates: bool) -> list[Keyed[ChecklistRow]]:
-    """The rows by the requests of both forms: the tasks may have come in the other one."""
+    """Return the rows under the requests of both forms, because the tasks may use the other one."""
     rows: list[Keyed[ChecklistRow]] = []
     for question in read_questions(path):
         form = question.form(open_dates)

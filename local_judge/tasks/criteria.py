@@ -1,7 +1,7 @@
-"""Criteria files: one row a task, in the form that DeepResearch Bench publishes, with what is known of a draft.
+"""Criteria files: one row per task, in the form that DeepResearch Bench publishes, with the origin of drafts.
 
-Invariants: the weights of the dimensions sum to 1, and so do those of each dimension's criteria; the four dimensions
-have a weight and at least one criterion each; keys that the published files carry by accident are passed over.
+Invariants: the weights of the dimensions sum to 1, and so do those of each dimension's criteria; each of the four
+dimensions has a weight and at least one criterion; stray keys of the published files are ignored.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem
 from local_judge.rows import is_text, row_id
 from local_judge.tasks.kinds import Kind
-from local_judge.tasks.model import Criteria, Criterion, Dimension
+from local_judge.tasks.model import Criteria, Criterion, Dimension, GuidanceStatus
 from local_judge.tasks.review import DraftRow, as_yaml, part_of, with_part
 
 DIMENSIONS = ("comprehensiveness", "insight", "instruction_following", "readability")
-"""Those of the benchmark, in the order of the published files."""
+"""Dimensions of the benchmark, in the order of the published files."""
 
 TOLERANCE = 1e-6
-"""How far a sum of weights may be from 1: what the published code admits of its own."""
+"""Maximum distance of a sum of weights from 1, as in the published code."""
 
 
 class _Published(BaseModel):
-    """Unknown keys are passed over: 33 of the 2,517 published criteria have one."""
+    """Model that ignores unknown keys: 33 of the 2,517 published criteria have one."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class CriterionRow(_Published):
-    """One criterion as it is published."""
+    """One criterion in its published form."""
 
     criterion: str = Field(min_length=1)
     explanation: str = ""
@@ -40,14 +40,14 @@ class CriterionRow(_Published):
 
 
 class Weighed(_Published):
-    """Criteria with their weights and those of the dimensions."""
+    """Weights of the dimensions, and criteria with their weights."""
 
     dimension_weight: dict[str, float]
     criterions: dict[str, tuple[CriterionRow, ...]]
-    """By dimension, in the order in which the judge is shown them."""
+    """Criteria by dimension, in the order in which the judge is shown them."""
 
 
-class CriteriaRow(DraftRow, Weighed):
+class CriteriaRow(DraftRow[Criteria], Weighed):
     """One line of a criteria file."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -56,33 +56,31 @@ class CriteriaRow(DraftRow, Weighed):
     id: str | int
     prompt: str
     weight_samples: tuple[dict[str, float], ...] = ()
-    """The answers that `dimension_weight` is the mean of."""
+    """Answers whose mean is `dimension_weight`."""
     before: Weighed | None = None
-    """As drafted, where a reviewer changed it."""
+    """Weights and criteria of the draft, if a reviewer changed them."""
 
     @property
     def key(self) -> str:
-        """The task's id."""
+        """Id of the task."""
         return str(self.id)
 
     @property
     def request(self) -> str:
-        """The task's request."""
+        """Request of the task."""
         return self.prompt
 
     @classmethod
     def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """A row of a file. Raises InputError, which says `place`: it is none, or its weights do not sum to 1."""
+        """Return a row of a file. Raises InputError: it is not a row, or weights do not sum to 1; names `place`."""
         row_id(data, place)
         try:
-            # First of all, and it is bounded: what YAML's aliases unfold to, or hold of themselves, is none of a row.
+            # Validated before it is written as JSON: data from YAML may contain itself.
             row = cls.model_validate(data)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the whole"
-            raise InputError(f"{place}: {where}: {first['msg']}") from None
+            raise InputError(f"{place}: {first_problem(error)}") from None
         if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+            raise InputError(f"{place}: contains a lone surrogate, which cannot be written as UTF-8")
         check_weights(row, place)
         return row
 
@@ -92,22 +90,11 @@ class CriteriaRow(DraftRow, Weighed):
         return as_yaml(part_of(self, Weighed).model_dump(mode="json"))
 
     def edited(self, text: str) -> CriteriaRow:
-        """The row with weights and criteria from YAML, or JSON. Raises InputError: see `with_part`."""
-        row = with_part(self, Weighed, text)
-        before = part_of(self, Weighed)
-        if part_of(row, Weighed) == before:
-            return self
-        return row.model_copy(update={"before": self.before or before})
+        """Return the row with weights and criteria from YAML or JSON. Raises InputError: see `with_part`."""
+        return with_part(self, Weighed, text)
 
-    @property
-    def content(self) -> Criteria | None:
-        """As a task holds them; None for a rejected draft."""
-        return None if self.status == "rejected" else self.criteria()
-
-    def criteria(self) -> Criteria:
-        """As a task holds them. Raises InputError: they were rejected."""
-        if self.status == "rejected":
-            raise InputError(f"task {self.key!r}: its criteria were rejected by {self.reviewer}")
+    def as_content(self, status: GuidanceStatus) -> Criteria:
+        """Return the criteria of a task."""
         return Criteria(
             dimensions=tuple(
                 Dimension(
@@ -125,7 +112,7 @@ class CriteriaRow(DraftRow, Weighed):
                 )
                 for dimension, rows in self.criterions.items()
             ),
-            status=self.status,
+            status=status,
         )
 
 
@@ -138,7 +125,7 @@ CRITERIA_KIND = Kind(
 
 
 def check_weights(row: CriteriaRow, place: str) -> None:
-    """Refuse a row without the four dimensions, or whose weights do not sum to 1. Raises InputError."""
+    """Check that a row has the four dimensions and that its weights sum to 1. Raises InputError."""
     for key, given in (("dimension_weight", row.dimension_weight), ("criterions", row.criterions)):
         if sorted(given) != sorted(DIMENSIONS):
             raise InputError(f"{place}: {key} must name {', '.join(DIMENSIONS)}; it names {', '.join(given)}")

@@ -1,12 +1,12 @@
-"""Criteria for a task that has none, drafted by a judge (DeepResearch Bench, section 3.1).
+"""Drafting of criteria by a judge (DeepResearch Bench, section 3.1).
 
-Invariants: weights sum to 1, of the dimensions and of each dimension's criteria, whatever the judge's own sum to; a
-draft has all four dimensions, or is a failure; a reply that the ledger holds is not asked for again.
+Invariants: the weights of the dimensions and of each dimension's criteria sum to 1, even if the judge's do not; a draft
+has all four dimensions, or is a failure; replies in the ledger are reused.
 
-    dimensions  = mean of the samples, each divided by its sum; rounded to hundredths; what rounding leaves over goes
-                  to readability
-    criteria    = the judge's weights divided by their sum; rounded to hundredths; what is left over goes to the
-                  heaviest
+    dimensions  = mean of the samples, each divided by its sum; rounded to hundredths; the rounding error is added to
+                  readability
+    criteria    = the judge's weights divided by their sum; rounded to hundredths; the rounding error is added to the
+                  largest weight
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from local_judge.tasks.drafting import (
 from local_judge.tasks.model import Task
 
 SAMPLES = 5
-"""Of the dimensions' weights. A judge without temperature gives one: the others would be the same."""
+"""Number of samples of the dimensions' weights. At temperature 0 it is one, because all would be equal."""
 
 LEAST, MOST = 4, 10
-"""Criteria of a dimension: the published ones have 4 to 10."""
+"""Number of criteria of a dimension, as published."""
 
 WEIGHTS_TOKENS = 500
 CRITERIA_TOKENS = MOST * 220
@@ -61,12 +61,12 @@ class WeightsReply(Reply):
         return self
 
     def weights(self) -> dict[str, float]:
-        """By dimension."""
+        """Return the weights by dimension."""
         return {dimension: getattr(self, dimension) for dimension in DIMENSIONS}
 
 
 class DraftedCriterion(Reply):
-    """One criterion as the judge writes it."""
+    """One criterion in a reply."""
 
     criterion: Annotated[str, Field(min_length=2, max_length=120)]
     explanation: Annotated[str, Field(min_length=8, max_length=500)]
@@ -87,7 +87,7 @@ class CriteriaReply(Reply):
 
 
 async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
-    """Weights and criteria for reports on `task`; all questions share the request as prefix.
+    """Draft weights and criteria for reports on `task`; all prompts share the request as prefix.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -130,14 +130,14 @@ async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
 
 
 CRITERIA_DRAFTS = CRITERIA_KIND.drafts(draft_criteria, at_once=8)
-"""Nine calls each."""
+"""Drafts of nine calls each."""
 
 
 def averaged(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The dimensions' weights from several samples, in hundredths that sum to 1.
+    """Return the dimensions' weights from several samples, in hundredths that sum to 1.
 
-    What rounding leaves over goes to readability, as in the published code; to the heaviest where readability would
-    fall below 0.
+    The rounding error is added to readability, as in the published code, or to the largest weight if readability would
+    become negative.
     """
     totals = [math.fsum(sample.values()) for sample in samples]
     shares = {
@@ -149,7 +149,7 @@ def averaged(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
-    """Criteria with weights in hundredths that sum to 1."""
+    """Return criteria with weights in hundredths that sum to 1."""
     total = math.fsum(one.weight for one in criteria)
     shares = {str(index): one.weight / total for index, one in enumerate(criteria)}
     weights = _hundredths(shares, max(shares, key=lambda index: shares[index]))
@@ -164,7 +164,7 @@ def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
 
 
 def _hundredths(shares: Mapping[str, float], remainder: str) -> dict[str, float]:
-    """Shares that sum to 1, rounded; `remainder` takes what is left over, unless it would fall below 0."""
+    """Round shares to hundredths that sum to 1; `remainder` takes the rounding error unless it becomes negative."""
     counts = {name: round(share * 100) for name, share in shares.items()}
     over = 100 - sum(counts.values())
     if counts[remainder] + over < 0:
@@ -174,13 +174,13 @@ def _hundredths(shares: Mapping[str, float], remainder: str) -> dict[str, float]
 
 
 def weights_prompt(task: Task) -> Prompt:
-    """The prompt that asks for the dimensions' weights."""
+    """Return the prompt that asks for the dimensions' weights."""
     own = fill(template("weights"), {"language": language_of(task)})
     return shared_prompt("criteria", request_block(task), own)
 
 
 def criteria_prompt(task: Task, dimension: str) -> Prompt:
-    """The prompt that asks for the criteria of one dimension."""
+    """Return the prompt that asks for the criteria of one dimension."""
     values = {
         "dimension": template(dimension),
         "language": language_of(task),

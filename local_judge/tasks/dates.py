@@ -1,7 +1,7 @@
 """Dates that a task leaves open: `{{date}}`, `{{current_date}}`, `{{current_year}}`, `{{last_year}}`.
 
-Invariant: they are filled from the day that the run was given and never from the clock; a task that leaves a date open
-is refused by a run without a day.
+Invariant: they are filled from the run's day and never from the clock; a run without a day refuses a task that leaves a
+date open.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from local_judge.errors import InputError
 from local_judge.tasks.model import Task
 
 _OPEN = re.compile(r"\{\{ *(date|current_date|current_year|last_year) *\}\}")
-"""Blanks alone, which JSON writes as they are: a text and its JSON have the same placeholders."""
+"""Placeholder with only spaces as white space, which JSON does not escape: a text and its JSON have the same ones."""
 
 
 def leaves_open(text: str) -> bool:
-    """Whether `text` has a placeholder for a date."""
+    """Check whether `text` has a placeholder for a date."""
     return _OPEN.search(text) is not None
 
 
 def filled(text: str, today: date) -> str:
-    """`text` with its placeholders, those of LiveResearchBench, filled: dates as YYYY-MM-DD, years as YYYY."""
+    """Return `text` with LiveResearchBench's placeholders filled: dates as YYYY-MM-DD, years as YYYY."""
     words = {
         "date": today.isoformat(),
         "current_date": today.isoformat(),
@@ -33,12 +33,12 @@ def filled(text: str, today: date) -> str:
 
 
 def dated(task: Task, today: date | None) -> Task:
-    """The task with the dates filled that its request, guidance, criteria and checklist leave open.
+    """Return the task with the dates filled that its request, guidance, criteria and checklist leave open.
 
-    Its references and its plan, which hold words of others, stay as they are.
+    Its references and its plan quote other texts and stay unchanged.
 
     Raises:
-        InputError: it leaves one open, and there is no day to fill it from.
+        InputError: the task leaves a date open, and `today` is None.
     """
     whole = task.model_copy(update={"id": ""}).model_dump_json(exclude={"references", "plan"})
     found = _OPEN.search(whole)

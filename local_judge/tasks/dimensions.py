@@ -1,8 +1,14 @@
-"""Dimensions of quality: one row a task, the four general ones and those made for the task, with weighted criteria.
+"""Dimensions of quality: one row per task, the four general dimensions and those made for the task, with criteria.
 
-Invariants: a row has the four general dimensions once each, one to three specific ones, and one to ten criteria of
-each, no two with one text; weights are finite, 0 or more, and not all 0; a file keeps them as they were written, and a
-task has them divided by their sum, once.
+    FILE.jsonl    one row per task, as `local-judge tasks dimensions` writes
+    FILE.json     results of DeepResearchEval, ours or its own: `query_results` by task id
+    FOLDER        its cache, `point_quality/outputs/cache`: JSON files with keys `dimensions_ID`, `weights_ID_K` and
+                  `criteria_ID_DIMENSION`; a single file of it may be given too
+
+Invariants: a row has each of the four general dimensions, one to three specific ones, and one to ten criteria of each,
+with different texts; weights are finite, not negative, and not all 0; a file keeps them as written, and a task has them
+divided by their sum, once. Published rows are checked like our own; a cached failure (no dimensions, a missing weight,
+placeholder criteria) is refused.
 """
 
 from __future__ import annotations
@@ -10,13 +16,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from local_judge.errors import InputError
-from local_judge.tasks.model import Criterion, DimensionKind, QualityDimension, QualityDimensions
+from local_judge.rows import parse_object, read_text
+from local_judge.tasks.kinds import Kind
+from local_judge.tasks.model import (
+    Criterion,
+    DimensionKind,
+    GuidanceStatus,
+    QualityDimension,
+    QualityDimensions,
+)
 from local_judge.tasks.review import OwnRow, as_yaml, part_of, with_part
+from local_judge.tasks.rowfile import Keyed
 
 GENERAL: Mapping[str, tuple[str, str]] = {
     "coverage": ("Coverage", "how much of what the request needs the report treats, and how fully"),
@@ -27,7 +43,7 @@ GENERAL: Mapping[str, tuple[str, str]] = {
     ),
     "clarity": ("Clarity", "whether the report can be followed: its order, its language, its layout"),
 }
-"""The general dimensions by id: name and definition, in our words."""
+"""General dimensions by id: name and definition, in our words."""
 
 LEAST_SPECIFIC, MOST_SPECIFIC = 1, 3
 MOST_CRITERIA = 10
@@ -37,7 +53,7 @@ Weight = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
 
 
 def key_of(name: str) -> str:
-    """A dimension's id: its name in lower case, with one `_` for whatever is neither letter nor digit."""
+    """Return a dimension's id: its name in lower case, with one `_` for each run of other characters."""
     return re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
 
 
@@ -46,7 +62,7 @@ class _Given(BaseModel):
 
 
 class CriterionEntry(_Given):
-    """One criterion as it is written down."""
+    """One criterion in a file."""
 
     criterion: Text
     explanation: str = ""
@@ -54,7 +70,7 @@ class CriterionEntry(_Given):
 
 
 class DimensionEntry(_Given):
-    """One dimension as it is written down."""
+    """One dimension in a file."""
 
     name: Text
     definition: str = ""
@@ -64,7 +80,7 @@ class DimensionEntry(_Given):
 
     @property
     def id(self) -> str:
-        """That of the task's dimension."""
+        """Id of the task's dimension."""
         return key_of(self.name)
 
     @model_validator(mode="after")
@@ -73,7 +89,7 @@ class DimensionEntry(_Given):
         for number, text in enumerate(texts):
             if text in texts[:number]:
                 raise ValueError(
-                    f"dimension {self.name!r}: two criteria say {self.criteria[number].criterion!r}"
+                    f"dimension {self.name!r}: two criteria have the text {self.criteria[number].criterion!r}"
                 )
         if not sum(one.weight for one in self.criteria):
             raise ValueError(f"dimension {self.name!r}: the weights of its criteria are all 0")
@@ -90,7 +106,7 @@ class Dimensions(_Given):
         ids = [one.id for one in self.dimensions]
         for number, name in enumerate(ids):
             if not name or name in ids[:number]:
-                what = "has no letter or digit" if not name else "occurs twice"
+                what = "has no letter or digit" if not name else "appears twice"
                 raise ValueError(f"the name of dimension {self.dimensions[number].name!r} {what}")
         general = [one.id for one in self.dimensions if one.kind == "general"]
         if sorted(general) != sorted(GENERAL):
@@ -107,22 +123,20 @@ class Dimensions(_Given):
         return self
 
 
-class DimensionsRow(OwnRow, Dimensions):
+class DimensionsRow(OwnRow[QualityDimensions], Dimensions):
     """One line of a dimensions file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     what: ClassVar[str] = "set of dimensions"
 
     before: Dimensions | None = None
-    """As drafted, where a reviewer changed them."""
+    """Dimensions of the draft, if a reviewer changed them."""
 
     @classmethod
     def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """A row from data. Raises InputError, which says `place`: it is none."""
+        """Return a row from data. Raises InputError: the data is not a row; names `place`."""
         try:
             return super().parse(data, place)
-        except InputError as error:
-            raise InputError(str(error).replace(": Value error, ", ": ", 1)) from None
         except (TypeError, ValueError) as error:
             raise InputError(f"{place}: {' '.join(str(error).split())}") from None
 
@@ -132,23 +146,16 @@ class DimensionsRow(OwnRow, Dimensions):
         return as_yaml(part_of(self, Dimensions).model_dump(mode="json"))
 
     def edited(self, text: str) -> DimensionsRow:
-        """The row with dimensions from YAML, or JSON. Raises InputError: see `with_part`."""
-        row = with_part(self, Dimensions, text)
-        before = part_of(self, Dimensions)
-        if part_of(row, Dimensions) == before:
-            return self
-        return row.model_copy(update={"before": self.before or before})
+        """Return the row with dimensions from YAML or JSON. Raises InputError: see `with_part`."""
+        return with_part(self, Dimensions, text)
 
-    @property
-    def content(self) -> QualityDimensions | None:
-        """As a task holds them, the general ones first; None for a rejected draft."""
-        if self.status == "rejected":
-            return None
-        return settled(self.dimensions).model_copy(update={"status": self.status, "reviewer": self.reviewer})
+    def as_content(self, status: GuidanceStatus) -> QualityDimensions:
+        """Return the dimensions of a task, the general ones first."""
+        return settled(self.dimensions).model_copy(update={"status": status, "reviewer": self.reviewer})
 
 
 def settled(entries: Sequence[DimensionEntry]) -> QualityDimensions:
-    """Dimensions with weights that sum to 1: each divided by the sum of all. The general ones come first."""
+    """Return dimensions whose weights are divided by their sum, the general ones first."""
     by_id = {entry.id: entry for entry in entries}
     ordered = [by_id[name] for name in GENERAL] + [entry for entry in entries if entry.kind == "specific"]
     weights = _shares(entry.weight for entry in ordered)
@@ -179,7 +186,119 @@ def _dimension(entry: DimensionEntry, weight: float) -> QualityDimension:
 
 def _shares(weights: Iterable[float]) -> list[float]:
     given = list(weights)
-    largest = max(given)  # divided by it first: the sum of finite numbers need not be finite
+    largest = max(given)  # divided by it first, because a sum of finite numbers may overflow
     scaled = [weight / largest for weight in given]
     total = math.fsum(scaled)
     return [weight / total for weight in scaled]
+
+
+_CACHED = re.compile(r"(dimensions|weights|criteria)_([0-9]{1,18})(?:_(.+))?")
+_STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
+"""Placeholder criterion of the published code, used if its judge returned none."""
+
+Json = Mapping[str, Any]
+
+
+def _published(path: Path, open_dates: bool) -> list[Keyed[DimensionsRow]] | None:
+    """Return the rows of files of DeepResearchEval; None for a file in our own form."""
+    if path.is_dir():
+        rows = _cached(_merged(sorted(path.glob("*.json"))), path)
+    elif path.suffix.lower() == ".json":
+        data = parse_object(read_text(path), str(path))
+        rows = _results(data, path) if "query_results" in data else _cached(data, path)
+    else:
+        return None
+    return [Keyed(place, row.key, row.request, row) for place, row in rows]
+
+
+def _merged(paths: Sequence[Path]) -> Json:
+    merged: dict[str, Any] = {}
+    for path in paths:
+        for key, value in parse_object(read_text(path), str(path)).items():
+            if _CACHED.fullmatch(key) and key in merged:
+                raise InputError(f"{path}: {key!r} is in another file of the folder too")
+            merged[key] = value
+    return merged
+
+
+def _cached(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
+    """Return the rows of a cache, one for each task with dimensions there."""
+    tasks = [
+        found[2] for key in data if (found := _CACHED.fullmatch(key)) and key == f"dimensions_{found[2]}"
+    ]
+    rows: list[tuple[str, DimensionsRow]] = []
+    for task in sorted(tasks, key=int):
+        place = f"{path}: dimensions_{task}"
+        own = data[f"dimensions_{task}"]
+        if not isinstance(own, list):
+            raise InputError(f"{place}: expected a list")
+        additional = cast("list[Any]", own)
+        weights = f"weights_{task}_{len(additional)}"
+        if weights not in data:
+            raise InputError(f"{place}: {weights!r} is missing")
+        criteria = {
+            key_of(found[3]): data[key]
+            for key in data
+            if (found := _CACHED.fullmatch(key)) and found[1] == "criteria" and found[2] == task and found[3]
+        }
+        rows.append((place, _row(task, None, additional, data[weights], criteria, place)))
+    return rows
+
+
+def _results(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
+    """Return the rows of a file of results."""
+    found: object = data["query_results"]
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: query_results: expected a JSON object")
+    rows: list[tuple[str, DimensionsRow]] = []
+    for task, result in cast("dict[str, Any]", found).items():
+        place = f"{path}: query_results.{task}"
+        try:
+            prompt, additional = result["query_prompt"], result["additional_dimensions"]
+            weights, criteria = result["dimension_weights"], result["all_criteria"]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{place}: {error} is missing") from None
+        rows.append((place, _row(task, prompt, additional, weights, criteria, place)))
+    return rows
+
+
+def _row(
+    task: str, prompt: str | None, additional: Sequence[Any], weights: Any, criteria: Any, place: str
+) -> DimensionsRow:
+    """Return a row from the published project's data."""
+    try:
+        defined = {name: (shown, text, "general") for name, (shown, text) in GENERAL.items()}
+        for one in additional:
+            name = one["meta_dimension_name"]
+            defined.setdefault(key_of(name), (name, one.get("definition", ""), "specific"))
+        if len(defined) != len(GENERAL) + len(additional):
+            raise InputError(f"{place}: two dimensions of the task have one name")
+        by_key = {key_of(name): weight for name, weight in weights.items()}
+        lists = {key_of(name): rows for name, rows in criteria.items()}
+        entries = [
+            {
+                "name": shown,
+                "definition": text,
+                "kind": kind,
+                "weight": by_key[key],
+                "criteria": [
+                    {name: one[name] for name in ("criterion", "explanation", "weight") if name in one}
+                    for one in lists[key]
+                ],
+            }
+            for key, (shown, text, kind) in defined.items()
+        ]
+    except KeyError as error:
+        raise InputError(f"{place}: has no entry for {error.args[0]!r}") from None
+    except (TypeError, AttributeError):
+        raise InputError(f"{place}: not in the form of DeepResearchEval") from None
+    row = DimensionsRow.parse({"task_id": task, "task": prompt, "dimensions": entries}, place)
+    for entry in row.dimensions:
+        if len(entry.criteria) == 1 and _STAND_IN.fullmatch(entry.criteria[0].criterion):
+            raise InputError(
+                f"{place}: the criteria of {entry.id!r} are the placeholder of a failed answer; draft them again"
+            )
+    return row
+
+
+DIMENSIONS_KIND = Kind("dimensions", "dimensions", DimensionsRow, other_forms=_published)

@@ -1,10 +1,10 @@
-"""Dimensions of quality for a task that has none, drafted by a judge (DeepResearchEval, section 4.1).
+"""Drafting of quality dimensions by a judge (DeepResearchEval, section 4.1).
 
 Invariants: a draft has one to three specific dimensions, a weight for every dimension and one to ten criteria of each,
-or is a failure; it is made from the request alone, so that the same task and judge give the same draft, whatever system
-is judged by it. What the judge names beside that and is general, or named already, is left out.
+or is a failure; it depends on the request alone, so that the same task and judge give the same draft for every system.
+Dimensions of the judge that are general or named before are left out.
 
-Asked in order: the specific dimensions; then the weights of all dimensions, and the criteria of each, at the same time.
+The specific dimensions are asked for first, then concurrently the weights of all dimensions and the criteria of each.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pydantic import Field, model_validator
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
 from local_judge.tasks.dimensions import (
+    DIMENSIONS_KIND,
     GENERAL,
     LEAST_SPECIFIC,
     MOST_CRITERIA,
@@ -43,7 +43,7 @@ from local_judge.tasks.model import DimensionKind, Task
 LEAST_CRITERIA = 1
 DIMENSIONS_TOKENS = MOST_SPECIFIC * 200
 WEIGHT_TOKENS = 120
-"""Of one dimension's weight with its reason."""
+"""Tokens of one dimension's weight with its reason."""
 CRITERIA_TOKENS = MOST_CRITERIA * 200
 
 
@@ -51,7 +51,7 @@ Share = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 
 
 class DraftedDimension(Reply):
-    """One specific dimension as the judge writes it."""
+    """One specific dimension in a reply."""
 
     name: Annotated[str, Field(min_length=2, max_length=80)]
     definition: Annotated[str, Field(min_length=8, max_length=400)]
@@ -64,7 +64,7 @@ class DimensionsReply(Reply):
 
     @property
     def new(self) -> tuple[DraftedDimension, ...]:
-        """Those with a name of their own: general ones and earlier ones are not drafted again."""
+        """Dimensions with a new name, neither general nor named before."""
         named: dict[str, DraftedDimension] = {}
         for one in self.dimensions:
             if (key := key_of(one.name)) not in GENERAL:
@@ -86,7 +86,7 @@ class Weighed(Reply):
 
 
 class DraftedCriterion(Reply):
-    """One criterion as the judge writes it."""
+    """One criterion in a reply."""
 
     criterion: Annotated[str, Field(min_length=2, max_length=120)]
     explanation: Annotated[str, Field(min_length=8, max_length=400)]
@@ -109,7 +109,7 @@ class CriteriaReply(Reply):
 
 
 class _Named(NamedTuple):
-    """A dimension without weight and criteria."""
+    """Dimension without weight and criteria."""
 
     id: str
     name: str
@@ -118,7 +118,7 @@ class _Named(NamedTuple):
 
     @property
     def line(self) -> str:
-        """As it is listed to the judge."""
+        """Line of the list that the judge is shown."""
         return f"[{self.id}] {self.name}: {self.definition}"
 
 
@@ -126,7 +126,7 @@ _GENERAL = tuple(_Named(name, *shown, "general") for name, shown in GENERAL.item
 
 
 async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
-    """All dimensions for reports on `task`; all questions share the request as prefix.
+    """Draft all dimensions for reports on `task`; all prompts share the request as prefix.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -177,7 +177,7 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
 
 
 DIMENSIONS_DRAFTS = DIMENSIONS_KIND.drafts(draft_dimensions, at_once=8)
-"""Six to nine calls each."""
+"""Drafts of six to nine calls each."""
 
 
 def _specific(drafted: DraftedDimension) -> _Named:
@@ -203,7 +203,7 @@ def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -
 
 
 def dimensions_prompt(task: Task) -> Prompt:
-    """The prompt that asks for the specific dimensions."""
+    """Return the prompt that asks for the specific dimensions."""
     values = {
         "general": "; ".join(one.definition for one in _GENERAL),
         "language": language_of(task),
@@ -214,7 +214,7 @@ def dimensions_prompt(task: Task) -> Prompt:
 
 
 def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) -> Prompt:
-    """The prompt that asks for the weights of some dimensions, behind all of them."""
+    """Return the prompt that asks for the weights of some dimensions, behind all of them."""
     own = fill(template("dimension_weights"), {"language": language_of(task)})
     if len(asked) < len(named):
         own += f"\nOf these dimensions only: {', '.join(asked)}."
@@ -222,7 +222,7 @@ def weights_prompt(task: Task, named: Sequence[_Named], asked: Sequence[str]) ->
 
 
 def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Prompt:
-    """The prompt that asks for the criteria of one dimension, behind all of them."""
+    """Return the prompt that asks for the criteria of one dimension, behind all of them."""
     values = {
         "dimension": asked.id,
         "language": language_of(task),
@@ -234,5 +234,5 @@ def criteria_prompt(task: Task, named: Sequence[_Named], asked: _Named) -> Promp
 
 
 def _listed(named: Sequence[_Named]) -> str:
-    """The dimensions: a judge wrote some of them after it had read a request, so they stand in a fence."""
+    """Return the list of dimensions in a fence, because a judge wrote some of them after reading a request."""
     return fence("\n".join(one.line for one in named), "Dimensions, each with its id in brackets:")

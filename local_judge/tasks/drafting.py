@@ -1,14 +1,14 @@
-"""What a judge writes for all tasks that have none of it, into a file, and what the questions for it have in common.
+"""Drafting of guidance, criteria and other rows by a judge, and the parts that its prompts share.
 
-Invariant: a row is in the file as soon as it is made; a task that has a row there, whatever its status, is not asked
-about again, and no row is written over; what failed is no row.
+Invariant: a row is in the file as soon as it is made; a task with a row there, whatever its status, is not asked about
+again, and no row is replaced; a failure writes no row.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Annotated, Any, Generic, TypeVar
@@ -19,33 +19,32 @@ from indexes.text.language import detect_language
 from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
-from local_judge.tasks.languages import language_name
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
 
 template = partial(load_prompt, "local_judge.tasks")
-"""The text of a prompt by its name."""
+"""Load the text of a prompt by its name."""
 
 UNREADABLE: tuple[FailureKind, ...] = ("truncated", "invalid_reply")
-"""Failures of one question, as opposed to those of the engine: a shorter question may still be answered."""
+"""Failures of one question, not of the engine; a shorter question may still be answered."""
 
 Write = Callable[[Task, Judge], Awaitable[R | Failure]]
-"""Asks a judge for a task's row."""
+"""Function that asks a judge for a task's row."""
 
 
 @dataclass(frozen=True)
 class Drafts(Generic[R]):
-    """A kind of row that a judge writes for tasks."""
+    """Kind of row that a judge writes for tasks."""
 
     write: Write[R]
     has: Callable[[Task], bool] = lambda task: False
-    """Whether a task has come with what the row would hold."""
+    """Check whether a task already comes with the content of a row."""
     at_once: int = 16
-    """Tasks asked about at the same time."""
+    """Number of tasks asked about concurrently."""
 
 
 def waiting(drafts: Drafts[R], tasks: Sequence[Task], file: RowFile[R]) -> list[Task]:
-    """The tasks that have nothing of the kind, of their own or in the file. Raises InputError."""
+    """Return the tasks without such content of their own and without a row in the file. Raises InputError."""
     found = file.found()
     return [task for task in tasks if not drafts.has(task) and found.of(task) is None]
 
@@ -57,22 +56,22 @@ async def draft_all(
     judge: Judge,
     done: Callable[[], None] = lambda: None,
 ) -> list[tuple[Task, Failure]]:
-    """Write rows for those of `tasks` that are `waiting`; what failed, in order of the tasks.
+    """Write rows for the tasks that are `waiting`, and return those that failed, in the order of the tasks.
 
     Args:
-        drafts: what is written, and how.
-        tasks: all of them; the file is written in their order.
-        file: where the rows go.
-        judge: who is asked.
-        done: called for each task that is finished.
+        drafts: kind of row.
+        tasks: all tasks; the file is written in their order.
+        file: file of the rows.
+        judge: the judge.
+        done: called for each finished task.
 
     Raises:
         InputError: the file cannot be read or written.
-        IndexesError, LedgerError, EngineError: what concerns all tasks alike.
+        IndexesError, LedgerError, EngineError: an error that affects all tasks.
     """
     order = {task.id: place for place, task in enumerate(tasks)}
     gate = asyncio.Semaphore(drafts.at_once)
-    await judge.engine.identity()  # an engine that is not there concerns all tasks alike
+    await judge.engine.identity()  # an engine that cannot be reached fails all tasks
 
     async def one(task: Task) -> Failure | None:
         async with gate:
@@ -89,7 +88,7 @@ async def draft_all(
 
 
 class Reply(BaseModel):
-    """What a judge answers, or a part of it."""
+    """Reply of a judge, or a part of it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -98,7 +97,7 @@ M = TypeVar("M", bound=Reply)
 
 
 def limited(reply: type[M], item: Any, most: int, least: int | None = None) -> type[M]:
-    """A type of replies whose one field is a list, with so many of `item` in it."""
+    """Return a reply type whose only field is a list of `least` to `most` values of type `item`."""
     return _limited(reply, item, most, least)
 
 
@@ -111,26 +110,43 @@ def _limited(reply: Any, item: Any, most: int, least: int | None) -> Any:
 
 
 def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
-    """A prompt of blocks of which the first is shared; `prefix`: of the key under which it is."""
+    """Return a prompt whose first block is shared; `prefix` begins the key of the shared block."""
     key = hashlib.sha256(shared.encode()).hexdigest()[:16]
     return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{key}")
 
 
 def request_block(task: Task) -> str:
-    """The task's request as a judge is shown it."""
+    """Return a task's request as a judge sees it."""
     return fence(task.prompt, "Request:")
 
 
+OWN = "the language of the request"
+"""Text used for an unknown language; the judge sees the request."""
+
+_CODES = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk ur vi zh"
+_NAMES = (
+    "Arabic Bengali Czech Danish German Greek English Spanish Persian Finnish French Hebrew Hindi Hungarian Indonesian "
+    "Italian Japanese Korean Dutch Norwegian Polish Portuguese Romanian Russian Swedish Thai Turkish Ukrainian Urdu "
+    "Vietnamese Chinese"
+)
+_LANGUAGES: Mapping[str, str] = dict(zip(_CODES.split(), _NAMES.split(), strict=True))
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language by its ISO 639-1 code, or `OWN` if it is unknown."""
+    return _LANGUAGES.get(code, OWN)
+
+
 def language_of(task: Task) -> str:
-    """The name of the language of a task's request, for prompts."""
+    """Return the name of the language of a task's request, for prompts."""
     return language_name(detect_language(task.prompt))
 
 
 def one_line(text: str) -> str:
-    """A text of a judge on one line."""
+    """Return a judge's text on one line."""
     return " ".join(text.split())
 
 
 def failed_at(failure: Failure, what: str) -> Failure:
-    """A failure that says what of a draft it concerns."""
+    """Return a failure whose detail names the part of the draft."""
     return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})

@@ -1,8 +1,7 @@
-"""The files that are joined to a run's reports by their tasks.
+"""Files that are joined to the tasks of a run's reports.
 
-Invariant: what one file says of a task is put into that task or the task stays as it is; the files are joined in one
-order, so that the same files give the same tasks; several rows of a task, in one file of references or in several, are
-several references in this order.
+Invariants: files are joined in a fixed order, so that the same files give the same tasks; several rows of a task, in
+one file of references or in several, are several references in this order.
 """
 
 from __future__ import annotations
@@ -14,59 +13,59 @@ from typing import NamedTuple
 
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError
-from local_judge.rows import read_jsonl, row_id
+from local_judge.rows import first_text, read_jsonl, row_id
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DIMENSIONS_KIND
 from local_judge.tasks.guidance import GUIDANCE_KIND
-from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.kinds import UNMATCHED, Kind
 from local_judge.tasks.model import Reference, Task
 from local_judge.tasks.plans import PLAN_KIND
 from local_judge.tasks.review import D
+from local_judge.tasks.rowfile import Keyed, Rows
 from serving.types import Frozen
 
 ARTICLE_KEYS = ("article", "report", "text")
 
 
 class TaskFiles(Frozen):
-    """Where tasks stand, and what belongs to them: joined by the task's id or request (see `tasks.joining`)."""
+    """File of tasks, and files joined to them by the task's id or request (see `tasks.rowfile`)."""
 
     tasks: Path | None = None
-    """As `tasks.load.load_tasks` reads them, joined by the task's id, or the report's."""
+    """Tasks, read by `tasks.load.load_tasks` and joined by the task's id, or the report's."""
     guidance: Path | None = None
-    """Joined by the task's id; it goes before the guidance that a task came with, but for drafts that nobody has
-    reviewed."""
+    """Guidance, joined by the task's id; it replaces the guidance that came with a task, except for unreviewed
+    drafts."""
     criteria: Path | None = None
     references: tuple[Path, ...] = ()
-    """Reference reports, of which a task may have several."""
+    """Reference reports; a task may have several."""
     checklists: Path | None = None
-    """A file of our own, LiveResearchBench's dataset, or tasks with checklists."""
+    """Checklists in our own form, LiveResearchBench's dataset, or tasks with checklists."""
     dimensions: Path | None = None
-    """In any form that `tasks.dimension_files` reads."""
+    """Dimensions, in any form that `tasks.dimensions` describes."""
     plans: Path | None = None
 
 
 class Join(NamedTuple):
-    """One file's part in tasks."""
+    """Function that joins one file to tasks."""
 
     place: str
-    """The file, for messages."""
+    """Name of the file in messages."""
     of: Callable[[Task], Task | None]
-    """The task with what the file holds for it; None where it holds nothing."""
+    """Return the task with the file's content for it; None if there is none."""
     unmatched: str
-    """What is said where that is so for every task."""
+    """Message if there is none for any task."""
 
 
 def joins(files: TaskFiles, *, open_dates: bool = False) -> Iterator[Join]:
-    """What is put into tasks that are known, file by file; each is read when it is its turn.
+    """Yield the joins of files in their order; each file is read when its join is due.
 
     Args:
-        files: all but their `tasks` are read.
-        open_dates: of LiveResearchBench's dataset, take the columns that leave dates open.
+        files: files to join; its `tasks` are not read.
+        open_dates: of LiveResearchBench's dataset, use the columns that leave dates open.
 
     Raises:
-        InputError: a file cannot be read, is malformed, or has nothing in it.
+        InputError: a file cannot be read, is invalid, or has no rows.
     """
     yield from _joined(GUIDANCE_KIND, files.guidance)
     yield from _joined(CRITERIA_KIND, files.criteria)
@@ -85,16 +84,16 @@ def _joined(kind: Kind[D], path: Path | None, open_dates: bool = False) -> Itera
 
 
 def load_references(paths: Sequence[Path]) -> Rows[str]:
-    """The reports of all `paths`: rows of `article` (or `report`, `text`) with `id`, `prompt` or both.
+    """Read reference reports: rows of `article` (or `report`, `text`) with `id`, `prompt` or both.
 
     Raises:
-        InputError: a malformed row, a text that is no report, or nothing at all.
+        InputError: a row is invalid, a text is not a report, or there is no row.
     """
     rows: list[Keyed[str]] = []
     for path in paths:
         for place, row in read_jsonl(path):
             identity, prompt = row_id(row, place), row.get("prompt")
-            text = next((row[key] for key in ARTICLE_KEYS if isinstance(row.get(key), str)), None)
+            text = first_text(row, ARTICLE_KEYS)
             if text is None or (identity is None and not isinstance(prompt, str)):
                 raise InputError(
                     f"{place}: a reference needs one of {', '.join(ARTICLE_KEYS)}, and `id` or `prompt`"
@@ -110,7 +109,7 @@ def load_references(paths: Sequence[Path]) -> Rows[str]:
 
 
 def with_references(task: Task, rows: Rows[str]) -> Task | None:
-    """The task with the references that `rows` hold for it; None where they hold none. Raises InputError."""
+    """Return the task with its references of `rows`; None if there are none. Raises InputError."""
     found = rows.of(task)
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""Guidance files: one row a task, with all that is known of how the guidance came about, and the points of drafts.
+"""Guidance files: one row per task, with the origin of the guidance and the points of drafts.
 
-Invariants: what a person changed is kept beside what it was; a rejected draft reaches no judge; the text of a draft
-depends on its points and the language alone; a point's source is a quotation that code found in the page.
+Invariants: a changed row also keeps the draft; a rejected draft is shown to no judge; the text of a draft depends only
+on its points and the language; a point's source is a quotation that code found in the page.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pydantic import ConfigDict
 
 from local_judge.claims.model import Quote
 from local_judge.errors import InputError
-from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.kinds import Kind
-from local_judge.tasks.model import Guidance, Task
+from local_judge.tasks.model import Guidance, GuidanceStatus, Task
 from local_judge.tasks.review import OwnRow
+from local_judge.tasks.rowfile import Keyed, Rows
 from serving.types import Frozen
 
 Scope = Literal[
@@ -28,7 +28,7 @@ Scope = Literal[
     "ethics_compliance",
     "any",
 ]
-"""Which of DEER's judged dimensions a point bears on; `any` where it is of no one in particular."""
+"""DEER's judged dimension that a point belongs to; `any` for a point without a particular one."""
 
 _HEADINGS = {
     "en": "A report on this request must meet these points:",
@@ -54,29 +54,29 @@ _SCOPES: dict[str, dict[Scope, str]] = {
 
 
 class PointSource(Frozen):
-    """The passage that a point leans on."""
+    """Passage that a point is based on."""
 
     url: str
     text_digest: str
-    """Of the page's text, which the quotation's offsets are of."""
+    """Digest of the page's text, in which the quotation's offsets count."""
     quote: Quote
 
 
 class Point(Frozen):
-    """One thing that a report must do."""
+    """Requirement for a report."""
 
     statement: str
     bears_on: Scope = "any"
     source: PointSource | None = None
     quote_rejected: str | None = None
-    """What the judge gave as a quotation that stands in none of the passages that it was shown."""
+    """Quotation by the judge that is in none of the passages that it was shown."""
 
 
 def render(points: Iterable[Point], language: str) -> str:
-    """The guidance that the points make: numbered, each with its quotation.
+    """Return the text of a guidance: its numbered points, each with its quotation.
 
     Args:
-        points: in their order.
+        points: the points.
         language: ISO 639-1 code of the task; the words between the points are English unless it is `zh`.
     """
     words = language if language in _HEADINGS else "en"
@@ -90,28 +90,28 @@ def render(points: Iterable[Point], language: str) -> str:
     return "\n".join(lines)
 
 
-class GuidanceRow(OwnRow):
+class GuidanceRow(OwnRow[Guidance]):
     """One line of a guidance file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     what: ClassVar[str] = "guidance"
 
     text: str
-    """What a judge is shown."""
+    """Text that a judge is shown."""
     language: str = "und"
     """ISO 639-1 code of the request."""
     points: tuple[Point, ...] = ()
-    """As drafted; a review changes the text and leaves them."""
+    """Points of the draft; a review changes only the text."""
     snapshot: str | None = None
-    """Digest of the snapshot that the judge was shown passages of."""
+    """Digest of the snapshot with the passages that the judge was shown."""
     passages: tuple[str, ...] = ()
-    """Ids of these passages, in the order in which they were shown."""
+    """Ids of these passages, in the order shown."""
     text_before: str | None = None
-    """As drafted, where a reviewer changed it."""
+    """Text of the draft, if a reviewer changed it."""
 
     @classmethod
     def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """A row of a file. Raises InputError, which says `place`: it is none, or empty."""
+        """Return a row of a file. Raises InputError: the data is not a row or has no text; names `place`."""
         row = super().parse(data, place)
         if not row.text.strip():
             raise InputError(f"{place}: the guidance of task {row.task_id!r} is empty; leave the row out")
@@ -119,36 +119,33 @@ class GuidanceRow(OwnRow):
 
     @property
     def request(self) -> None:
-        """None: guidance is found by the task's id alone."""
+        """Always None: guidance is found by the task's id alone."""
 
-    @property
-    def content(self) -> Guidance | None:
-        """What a judge is shown; None for a rejected draft."""
-        if self.status == "rejected":
-            return None
-        return Guidance(text=self.text, status=self.status, reviewer=self.reviewer)
+    def as_content(self, status: GuidanceStatus) -> Guidance:
+        """Return the guidance of a task."""
+        return Guidance(text=self.text, status=status, reviewer=self.reviewer)
 
     @property
     def editable(self) -> str:
-        """The text."""
+        """Text of the guidance."""
         return self.text
 
     def edited(self, text: str) -> GuidanceRow:
-        """The row with another text. Raises InputError: it is empty."""
+        """Return the row with another text. Raises InputError: the text is empty."""
         if not text.strip():
             raise InputError(f"task {self.task_id!r}: the guidance is empty; reject it instead")
         return self.model_copy(update={"text": text.strip(), "text_before": self.text_before or self.text})
 
 
 class _GuidanceKind(Kind[GuidanceRow]):
-    """Guidance is joined by the task's id alone, and a file without any is no error of its own."""
+    """Kind of guidance, which is joined by the task's id alone and whose files may be empty."""
 
     def load(self, path: Path, *, open_dates: bool = False) -> Rows[GuidanceRow]:
-        """As of other kinds, but that a file may be empty."""
+        """Read a file as for other kinds; it may be empty."""
         return Rows([Keyed(str(path), row.key, None, row) for _, row in self.read(path)])
 
     def join(self, task: Task, rows: Rows[GuidanceRow]) -> Task | None:
-        """As of other kinds, but that guidance which was drafted for another request is an error."""
+        """Join a row as for other kinds; guidance drafted for another request is an error."""
         found = rows.of(task)
         if found is not None and (row := found.rows[0]).value.task not in (None, task.prompt):
             raise InputError(
@@ -157,7 +154,7 @@ class _GuidanceKind(Kind[GuidanceRow]):
         return super().join(task, rows)
 
     def unmatched(self, rows: Rows[GuidanceRow]) -> str:
-        """That no id is that of a task."""
+        """Return the message that no id matches a task."""
         return f"none of its {len(rows.rows)} task ids is that of a report's task"
 
 

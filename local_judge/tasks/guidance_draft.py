@@ -1,12 +1,11 @@
-"""Drafting guidance for a task that has none.
+"""Drafting of guidance by a judge.
 
-Invariants: a draft has at least `DraftSettings.least` points that say different things, or is a failure; every source
-in it is a quotation that code found in a passage which the judge was shown; the same task, snapshot and judge give the
-same draft, and a reply that the ledger holds is not asked for again; each passage stands in a fence of its own with its
-address.
+Invariants: a draft has at least `DraftSettings.least` points that are different, or is a failure; every source in it
+is a quotation that code found in a passage shown to the judge; the same task, snapshot and judge give the same draft,
+and replies in the ledger are reused; each passage is in a fence of its own with its URL.
 
-A small judge asked for many points repeats a few. So those that say the same are left out, and where too few are left,
-it is asked again for one dimension at a time, for no more than `PER_SCOPE` each.
+A small judge asked for many points repeats a few. Duplicates are left out, and if too few points remain, the judge is
+asked for one dimension at a time, for at most `PER_SCOPE` points each.
 """
 
 from __future__ import annotations
@@ -34,30 +33,30 @@ from serving.errors import EngineError
 from serving.types import Frozen
 
 LEAST, MOST = 5, 12
-"""Points of a draft, unless it is to have fewer, or more."""
+"""Default number of points of a draft."""
 PER_SCOPE = 2
-"""Points asked for where one dimension is asked about alone."""
+"""Number of points in a question about one dimension."""
 SCOPES: tuple[Scope, ...] = tuple(scope for scope in get_args(Scope) if scope != "any")
 REPLY_TOKENS_PER_POINT = 180
 MIN_REPLY_TOKENS = LEAST * 80
-"""A prompt fits if it leaves at least this much room; passages are left out from the last until it does."""
+"""Minimum number of tokens left for the reply; passages are dropped from the end until the prompt fits."""
 
 MAX_QUERIES = 16
-"""A request is searched for whole and sentence by sentence, up to this many queries."""
+"""Maximum number of queries: the whole request and its sentences."""
 HITS_PER_QUERY = 8
 
 
 class DraftSettings(Frozen):
-    """How guidance is drafted."""
+    """Settings of drafting guidance."""
 
     evidence_tokens: int = Field(default=4_000, ge=0)
-    """Passages shown, together."""
+    """Maximum number of tokens of all passages shown."""
     points: int = Field(default=MOST, ge=1, le=30)
-    """The most that a draft has."""
+    """Maximum number of points of a draft."""
 
     @property
     def least(self) -> int:
-        """The fewest different points that make a draft."""
+        """Minimum number of different points of a draft."""
         return min(LEAST, self.points)
 
 
@@ -65,14 +64,14 @@ _DEFAULTS = DraftSettings()
 
 
 class PlainPoint(Reply):
-    """A point as the judge writes it where it is shown no passages."""
+    """Point in a reply to a prompt without passages."""
 
     statement: Annotated[str, Field(min_length=8, max_length=300)]
     bears_on: Scope
 
 
 class QuotedPoint(Reply):
-    """A point as the judge writes it. The quotation comes first: evidence before what follows from it."""
+    """Point in a reply. The quotation comes first, so that the point follows from it."""
 
     quote: Annotated[str, Field(max_length=300)]
     statement: Annotated[str, Field(min_length=8, max_length=300)]
@@ -80,13 +79,13 @@ class QuotedPoint(Reply):
 
 
 class Points(Reply):
-    """What the judge answers, of whatever length."""
+    """Reply of the judge, of any length."""
 
     points: Sequence[PlainPoint | QuotedPoint]
 
 
 def open_corpus(snapshot: Snapshot | None) -> Corpus | None:
-    """The search over a snapshot, opened once for all tasks; None without one or where no page has a text."""
+    """Open the search over a snapshot for all tasks; None without a snapshot, or if no page has a text."""
     return None if snapshot is None or not snapshot.info().n_chunks else snapshot.corpus()
 
 
@@ -97,17 +96,17 @@ async def draft_guidance(
     settings: DraftSettings = _DEFAULTS,
     snapshot: str | None = None,
 ) -> GuidanceRow | Failure:
-    """The points that a report on `task` must meet, drafted by `judge`.
+    """Draft the points that a report on `task` must meet.
 
-    If fewer than `settings.least` are different, each dimension is asked about by itself, those first that have the
-    fewest, until there are enough.
+    If fewer than `settings.least` points are different, each dimension is asked about alone, starting with those with
+    the fewest points, until there are enough.
 
     Args:
-        task: its own guidance is not looked at.
-        judge: asked one question, if it answers well.
-        corpus: where passages are searched for; None leaves the judge to the request alone.
-        settings: how much it is shown, and how many points are wanted.
-        snapshot: digest of the one that the corpus is of.
+        task: the task; its own guidance is ignored.
+        judge: the judge; one call is enough if it answers well.
+        corpus: search for passages; None shows the judge the request alone.
+        settings: amount of text shown, and number of points.
+        snapshot: digest of the snapshot of the corpus.
 
     Raises:
         LedgerError: a reply could not be stored.
@@ -146,14 +145,14 @@ async def draft_guidance(
 
 
 def guidance_drafts(snapshot: Snapshot | None, settings: DraftSettings = _DEFAULTS) -> Drafts[GuidanceRow]:
-    """Guidance for tasks that have none; `snapshot`: where passages are searched for. Raises IndexesError."""
+    """Return drafts of guidance with passages from `snapshot`, if given. Raises IndexesError."""
     corpus = open_corpus(snapshot)
     digest = None if snapshot is None else snapshot.digest
     return GUIDANCE_KIND.drafts(lambda task, judge: draft_guidance(task, judge, corpus, settings, digest))
 
 
 class _Collected:
-    """The different points so far, of all replies."""
+    """Different points of all replies so far."""
 
     def __init__(self, passages: Sequence[Hit], most: int) -> None:
         self._passages = passages
@@ -165,7 +164,7 @@ class _Collected:
     async def ask(
         self, judge: Judge, prompt: Prompt, least: int, most: int, scope: Scope | None = None
     ) -> Failure | None:
-        """Put one question, and take what is new in its answer; the failure where there is none."""
+        """Ask one question and add the new points of its answer; return the failure if it has no answer."""
         wanted = _answer_type(bool(self._passages), least, most, scope)
         answer = await judge.ask(prompt, wanted, max_tokens=most * REPLY_TOKENS_PER_POINT)
         if isinstance(answer, Failure):
@@ -181,7 +180,7 @@ class _Collected:
         return sum(point.bears_on == scope for point in self.points)
 
     def too_few(self, least: int) -> Failure:
-        """That they repeat each other."""
+        """Return the failure of a draft with too few different points."""
         return Failure(
             kind="incomplete",
             detail=f"reply {self.replies[-1][:12]}: {len(self.points)} different points of {self.n_given}, "
@@ -191,16 +190,16 @@ class _Collected:
 
 
 def draft_prompt(task: Task, passages: Sequence[Hit], settings: DraftSettings = _DEFAULTS) -> Prompt:
-    """Request and passages first, then what is asked: all points in one reply."""
+    """Return the prompt that asks for all points in one reply, after the request and the passages."""
     return _prompt(task, passages, f"Write {_number(settings.least, settings.points)}, all different.", "")
 
 
-def scope_prompt(task: Task, passages: Sequence[Hit], scope: Scope, standing: Sequence[Point]) -> Prompt:
-    """As `draft_prompt`, for the points of one dimension; `standing`: those that are there already."""
+def scope_prompt(task: Task, passages: Sequence[Hit], scope: Scope, known: Sequence[Point]) -> Prompt:
+    """Return the prompt that asks for points of one dimension, beside those known so far."""
     [line] = [line for line in template("scopes").splitlines() if line.startswith(f"{scope}:")]
     beside = fill(template("draft_scope"), {"scope": line.rstrip(";.")})
-    if standing:
-        listed = "\n".join(f"{number}. {point.statement}" for number, point in enumerate(standing, 1))
+    if known:
+        listed = "\n".join(f"{number}. {point.statement}" for number, point in enumerate(known, 1))
         beside += "\n" + fill(template("standing"), {"points": fence(listed, "Points:")})
     return _prompt(task, passages, f"Write {_number(1, PER_SCOPE)}, all different.", beside + "\n")
 
@@ -217,7 +216,7 @@ def _prompt(task: Task, passages: Sequence[Hit], wanted: str, beside: str) -> Pr
 
 @cache
 def _answer_type(quoted: bool, least: int, most: int, scope: Scope | None) -> type[Points]:
-    """Points of this number, those of one dimension with no other on the menu."""
+    """Return the reply type for this number of points, of one dimension or any."""
     point: Any = QuotedPoint if quoted else PlainPoint
     if scope is not None:
         only: Any = Literal[scope]
@@ -226,19 +225,19 @@ def _answer_type(quoted: bool, least: int, most: int, scope: Scope | None) -> ty
 
 
 async def _fitting(task: Task, passages: list[Hit], judge: Judge, settings: DraftSettings) -> list[Hit]:
-    """The passages without the last ones that leave too little room for the reply."""
+    """Return the passages without the last ones that leave too little room for the reply."""
     while passages and await judge.room(draft_prompt(task, passages, settings)) < MIN_REPLY_TOKENS:
         passages = passages[:-1]
     return passages
 
 
 def _says(point: Point) -> bool:
-    """Whether a statement has a letter or digit at all."""
+    """Check whether a statement has a letter or digit."""
     return any(character.isalnum() for character in point.statement)
 
 
 def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:
-    """A point with its quotation found in the passages, the first that has it, or set apart."""
+    """Return a point with its quotation located in the first passage that has it, or rejected."""
     point = Point(statement=one_line(given.statement), bears_on=given.bears_on)
     if isinstance(given, PlainPoint) or not given.quote.strip():
         return point
@@ -253,16 +252,16 @@ def _checked(given: PlainPoint | QuotedPoint, passages: Sequence[Hit]) -> Point:
 
 
 def queries(prompt: str, language: str) -> list[str]:
-    """The request, and each of its sentences if there are several."""
+    """Return the request, and each of its sentences if there are several."""
     sentences = [prompt[start:end].strip() for start, end in split_sentences(prompt, (), language)]
     asked = [prompt.strip(), *filter(None, sentences)]
     return list(dict.fromkeys(asked))[:MAX_QUERIES]
 
 
 def select(corpus: Corpus, prompt: str, language: str, tokens: int) -> list[Hit]:
-    """The best passages of each query in turn, up to `tokens` (as `estimate_tokens` counts them).
+    """Return the best passages of the queries in turn, up to `tokens` (as counted by `estimate_tokens`).
 
-    Taking turns gives each sentence of the request its best passage before any gets its second.
+    Each sentence of the request gets its best passage before any gets its second.
 
     Raises:
         IndexesError: the snapshot has no index by words, or is damaged.
@@ -282,13 +281,13 @@ def select(corpus: Corpus, prompt: str, language: str, tokens: int) -> list[Hit]
 
 
 def shown(hit: Hit, number: int) -> str:
-    """One passage as the judge reads it."""
+    """Return one passage as the judge sees it."""
     parts = (f"Address: {hit.url}", hit.title, hit.chunk.text.strip())
     return fence("\n\n".join(filter(None, parts)), f"Passage {number}:")
 
 
 def request_and_passages(prompt: str, passages: Sequence[Hit]) -> str:
-    """The request and the passages, each in its fence."""
+    """Return the request and the passages, each in its fence."""
     parts = [fence(prompt.strip(), "Request:")]
     parts += [shown(hit, number) for number, hit in enumerate(passages, 1)]
     return "\n\n".join(parts)

@@ -1,10 +1,10 @@
-"""Kinds of what is written for tasks: guidance, criteria, dimensions, checklists, plans.
+"""Kinds of task data: guidance, criteria, dimensions, checklists, plans.
 
-A kind is declared once, beside the form of its rows (`GUIDANCE_KIND` in `tasks.guidance`, and so on); how its files are
-read and written, joined to tasks and filled with drafts is the same for all.
+A kind is declared once, beside the form of its rows (`GUIDANCE_KIND` in `tasks.guidance`, and so on). Reading and
+writing of its files, joining to tasks and drafting are the same for all kinds.
 
-Invariants: no task has two rows in a file; a rejected draft reaches no run, and one that nobody has reviewed never
-takes the place of what came with its task.
+Invariants: a task has at most one row in a file; a rejected draft is not used by any run, and a draft that no person
+has reviewed never replaces data that came with its task.
 """
 
 from __future__ import annotations
@@ -17,59 +17,58 @@ from typing import Generic
 from local_judge.errors import InputError
 from local_judge.rows import read_jsonl
 from local_judge.tasks.drafting import Drafts, Write
-from local_judge.tasks.joining import Keyed, Rows
 from local_judge.tasks.model import Task
-from local_judge.tasks.review import D
-from local_judge.tasks.rowfile import RowFile
+from local_judge.tasks.review import Content, D
+from local_judge.tasks.rowfile import Keyed, RowFile, Rows
 
 UNMATCHED = "none of its rows has the id or the request of a report's task"
-"""What is said of a file that holds nothing for any task."""
+"""Message about a file that has no row for any task."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[D]):
-    """One kind."""
+    """One kind of task data."""
 
     field: str
-    """The task's field that holds it."""
+    """Field of a task that holds it."""
     several: str
-    """What a file holds, for messages."""
+    """Name of the rows of a file in messages."""
     row: type[D]
-    """The form of a row."""
+    """Model of a row."""
     other_forms: Callable[[Path, bool], Sequence[Keyed[D]] | None] = lambda path, open_dates: None
-    """The rows of a file in a published form, with or without open dates; None for a file of our own."""
+    """Return the rows of a file in a published form, with or without open dates; None for a file in our own form."""
     bare_id: Callable[[str], str] = str
-    """What of a task's id counts."""
+    """Return the part of a task's id that is compared."""
     clash: str = "is for the same task as"
-    """What is said of a second row for a task."""
+    """Message about a second row for a task."""
 
     def read(self, path: Path) -> list[tuple[str, D]]:
-        """The rows of a file of our own with their places.
+        """Read the rows of a file in our own form, with their places.
 
         Raises:
-            InputError: the file cannot be read, a row is malformed, or a task has two.
+            InputError: the file cannot be read, a row is invalid, or a task has two rows.
         """
         rows: dict[str, tuple[str, D]] = {}
         for place, data in read_jsonl(path):
             row = self.row.parse(data, place)
             if row.key in rows:
-                raise InputError(f"{place}: task id {row.key!r} occurs twice")
+                raise InputError(f"{place}: task id {row.key!r} appears twice")
             rows[row.key] = place, row
         return list(rows.values())
 
     def file(self, path: Path) -> RowFile[D]:
-        """A file of our own that several commands may write at the same time."""
+        """Return a file in our own form that several commands may write concurrently."""
         return RowFile(path, self.read)
 
     def load(self, path: Path, *, open_dates: bool = False) -> Rows[D]:
-        """The rows of a file in any form, to be looked up by task.
+        """Read the rows of a file in any form, to be looked up by task.
 
         Args:
-            path: the file, or a folder where a form is one.
-            open_dates: of LiveResearchBench's dataset, take the columns that leave dates open.
+            path: the file, or a folder if a form is one.
+            open_dates: of LiveResearchBench's dataset, use the columns that leave dates open.
 
         Raises:
-            InputError: the file cannot be read, is malformed, or has no row.
+            InputError: the file cannot be read, is invalid, or has no rows.
         """
         rows = self.other_forms(path, open_dates)
         if rows is None:
@@ -79,32 +78,32 @@ class Kind(Generic[D]):
         return Rows(rows)
 
     def join(self, task: Task, rows: Rows[D]) -> Task | None:
-        """The task with what `rows` hold for it; None where they hold nothing.
+        """Return the task with its row of `rows`; None if it has none.
 
-        A rejected row leaves the task as it is, and so does one that nobody has reviewed where the task has its own.
+        A rejected row leaves the task unchanged, and so does an unreviewed draft if the task has data of its own.
 
         Raises:
-            InputError: two rows are the task's, or see `Rows.find`.
+            InputError: two rows belong to the task, or as `Rows.find`.
         """
         found = rows.find(self.bare_id(task.id), task.prompt)
         if found is None:
             return None
         if len(found.rows) > 1:
             raise InputError(f"{found.rows[1].place}: {self.clash} {found.rows[0].place}; keep one")
-        content = found.rows[0].value.content
+        content: Content | None = found.rows[0].value.content
         if content is None or (content.status == "drafted" and self.has(task)):
             return task
         joined = {"joined": found.by} if "joined" in type(content).model_fields else {}
         return task.model_copy(update={self.field: content.model_copy(update=joined)})
 
     def unmatched(self, rows: Rows[D]) -> str:
-        """What is said of a file that holds nothing for any task."""
+        """Return the message about a file that has no row for any task."""
         return UNMATCHED
 
     def has(self, task: Task) -> bool:
-        """Whether a task has it already."""
+        """Check whether a task already has data of this kind."""
         return getattr(task, self.field) is not None
 
     def drafts(self, write: Write[D], at_once: int = 16) -> Drafts[D]:
-        """Drafts for the tasks that have none; `at_once`: tasks asked about at the same time."""
+        """Return drafts for the tasks without such data; `at_once`: number of tasks asked about concurrently."""
         return Drafts(write, self.has, at_once)

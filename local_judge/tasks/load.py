@@ -39,7 +39,7 @@ def load_tasks(path: Path, *, open_dates: bool = False) -> dict[str, Task]:
         open_dates: of the dataset, use the columns that leave dates open.
 
     Raises:
-        InputError: a row is invalid, an id occurs twice, a folder has another layout, or there is no task.
+        InputError: a row is invalid, an id appears twice, a folder has another layout, or there is no task.
     """
     if path.is_dir():
         tasks = _from_folders(path)
@@ -77,7 +77,7 @@ def _from_rows(path: Path) -> dict[str, Task]:
                 f"{place}: the request of task {identity!r} is empty, or cannot be written as UTF-8"
             )
         if identity in tasks:
-            raise InputError(f"{place}: task id {identity!r} occurs twice")
+            raise InputError(f"{place}: task id {identity!r} appears twice")
         guidance = (optional_text(row, "guidance", place) or "").strip()
         tasks[identity] = Task(
             id=identity,

@@ -1,7 +1,7 @@
-"""A task, and what was written for it: guidance, criteria, dimensions, a checklist, a plan, reference reports.
+"""A task and its data: guidance, criteria, dimensions, a checklist, a plan, reference reports.
 
-Invariant: guidance, criteria, dimensions, checklists and plans say where they come from; what a judge has drafted is
-never taken for an expert's; what was joined to a task says by what.
+Invariant: guidance, criteria, dimensions, checklists and plans record their origin, so that a judge's draft is never
+taken for an expert's work; data joined to a task records what it was joined by.
 """
 
 from __future__ import annotations
@@ -20,32 +20,31 @@ person."""
 
 
 class Guidance(Frozen):
-    """What a good report on this task must do, in an expert's words (DEER, section 4.3)."""
+    """Requirements for a good report on a task, in an expert's words (DEER, section 4.3)."""
 
     text: str
     status: GuidanceStatus = "given"
     reviewer: str | None = None
-    """Who reviewed it."""
+    """Person who reviewed it."""
 
 
 JoinedBy = Literal["id", "prompt"]
-"""`id`: the task's, and the requests do not contradict each other. `prompt`: the request, character by character but
-for white space at its ends."""
+"""`id`: the same id, and no different requests. `prompt`: the same request, except for white space at its ends."""
 
 
 class Criterion(Frozen):
-    """One thing to be scored."""
+    """One criterion to be scored."""
 
     id: str
     """`<dimension>.<number>`, counted from 1: unique among the criteria of a task."""
     criterion: str
     explanation: str = ""
     weight: float = Field(ge=0, allow_inf_nan=False)
-    """Within its dimension."""
+    """Share of its dimension."""
 
 
 class Dimension(Frozen):
-    """Criteria that count as one score."""
+    """Criteria that are combined into one score."""
 
     id: str
     weight: float = Field(ge=0, allow_inf_nan=False)
@@ -53,7 +52,7 @@ class Dimension(Frozen):
 
 
 class Criteria(Frozen):
-    """What reports on one task are compared by (DeepResearch Bench, section 3.1)."""
+    """Criteria for comparing reports on one task (DeepResearch Bench, section 3.1)."""
 
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
     status: GuidanceStatus = "given"
@@ -61,11 +60,11 @@ class Criteria(Frozen):
 
 
 DimensionKind = Literal["general", "specific"]
-"""`general`: of every task. `specific`: made for the one task."""
+"""`general`: the same for every task. `specific`: made for one task."""
 
 
 class QualityDimension(Dimension):
-    """One side of a report's quality; its weight is its share of the whole."""
+    """One dimension of a report's quality; its weight is its share of the whole."""
 
     name: str
     definition: str
@@ -73,25 +72,25 @@ class QualityDimension(Dimension):
 
 
 class QualityDimensions(Frozen):
-    """By what the reports on one task are judged, each for itself (DeepResearchEval, section 4.1)."""
+    """Dimensions for judging each report on one task alone (DeepResearchEval, section 4.1)."""
 
     dimensions: tuple[QualityDimension, ...] = Field(min_length=1)
     """The general ones first; their weights sum to 1, and so do those of each one's criteria."""
     status: GuidanceStatus = "given"
     reviewer: str | None = None
-    """Who reviewed them."""
+    """Person who reviewed them."""
     joined: JoinedBy = "id"
 
 
 class Reference(Frozen):
-    """A report on the same task that others are compared with."""
+    """Report on the same task that others are compared with."""
 
     text: str
     joined: JoinedBy = "id"
 
 
 class ChecklistItem(Frozen):
-    """One thing that a report either delivers or does not."""
+    """Yes-or-no requirement for a report."""
 
     id: str
     """`q<number>`, counted from 1 in the order of the list."""
@@ -99,34 +98,34 @@ class ChecklistItem(Frozen):
 
 
 class Checklist(Frozen):
-    """What a report on one task has to deliver, item by item (LiveResearchBench, section 4.1)."""
+    """Checklist of what a report on one task must deliver (LiveResearchBench, section 4.1)."""
 
     items: tuple[ChecklistItem, ...] = Field(min_length=1)
     status: GuidanceStatus = "given"
     reviewer: str | None = None
-    """Who reviewed it."""
+    """Person who reviewed it."""
     joined: JoinedBy = "id"
 
     @classmethod
     def of(
         cls, items: Iterable[str], status: GuidanceStatus = "given", reviewer: str | None = None
     ) -> Checklist:
-        """A checklist of these texts, numbered."""
+        """Return a checklist of numbered texts."""
         numbered = (ChecklistItem(id=f"q{number}", text=text) for number, text in enumerate(items, 1))
         return cls(items=tuple(numbered), status=status, reviewer=reviewer)
 
 
 class KeySource(Frozen):
-    """The page that an item of key information rests on, and its words."""
+    """Page that an item of key information is based on, and a quotation from it."""
 
     url: str
-    """Normalised, of a draft."""
+    """URL of the page; normalised in a draft."""
     quote: str = ""
-    """As the page has it, where it was found there."""
+    """Quotation, as in the page if it was found there."""
     published: str | None = None
-    """Date of publication of the page, ISO 8601; None where the snapshot does not know it."""
+    """Date of publication of the page, ISO 8601; None if it is unknown."""
     text_digest: str = ""
-    """Of the page's text; empty where no snapshot was looked into, like the offsets."""
+    """Digest of the page's text; empty without a snapshot, like the offsets."""
     start: int | None = None
     """Offsets of the quotation in that text, or in the title."""
     end: int | None = None
@@ -134,7 +133,7 @@ class KeySource(Frozen):
 
 
 class KeyInformation(Frozen):
-    """One thing that a report should say, as a question that yes or no answers."""
+    """One fact that a report should contain, as a yes-or-no question."""
 
     id: str
     """`k<number>`, counted from 1 in the order of the list."""
@@ -143,36 +142,36 @@ class KeyInformation(Frozen):
 
 
 class ReasoningQuestion(Frozen):
-    """One question by which the reasoning of a report is validated, and the plan for it."""
+    """One question that validates the reasoning of a report, with its plan."""
 
     id: str
     """`r<number>`, counted from 1 in the order of the list."""
     question: str = Field(min_length=1)
     extract: str
-    """What to take from the report."""
+    """Content to take from the report."""
     verify: str
-    """What to verify outside of it."""
+    """Facts to verify outside of the report."""
     compare: str
-    """How to compare the two."""
+    """Comparison of the two."""
 
 
 class Plan(Frozen):
-    """What reports on one task are evaluated by, made from the task alone (DREAM, section 3: protocol creation)."""
+    """Evaluation plan for reports on one task, made from the task alone (DREAM, section 3: protocol creation)."""
 
     key_information: tuple[KeyInformation, ...] = ()
     reasoning: tuple[ReasoningQuestion, ...] = ()
     status: GuidanceStatus = "given"
     reviewer: str | None = None
-    """Who reviewed it."""
+    """Person who reviewed it."""
     snapshot: str | None = None
     """Digest of the snapshot that it was drafted from."""
     as_of: date | None = None
-    """Pages that were known only after this day were not used."""
+    """Day after which pages were not used."""
     joined: JoinedBy = "id"
 
 
 class Task(Frozen):
-    """A research request."""
+    """Research task."""
 
     id: str
     prompt: str
@@ -183,6 +182,6 @@ class Task(Frozen):
     checklist: Checklist | None = None
     plan: Plan | None = None
     topic: str | None = None
-    """What it is about, in the words of the file that it came from."""
+    """Topic, as named in the task's file."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Names and values by which results can be grouped, such as a domain or a language; see `rows.attributes_of`."""

@@ -1,7 +1,7 @@
-"""How plans are drafted: how much is wanted, what is asked of a judge, and what it must answer.
+"""Settings, prompts and replies of drafting plans.
 
-Invariants: settings by which nothing would be planned are refused; requests and pages stand inside fences; the page or
-the request that questions share opens their prompts; a reply holds no more than was asked for.
+Invariants: settings for an empty plan are refused; requests and pages are inside fences; prompts open with the page or
+request that they share; a reply contains no more items than were asked for.
 """
 
 from __future__ import annotations
@@ -22,34 +22,33 @@ from local_judge.tasks.plans import KeyRow, PlanMethod
 from serving.types import Frozen
 
 PER_PAGE = 3
-"""Items that are asked for where one page is shown by itself."""
+"""Number of items in a question about one page."""
 PAGE_CHARACTERS = 6000
-"""Of what the agent was shown of that page; what is more is left out."""
+"""Maximum number of characters of that page."""
 ENOUGH = 5
-"""Items with which no page is put to the judge by itself."""
+"""Number of items from which single pages are not asked about."""
 REPLY_TOKENS_PER_ITEM = 220
 
 TOOLS = ToolSettings(tools=("search", "search_papers", "search_code", "open", "find"))
 
 
 def reply_tokens(items: int) -> int:
-    """Tokens of an agent's reply that so many items, a thought and the JSON around them take at most, about."""
+    """Return the approximate maximum of tokens of an agent's reply with this number of items."""
     return 800 + REPLY_TOKENS_PER_ITEM * items
 
 
 class PlanSettings(Frozen):
-    """How plans are drafted."""
+    """Settings of drafting plans."""
 
     method: PlanMethod = "agent"
     items: int = Field(default=15, ge=0, le=30)
-    """The most items of key information; 0 for none."""
+    """Maximum number of items of key information; 0 for none."""
     questions: int = Field(default=4, ge=0, le=10)
-    """The most reasoning questions; 0 for none."""
+    """Maximum number of reasoning questions; 0 for none."""
     pages: int = Field(default=8, ge=0, le=40)
-    """With an agent, the most pages that are put to the judge one by one, while fewer than `least` items stand; 0 for
-    none."""
+    """Maximum number of an agent's pages put to the judge one by one while there are fewer than `least` items."""
     limits: AgentLimits = AgentLimits(turns=16, reply_tokens=4096)
-    """Of the agent. All its items stand in one reply: see `reply_tokens`."""
+    """Limits of the agent, whose items are all in one reply: see `reply_tokens`."""
     tools: ToolSettings = TOOLS
 
     @model_validator(mode="after")
@@ -60,12 +59,12 @@ class PlanSettings(Frozen):
 
     @property
     def least(self) -> int:
-        """The items with which no page is put to the judge by itself."""
+        """Number of items from which single pages are not asked about."""
         return min(ENOUGH, self.items)
 
 
 class GivenItem(Reply):
-    """An item as the agent gives it. Page and quotation come first: evidence before what follows from it."""
+    """Item in an agent's reply. Page and quotation come first, so that the question follows from them."""
 
     url: Annotated[str, Field(min_length=1, max_length=500)]
     quote: Annotated[str, Field(max_length=300)]
@@ -73,32 +72,32 @@ class GivenItem(Reply):
 
 
 class Gathered(Reply):
-    """What the agent answers, of whatever length."""
+    """Reply of the agent, of any length."""
 
     items: Sequence[GivenItem]
 
 
 class AskedItem(Reply):
-    """An item as the judge gives it without a page."""
+    """Item in a reply without a page."""
 
     question: Annotated[str, Field(min_length=8, max_length=300)]
 
 
 class AskedItems(Reply):
-    """What the judge answers to the request alone, of whatever length."""
+    """Reply to the request alone, of any length."""
 
     items: Sequence[AskedItem]
 
 
 class PageItem(Reply):
-    """An item as the judge gives it of the page that it is shown."""
+    """Item in a reply about one page."""
 
     quote: Annotated[str, Field(max_length=300)]
     question: Annotated[str, Field(min_length=8, max_length=300)]
 
 
 class PageItems(Reply):
-    """What the judge answers on one page, of whatever length."""
+    """Reply about one page, of any length."""
 
     items: Sequence[PageItem]
 
@@ -107,7 +106,7 @@ _Step = Annotated[str, Field(min_length=8, max_length=250)]
 
 
 class GivenQuestion(Reply):
-    """A reasoning question with its plan as the judge gives it."""
+    """Reasoning question with its plan, in a reply."""
 
     question: Annotated[str, Field(min_length=8, max_length=300)]
     extract: _Step
@@ -116,31 +115,31 @@ class GivenQuestion(Reply):
 
 
 class GivenQuestions(Reply):
-    """What the judge answers, of whatever number."""
+    """Reply with reasoning questions, of any length."""
 
     questions: Sequence[GivenQuestion]
 
 
 class GivenRating(Reply):
-    """What the judge thinks of one item of a plan."""
+    """Rating of one item of a plan."""
 
     reason: Annotated[str, Field(max_length=300)]
     rating: Literal[1, 2, 3]
 
 
 def agent_task(settings: PlanSettings) -> str:
-    """The agent's instructions, the same for all tasks."""
+    """Return the agent's instructions, which are the same for all tasks."""
     values = {"number": _number(settings.items, "item"), "today": _today(settings)}
     return fill(template("plan_key_information"), values)
 
 
 def request_prompt(task: Task, settings: PlanSettings) -> Prompt:
-    """The prompt that asks for key information by the request alone."""
+    """Return the prompt that asks for key information by the request alone."""
     return shared_prompt("plan", request_block(task), fill(template("plan_request"), _values(task, settings)))
 
 
 def passages_prompt(task: Task, shown: Sequence[PagePassage], settings: PlanSettings) -> Prompt:
-    """The prompt that asks for key information behind the passages that a search has found."""
+    """Return the prompt that asks for key information behind the passages that a search has found."""
     exhibits = [
         fence(one.text, f"Passage {number}, {one.url}, {one.published or 'no date'}:")
         for number, one in enumerate(shown, 1)
@@ -150,7 +149,7 @@ def passages_prompt(task: Task, shown: Sequence[PagePassage], settings: PlanSett
 
 
 def rating_prompt(task: Task, pages: Sequence[str], day: date, items: Sequence[tuple[str, str]]) -> Prompt:
-    """The prompt that asks for ratings of a plan's items, which are `(id, text)`, behind the request and pages."""
+    """Return the prompt that asks for ratings of a plan's items `(id, text)`, after the request and pages."""
     exhibits = [fence(page, f"Page {number}:") for number, page in enumerate(pages, 1)]
     shared = "\n\n".join([request_block(task), *exhibits])
     listed = "\n".join(f"[{name}] {one_line(text)}" for name, text in items)
@@ -173,7 +172,7 @@ def _today(settings: PlanSettings) -> str:
 
 
 def page_prompt(task: Task, page: Sequence[PagePassage]) -> Prompt:
-    """The prompt that asks for items of one page, which it opens with."""
+    """Return the prompt that asks for items of one page, which it opens with."""
     first = page[0]
     head = [f"address: {first.url}", f"title: {one_line(first.title)[:200]}"]
     head += [f"published: {first.published}"] if first.published else []
@@ -184,7 +183,7 @@ def page_prompt(task: Task, page: Sequence[PagePassage]) -> Prompt:
 
 
 def reasoning_prompt(task: Task, standing: Sequence[KeyRow], most: int) -> Prompt:
-    """The prompt that asks for reasoning questions, behind the request and the quotations that were found."""
+    """Return the prompt that asks for reasoning questions, after the request and the quotations that were found."""
     quoted = [one.source for one in standing if one.source is not None]
     lines = [f"{one.published or 'no date'}, {one.url}: {one_line(one.quote)}" for one in quoted]
     exhibit = [fence("\n".join(lines), "What pages say about it:")] if lines else []

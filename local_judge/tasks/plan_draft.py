@@ -1,14 +1,13 @@
-"""A plan for a task that has none, drafted from the task alone (DREAM, section 3: protocol creation).
+"""Drafting of plans by a judge, from the task alone (DREAM, section 3: protocol creation).
 
-Key information is gathered first, by an agent that searches a snapshot. Where too little stands, which is what small
-judges come to, the pages that the agent was shown are put to the judge one by one. To be compared with, there are two
-ways without an agent: behind the passages of one search, and by the request alone. Then one question asks for the
-reasoning questions with their plans.
+Key information is gathered first, by an agent that searches a snapshot. If there are too few items, as with small
+judges, the pages shown to the agent are put to the judge one by one. For comparison, there are two methods without an
+agent: the passages of one search, and the request alone. One call then asks for the reasoning questions with their
+plans.
 
-Invariants: each item of key information, but for those by the request alone, rests on a page that the judge was shown
-and on words that code found in it; an item that does not is left out and kept as such; no two items say the same; no
-page is used that was not known by the day set; the same task, snapshot and judge give the same draft, and no reply that
-the ledger holds is asked for again.
+Invariants: each item of key information, except those from the request alone, has a page that the judge was shown and a
+quotation that code found in it; other items are stored as left out; no two items are duplicates; no page from after the
+set day is used; the same task, snapshot and judge give the same draft, and replies in the ledger are reused.
 """
 
 from __future__ import annotations
@@ -53,31 +52,31 @@ from local_judge.tasks.plans import PLAN_KIND, AgentEnd, KeyRow, LeftOut, PlanRo
 
 REPLY_TOKENS_PER_QUESTION = 320
 QUERY_CHARACTERS = 300
-"""Of a request that is searched for itself."""
+"""Maximum number of characters of a request used as a query."""
 
 _DEFAULTS = PlanSettings()
 
 _PASSED_OVER: tuple[FailureKind, ...] = (*UNREADABLE, "prompt_too_long")
-"""Failures of one question, after which a page may still be asked about."""
+"""Failures of one question, after which pages may still be asked about."""
 
 Keep = Callable[[Task, AgentResult[Any]], None]
-"""Receives the agent's run on a task as soon as it has ended, whatever came of it."""
+"""Function that receives the agent's run on a task when it ends, with or without an answer."""
 
 
 def _nothing(task: Task, run: AgentResult[Any]) -> None:
-    """Keeps nothing."""
+    """Ignore the run."""
 
 
 async def draft_plan(
     task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
 ) -> PlanRow | Failure:
-    """The plan for reports on `task`, drafted by `judge`; a failure if no item of key information stands.
+    """Draft a plan for reports on `task`; it fails without an item of key information.
 
     Args:
-        task: its own plan is not looked at.
-        judge: the agent, and who writes the reasoning questions.
-        toolbox: over the snapshot, with `settings.tools`.
-        settings: how much is wanted, and how long the agent may work for it.
+        task: the task; its own plan is ignored.
+        judge: judge that runs the agent and writes the reasoning questions.
+        toolbox: tools over the snapshot, with `settings.tools`.
+        settings: number of items and questions, and limits of the agent.
         keep: receives the agent's run.
 
     Raises:
@@ -91,7 +90,7 @@ async def draft_plan(
     questions: list[ReasoningRow] = []
     if settings.questions:
         answer = await found.ask(
-            reasoning_prompt(task, found.standing, settings.questions),
+            reasoning_prompt(task, found.kept, settings.questions),
             limited(GivenQuestions, GivenQuestion, settings.questions, 1),
             settings.questions * REPLY_TOKENS_PER_QUESTION,
         )
@@ -102,7 +101,7 @@ async def draft_plan(
     return PlanRow(
         task_id=task.id,
         task=task.prompt,
-        key_information=tuple(found.standing),
+        key_information=tuple(found.kept),
         reasoning=tuple(questions),
         language=detect_language(task.prompt),
         method=settings.method,
@@ -120,24 +119,24 @@ async def draft_plan(
 def plan_drafts(
     snapshot: Snapshot, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
 ) -> Drafts[PlanRow]:
-    """Plans for tasks that have none. Raises IndexesError."""
+    """Return drafts of plans. Raises IndexesError."""
     toolbox = Toolbox(snapshot, settings.tools)
     return PLAN_KIND.drafts(lambda task, judge: draft_plan(task, judge, toolbox, settings, keep))
 
 
 class _KeyInformation:
-    """What stands so far and what was left out, and how it is gathered."""
+    """Key information kept and left out so far, and its gathering."""
 
     def __init__(self, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings) -> None:
         self.task, self.judge, self.toolbox, self.settings = task, judge, toolbox, settings
-        self.standing: list[KeyRow] = []
+        self.kept: list[KeyRow] = []
         self.left_out: list[LeftOut] = []
         self.replies: list[str] = []
         self.run: AgentResult[Gathered] | None = None
         self.n_pages = 0
 
     async def gather(self, keep: Keep) -> Failure | None:
-        """Gather key information by the method that is set; the failure if nothing stands."""
+        """Gather key information by the chosen method; return the failure if there is no item."""
         match self.settings.method:
             case "request":
                 return await self._by_request()
@@ -147,7 +146,7 @@ class _KeyInformation:
                 return await self._by_agent(keep)
 
     async def ask(self, prompt: Prompt, wanted: type[M], tokens: int) -> M | Failure:
-        """Put one question, and keep the keys of the replies."""
+        """Ask one question, and keep the keys of the replies."""
         answer = await self.judge.ask(prompt, wanted, max_tokens=tokens)
         if isinstance(answer, Failure):
             return answer
@@ -167,13 +166,13 @@ class _KeyInformation:
             question = one_line(one.question)
             why = self._surplus(question)
             if why is None:
-                self.standing.append(KeyRow(question=question))
+                self.kept.append(KeyRow(question=question))
             else:
                 self.left_out.append(LeftOut(question=question, url="", quote="", why=why))
-        return None if self.standing else self._none_stands("")
+        return None if self.kept else self._none_kept("")
 
     async def _by_retrieval(self) -> Failure | None:
-        """One search for the request itself, and one question behind what it finds."""
+        """Search once for the request, and ask one question about the passages found."""
         query = one_line(self.task.prompt)[:QUERY_CHARACTERS]
         seen = self.toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
         items = self.settings.items
@@ -185,10 +184,10 @@ class _KeyInformation:
         if isinstance(answer, Failure):
             return answer
         self._take([seen], [(one.url, one.quote, one.question) for one in answer.items])
-        return None if self.standing else self._none_stands(f"; {len(seen.shown)} passages were found")
+        return None if self.kept else self._none_kept(f"; {len(seen.shown)} passages were found")
 
     async def _by_agent(self, keep: Keep) -> Failure | None:
-        """Let the agent work and, where too little stands, put its pages to the judge."""
+        """Run the agent and, if there are too few items, put its pages to the judge."""
         run = await run_agent(
             self.judge,
             self.toolbox,
@@ -209,7 +208,7 @@ class _KeyInformation:
         else:
             self._take(seen, [(one.url, one.quote, one.question) for one in run.answer.items])
         for page in shown_pages(run)[: self.settings.pages]:
-            if len(self.standing) >= self.settings.least:
+            if len(self.kept) >= self.settings.least:
                 break
             answer = await self.ask(
                 page_prompt(self.task, page),
@@ -223,26 +222,26 @@ class _KeyInformation:
                 return answer
             self._take(seen, [(page[0].url, one.quote, one.question) for one in answer.items])
         how = f"; the agent ended {run.outcome}, {self.n_pages} pages were asked about"
-        return None if self.standing else failure or self._none_stands(how)
+        return None if self.kept else failure or self._none_kept(how)
 
     def _take(self, seen: Sequence[Observation], items: Sequence[tuple[str, str, str]]) -> None:
-        """Check items, each an address, a quotation and a question; those that stand, stand from now on."""
+        """Check items of a URL, a quotation and a question, and keep or leave out each."""
         citations = [Citation(url=url, quote=quote) for url, quote, _ in items]
         checked = check_shown(citations, seen, self.toolbox.snapshot, self.toolbox.settings.as_of)
         for found, (_, _, asked) in zip(checked, items, strict=True):
             question = one_line(asked)
             why = found.status if found.status != "found" else self._surplus(question)
             if why is None:
-                self.standing.append(KeyRow(question=question, source=self._source(found)))
+                self.kept.append(KeyRow(question=question, source=self._source(found)))
                 continue
             item = LeftOut(question=question, url=found.url, quote=found.quote, why=why)
             if item not in self.left_out:
                 self.left_out.append(item)
 
     def _surplus(self, question: str) -> WhyOut | None:
-        if firsts([*(row.question for row in self.standing), question])[-1] < len(self.standing):
+        if firsts([*(row.question for row in self.kept), question])[-1] < len(self.kept):
             return "double"
-        return "surplus" if len(self.standing) >= self.settings.items else None
+        return "surplus" if len(self.kept) >= self.settings.items else None
 
     def _source(self, found: CheckedCitation) -> KeySource:
         page = self.toolbox.snapshot.page(found.url, as_of=self.toolbox.settings.as_of)
@@ -256,15 +255,15 @@ class _KeyInformation:
             in_title=found.in_title,
         )
 
-    def _none_stands(self, how: str) -> Failure:
-        """The failure where all that was given was left out."""
+    def _none_kept(self, how: str) -> Failure:
+        """Return the failure of a draft whose items were all left out."""
         whys = [one.why for one in self.left_out]
         counts = ", ".join(f"{whys.count(why)} {why}" for why in dict.fromkeys(whys)) or "none was given"
         return Failure(kind="incomplete", detail=f"no item of key information stands ({counts}){how}")
 
 
 def shown_pages(run: AgentResult[Any]) -> list[list[PagePassage]]:
-    """What an agent was shown of each page, in the page's order; pages in the order in which it came upon them."""
+    """Return the parts of each page that an agent was shown, in the page's order; pages in the order first shown."""
     pages: dict[str, dict[tuple[int, int], PagePassage]] = {}
     for observation in run.transcript.observations:
         for shown in observation.shown:

@@ -1,10 +1,10 @@
-"""Whether a plan is a good one, as far as code can decide.
+"""Rules of a good plan, as far as code can decide them.
 
-Invariant: as in `checklist_lint`: a finding names its rule, its item and what is at fault; a rule that could not be
-applied is named and does not pass for kept.
+Invariant: as in `checklist_lint`, a finding names its rule, its item and the fault; a rule that could not be applied is
+named and does not count as kept.
 
-The items of key information keep the rules of checklists but for those on what a checklist must not ask for: an item
-of key information says what the report is to say.
+Items of key information keep the rules of checklists, except those on what a checklist must not ask for, because such
+an item does state what a report should say.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _WORDING = (
     "decidable",
     "same-language",
 )
-"""Rules of checklists that items of key information keep."""
+"""Rules of checklists that apply to items of key information."""
 
 FEWEST, MOST = 5, 20
-"""Items of key information; the published example has 14."""
+"""Number of items of key information; the published example has 14."""
 
 RULES: Mapping[str, RuleText] = {
     **{rule: CHECKLIST_RULES[rule] for rule in _WORDING},
@@ -50,9 +50,9 @@ def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> L
     """Apply all rules to a plan.
 
     Args:
-        plan: of a task.
-        request: the task's; None where it is not known.
-        snapshot: where quotations are looked up; without one they are not.
+        plan: the plan of a task.
+        request: request of the task; None if it is unknown.
+        snapshot: snapshot for looking up quotations; None skips that.
     """
     found: list[Finding] = []
     unchecked: dict[str, str] = {}
@@ -75,15 +75,15 @@ def lint(plan: Plan, request: str | None, snapshot: Snapshot | None = None) -> L
 
 
 def lint_file(path: Path, requests: Mapping[str, str], snapshot: Snapshot | None = None) -> dict[str, Linted]:
-    """The findings in a file of plans by task id; a plan that was rejected is passed over.
+    """Return the findings in a file of plans by task id, without rejected plans.
 
     Args:
         path: a file of plans.
-        requests: by task id, of tasks whose row does not have its own.
+        requests: requests by task id, for rows without one.
         snapshot: as in `lint`.
 
     Raises:
-        InputError: the file cannot be read or is malformed.
+        InputError: the file cannot be read or is invalid.
     """
     return {
         row.key: lint(plan, row.task or requests.get(row.key), snapshot)

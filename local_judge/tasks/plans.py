@@ -1,25 +1,36 @@
-"""Plans: one row a task, with the key information and the reasoning questions that its reports are evaluated by.
+"""Plans: one row per task, with the key information and reasoning questions that its reports are evaluated by.
 
-Invariants: what a person changed is kept beside what it was; a quotation has a page's digest and offsets only where
-code has found it there.
+    FILE.transcripts/<key>.json     beside a file of plans: the complete run of the agent on one task
+    FILE.transcripts/<key>.md       the same, for people
+
+Invariants: a changed row also keeps the draft; a quotation has a page's digest and offsets only if code has found it
+there. A task's transcript is written before its row, and also if the run gave no row; a file's name is a hash, never a
+task's id.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from local_judge.agents.result import AgentResult, Outcome, Tally
-from local_judge.errors import InputError
+from local_judge.agents.result import AgentResult, EvidenceGap, Outcome, Tally, merged
+from local_judge.agents.transcript import render_transcript
+from local_judge.errors import InputError, first_problem
+from local_judge.rows import read_text, write_lines
 from local_judge.tasks.kinds import Kind
-from local_judge.tasks.model import KeyInformation, KeySource, Plan, ReasoningQuestion
+from local_judge.tasks.model import GuidanceStatus, KeyInformation, KeySource, Plan, ReasoningQuestion, Task
 from local_judge.tasks.review import OwnRow, as_yaml, from_yaml
+from serving.types import Frozen
 
 PlanMethod = Literal["request", "retrieval", "agent"]
-"""How key information is gathered. `request`: the judge is asked with the request alone. `retrieval`: behind the
-passages that one search for the request finds. `agent`: by an agent that searches and opens pages."""
+"""Source of key information. `request`: the judge answers from the request alone. `retrieval`: from the passages that
+one search for the request finds. `agent`: an agent searches and opens pages."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -29,14 +40,14 @@ class _Row(BaseModel):
 
 
 class KeyRow(_Row):
-    """An item of key information."""
+    """Item of key information."""
 
     question: Text
     source: KeySource | None = None
 
 
 class ReasoningRow(_Row):
-    """A reasoning question with its validation plan."""
+    """Reasoning question with its validation plan."""
 
     question: Text
     extract: Text
@@ -45,11 +56,12 @@ class ReasoningRow(_Row):
 
 
 WhyOut = Literal["not_in_page", "not_shown", "double", "surplus"]
-"""The first two: see `agents.citations`. `double`: says what an earlier item says. `surplus`: more than were wanted."""
+"""Reason for leaving out an item. The first two: see `agents.citations`. `double`: repeats an earlier item. `surplus`:
+more items than wanted."""
 
 
 class LeftOut(_Row):
-    """An item that a judge gave and that is not in the plan."""
+    """Item that a judge returned and that is not in the plan."""
 
     question: str
     url: str
@@ -58,19 +70,19 @@ class LeftOut(_Row):
 
 
 class AgentEnd(_Row):
-    """How an agent's run ended; its transcript is kept beside the file (see `tasks.plan_transcripts`)."""
+    """End of an agent's run; its transcript is kept beside the file (see `PlanTranscripts`)."""
 
     outcome: Outcome
     turns: int
     calls: int
     tokens: int
-    """Of all prompts and replies."""
+    """Tokens of all prompts and replies."""
     coverage: dict[str, Tally]
-    """How many different queries and pages it asked for, and how many the snapshot could answer."""
+    """Number of different queries and pages asked for, and number answered by the snapshot."""
 
     @classmethod
     def of(cls, result: AgentResult[Any]) -> AgentEnd:
-        """The end of a run."""
+        """Return the end of a run."""
         spent = result.spent
         return cls(
             outcome=result.outcome,
@@ -88,7 +100,7 @@ class _KeyEdit(_Row):
 
 
 class _Edited(_Row):
-    """A plan as a person edits it."""
+    """Plan in the form that a person edits."""
 
     key_information: tuple[_KeyEdit, ...]
     reasoning: tuple[ReasoningRow, ...]
@@ -101,7 +113,7 @@ class Planned(_Row):
     reasoning: tuple[ReasoningRow, ...] = ()
 
 
-class PlanRow(OwnRow, Planned):
+class PlanRow(OwnRow[Plan], Planned):
     """One line of a file of plans."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -110,32 +122,29 @@ class PlanRow(OwnRow, Planned):
     language: str = "und"
     """ISO 639-1 code of the request."""
     method: PlanMethod | None = None
-    """Of a draft: how its key information was gathered."""
+    """Source of a draft's key information."""
     snapshot: str | None = None
-    """Digest of the snapshot that was read."""
+    """Digest of the snapshot that was searched."""
     as_of: date | None = None
-    """Pages that were known only after this day were not used."""
+    """Day after which pages were not used."""
     agent: AgentEnd | None = None
-    """Of a draft by an agent."""
+    """End of the agent's run, for a draft by an agent."""
     n_pages: int = 0
-    """Pages that it was shown and that were put to the judge one by one."""
+    """Pages shown to the agent that were then put to the judge one by one."""
     left_out: tuple[LeftOut, ...] = ()
     before: Planned | None = None
-    """As drafted, where a reviewer changed it."""
+    """Plan of the draft, if a reviewer changed it."""
 
     @classmethod
     def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """A row of a file. Raises InputError, which says `place`: it is none, or plans nothing."""
+        """Return a row of a file. Raises InputError: the data is not a row, or its plan is empty; names `place`."""
         row = super().parse(data, place)
         if not (row.key_information or row.reasoning):
             raise InputError(f"{place}: needs `key_information`, `reasoning` or both")
         return row
 
-    @property
-    def content(self) -> Plan | None:
-        """As a task holds it; None for a rejected draft."""
-        if self.status == "rejected":
-            return None
+    def as_content(self, status: GuidanceStatus) -> Plan:
+        """Return the plan of a task."""
         return Plan(
             key_information=tuple(
                 KeyInformation(id=f"k{number}", question=one.question, source=one.source)
@@ -145,7 +154,7 @@ class PlanRow(OwnRow, Planned):
                 ReasoningQuestion(id=f"r{number}", **one.model_dump())
                 for number, one in enumerate(self.reasoning, 1)
             ),
-            status=self.status,
+            status=status,
             reviewer=self.reviewer,
             snapshot=self.snapshot,
             as_of=self.as_of,
@@ -153,7 +162,7 @@ class PlanRow(OwnRow, Planned):
 
     @property
     def editable(self) -> str:
-        """Both lists as YAML: of each item of key information its question, and URL and words of its page."""
+        """Both lists as YAML; each item of key information with its question, and the URL and quotation of its page."""
         items = [
             {"question": one.question}
             | ({} if one.source is None else {"url": one.source.url, "quote": one.source.quote})
@@ -162,10 +171,10 @@ class PlanRow(OwnRow, Planned):
         return as_yaml({"key_information": items, "reasoning": [one.model_dump() for one in self.reasoning]})
 
     def edited(self, text: str) -> PlanRow:
-        """The row with both lists from YAML. A quotation that was changed is no longer one that code has found.
+        """Return the row with both lists from YAML. A changed quotation loses its digest and offsets.
 
         Raises:
-            InputError: it is none, or has other keys, or both lists are empty.
+            InputError: the text is not YAML, has other keys, or both lists are empty.
         """
         place = f"task {self.task_id!r}"
         given = _read(text, place)
@@ -192,9 +201,63 @@ def _read(text: str, place: str) -> _Edited:
     try:
         return _Edited.model_validate(from_yaml(text, place))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the plan"
-        raise InputError(f"{place}: {where}: {first['msg']}") from None
+        raise InputError(f"{place}: {first_problem(error, 'the plan')}") from None
 
 
 PLAN_KIND = Kind("plan", "plans", PlanRow)
+
+
+class TaskRun(Frozen):
+    """Run of the agent on one task."""
+
+    task_id: str
+    run: AgentResult[Any]
+
+
+class PlanTranscripts:
+    """Folder of transcripts beside a file of plans."""
+
+    def __init__(self, file: Path) -> None:
+        self.folder = file.with_name(f"{file.name}.transcripts")
+
+    def path(self, task_id: str) -> Path:
+        """Return the path of a task's transcript for people; the complete run has the suffix `.json`."""
+        key = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return self.folder / f"{key}.md"
+
+    def keep(self, task: Task, run: AgentResult[Any]) -> None:
+        """Write the run on a task, replacing an earlier one. Raises InputError."""
+        path = self.path(task.id)
+        write_lines(path, [render_transcript(run)])
+        data = TaskRun(task_id=task.id, run=run).model_dump(mode="json")
+        text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+        write_lines(path.with_suffix(".json"), [text + "\n"])
+
+    def all(self) -> tuple[TaskRun, ...]:
+        """Return the runs on all tasks, in order of the tasks' ids.
+
+        Raises:
+            InputError: a file cannot be read or is not a transcript.
+        """
+        found: list[TaskRun] = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                found.append(TaskRun.model_validate_json(read_text(path)))
+            except ValidationError as error:
+                raise InputError(f"{path}: not a run of an agent ({first_problem(error)})") from None
+        return tuple(sorted(found, key=lambda one: one.task_id))
+
+
+def all_evidence_gaps(found: Sequence[TaskRun]) -> tuple[EvidenceGap, ...]:
+    """Return the queries and pages of all runs that the snapshot could not answer."""
+    return merged(gap for task in found for gap in task.run.evidence_gaps)
+
+
+def all_coverage(found: Sequence[TaskRun]) -> dict[str, Tally]:
+    """Return how many different queries and pages each run asked for, and how many were answered, summed over runs."""
+    sums: dict[str, Tally] = {}
+    for task in found:
+        for kind, tally in task.run.coverage.items():
+            had = sums.get(kind, Tally(asked=0, answered=0))
+            sums[kind] = Tally(asked=had.asked + tally.asked, answered=had.answered + tally.answered)
+    return dict(sorted(sums.items()))

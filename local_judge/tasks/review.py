@@ -1,73 +1,78 @@
-"""A person's decision on what a judge has drafted.
+"""Review of a judge's drafts by a person.
 
-Invariants: nothing counts as reviewed that no person has accepted or changed; an editor that is closed without a change
-decides nothing; what a person changed is kept beside what it was; what was given is not decided on.
+Invariants: a row counts as reviewed only after a person has accepted or changed it; closing an editor without a change
+decides nothing; a changed row also keeps the draft; rows that came with a task are not reviewed.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel
 
 from local_judge.errors import InputError
 from local_judge.rows import row_of
-from local_judge.tasks.model import Checklist, Criteria, Guidance, Plan, QualityDimensions
+from local_judge.tasks.model import Checklist, Criteria, Guidance, GuidanceStatus, Plan, QualityDimensions
 from local_judge.tasks.rowfile import TaskRow
 from serving.strict_yaml import load_yaml
 from serving.types import EngineIdentity
 
 Decision = Literal["accept", "edit", "reject"]
 Content = Guidance | Criteria | QualityDimensions | Checklist | Plan
+C = TypeVar("C", bound=Content)
 RowStatus = Literal["given", "drafted", "reviewed", "rejected"]
-"""As `GuidanceStatus`; `rejected`: drafted, then refused by a person, and read by no run."""
+"""Like `GuidanceStatus`; `rejected`: drafted, then refused by a person, and not used by any run."""
 
 
-class DraftRow(TaskRow):
-    """A row that came with its task, or that a judge has drafted and a person may decide on."""
+class DraftRow(TaskRow, Generic[C]):
+    """Row that came with its task, or that a judge drafted and a person may review."""
 
     what: ClassVar[str]
-    """What it holds, for messages."""
+    """Name of its content in messages."""
 
     status: RowStatus = "given"
     judge: EngineIdentity | None = None
-    """Who drafted it."""
+    """Judge that drafted it."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the judge's replies."""
     reviewer: str | None = None
-    """Who decided on it."""
+    """Person who decided on it."""
 
     @classmethod
     def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """A row from the data of a file. Raises InputError, which says `place`: it is none."""
+        """Return a row from the data of a file. Raises InputError: the data is not a row; names `place`."""
         return row_of(cls, data, place)
 
     @property
+    def content(self) -> C | None:
+        """Content as a task holds it; None for a rejected draft."""
+        return None if self.status == "rejected" else self.as_content(self.status)
+
     @abstractmethod
-    def content(self) -> Content | None:
-        """As a task holds it; None for a rejected draft."""
+    def as_content(self, status: GuidanceStatus) -> C:
+        """Return the content as a task holds it, with this status."""
 
     @property
     @abstractmethod
     def editable(self) -> str:
-        """What a person is given to edit."""
+        """Text that a person edits."""
 
     @abstractmethod
     def edited(self, text: str) -> Self:
-        """The row with what a person made of `editable`, and with what it was before; its status stays.
+        """Return the row with an edited `editable`, keeping the earlier content; the status stays the same.
 
         Raises:
-            InputError: `text` is none that the row could hold.
+            InputError: `text` is not valid content.
         """
 
     def reviewed(self, reviewer: str, text: str | None = None) -> Self:
-        """The row accepted by a person, with `text` in the place of its `editable` if given.
+        """Return the row as accepted by a person, with `text` instead of its `editable` if given.
 
         Raises:
-            InputError: it is nothing to review, or the text cannot stand there.
+            InputError: the row was not drafted, or the text is not valid content.
         """
         self._reviewable()
         changed = text is not None and text.strip() != self.editable.strip()
@@ -75,10 +80,10 @@ class DraftRow(TaskRow):
         return row.model_copy(update={"status": "reviewed", "reviewer": reviewer})
 
     def rejected(self, reviewer: str) -> Self:
-        """The row refused by a person: kept, and read by no run.
+        """Return the row as rejected by a person; it is kept, and not used by any run.
 
         Raises:
-            InputError: it is nothing to review.
+            InputError: the row was not drafted.
         """
         self._reviewable()
         return self.model_copy(update={"status": "rejected", "reviewer": reviewer})
@@ -90,75 +95,81 @@ class DraftRow(TaskRow):
             )
 
 
-class OwnRow(DraftRow):
-    """A row in this project's own form."""
+class OwnRow(DraftRow[C], Generic[C]):
+    """Row in this project's own form."""
 
     task_id: str
     task: str | None = None
-    """The request; of a draft, as it was drafted for."""
+    """Request of the task; of a draft, the one that it was drafted for."""
 
     @property
     def key(self) -> str:
-        """The task's id."""
+        """Id of the task."""
         return self.task_id
 
     @property
     def request(self) -> str | None:
-        """The task's request."""
+        """Request of the task."""
         return self.task
 
 
-D = TypeVar("D", bound=DraftRow)
+D = TypeVar("D", bound=DraftRow[Any])
 P = TypeVar("P", bound=BaseModel)
 
 
-def part_of(row: DraftRow, part: type[P]) -> P:
-    """The fields of a row that `part` has too: what a person edits."""
+def part_of(row: DraftRow[Any], part: type[P]) -> P:
+    """Return the fields of a row that `part` has, which a person edits."""
     return part.model_validate(row.model_dump(mode="json", include=set(part.model_fields)))
 
 
 def with_part(row: D, part: type[BaseModel], text: str) -> D:
-    """The row with the fields of `part` from YAML, or JSON.
+    """Return the row with the fields of `part` from YAML or JSON, and the earlier ones under `before`.
 
     Raises:
-        InputError: the text is neither, has other keys, or a file with this row could not be read.
+        InputError: the text is not YAML, has other keys, or makes an invalid row.
     """
     place = f"task {row.key!r}"
     data, names = from_yaml(text, place), sorted(part.model_fields)
     if not isinstance(data, dict) or set(cast("dict[object, object]", data)) != set(names):
         s = "s" if len(names) > 1 else ""
         raise InputError(f"{place}: expected the key{s} {' and '.join(names)} and no other{s}")
-    return row.parse({**row.model_dump(mode="json"), **cast("dict[str, Any]", data)}, place)
+    new, earlier = (
+        row.parse({**row.model_dump(mode="json"), **cast("dict[str, Any]", data)}, place),
+        part_of(row, part),
+    )
+    if part_of(new, part) == earlier:
+        return row
+    return new.model_copy(update={"before": getattr(row, "before", None) or earlier})
 
 
 def as_yaml(data: object) -> str:
-    """Data as a person edits it."""
+    """Return data as YAML for a person to edit."""
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=100)
 
 
 def from_yaml(text: str, place: str) -> object:
-    """What a person made of it. Raises InputError, which says `place`: it is no YAML."""
+    """Read edited YAML. Raises InputError: the text is not YAML; names `place`."""
     try:
         return load_yaml(text)
     except ValueError as error:
-        raise InputError(f"{place}: no YAML: {' '.join(str(error).split())}") from None
+        raise InputError(f"{place}: not YAML: {' '.join(str(error).split())}") from None
 
 
 def decide(row: D, decision: Decision, reviewer: str, edit: Callable[[str], str]) -> D | None:
-    """The row after a decision; None where editing left the text as it was.
+    """Return the row after a decision; None if editing left the text unchanged.
 
     Args:
-        row: drafted, or decided on before.
-        decision: to `edit` is to accept what the editor gives back.
-        reviewer: who decides.
-        edit: gives back what a person made of a text; called for `edit` only.
+        row: a draft, or a row that was decided on before.
+        decision: `edit` accepts the edited text.
+        reviewer: person who decides.
+        edit: returns the edited text; called for `edit` only.
 
     Raises:
-        InputError: what the row holds was given and not drafted, or what was saved cannot stand there.
+        InputError: the row was not drafted, or the edited text is not valid content.
     """
     if decision == "reject":
         return row.rejected(reviewer)
-    accepted = row.reviewed(reviewer)  # what cannot be reviewed is refused before an editor opens
+    accepted = row.reviewed(reviewer)  # refuses a row that cannot be reviewed before an editor opens
     if decision == "accept":
         return accepted
     text = edit(row.editable)

@@ -1,7 +1,8 @@
-"""Files with a row for each task, which several commands may write at the same time.
+"""Files with a row for each task, which several commands may write concurrently, and the tasks that rows belong to.
 
-Invariant: a row is written only while nobody else writes the file, and on what the file holds at that instant, so that
-no row takes the place of one that somebody else has put there meanwhile.
+Invariants: a row belongs to a task with its id unless their requests differ, else to a task with its request; a row
+with the id of a task and another request is an error, never a silent match. A row is written only under a lock and on
+the file's current content, so that it never replaces a row that another command has written.
 """
 
 from __future__ import annotations
@@ -15,28 +16,92 @@ from pydantic import BaseModel
 
 from local_judge.errors import InputError
 from local_judge.rows import alone, line_of, write_jsonl, write_lines
-from local_judge.tasks.joining import Keyed, Rows
+from local_judge.tasks.model import JoinedBy, Task
+
+T = TypeVar("T")
+
+
+class Keyed(NamedTuple, Generic[T]):
+    """Content of a row, with the task that it is for."""
+
+    place: str
+    """File and line, for messages."""
+    id: str | None
+    prompt: str | None
+    value: T
+
+
+class Matched(NamedTuple, Generic[T]):
+    """Rows of one task, in the file's order."""
+
+    rows: Sequence[Keyed[T]]
+    by: JoinedBy
+
+
+class Rows(Generic[T]):
+    """Rows that can be looked up by task.
+
+    Args:
+        rows: rows of a file.
+        by_request: whether a row belongs to every task with its request, regardless of ids.
+    """
+
+    def __init__(self, rows: Sequence[Keyed[T]], *, by_request: bool = True) -> None:
+        self.rows = rows
+        self._by_id: dict[str, list[Keyed[T]]] = {}
+        self._by_prompt: dict[str, list[Keyed[T]]] = {}
+        for row in rows:
+            if row.id is not None:
+                self._by_id.setdefault(row.id, []).append(row)
+            if by_request and row.prompt is not None:
+                self._by_prompt.setdefault(row.prompt.strip(), []).append(row)
+
+    def of(self, task: Task) -> Matched[T] | None:
+        """Return the rows of `task`; None if there are none.
+
+        Raises:
+            InputError: a row has the task's id and another request, and no row has the task's request.
+        """
+        return self.find(task.id, task.prompt)
+
+    def find(self, identity: str, prompt: str | None) -> Matched[T] | None:
+        """Return the rows of a task by id and request; by id alone if the request is None. Raises as `of`."""
+        wanted = prompt.strip() if prompt is not None else None
+        same_id = self._by_id.get(identity, [])
+        agreeing = [
+            row for row in same_id if row.prompt is None or wanted is None or row.prompt.strip() == wanted
+        ]
+        if agreeing:
+            return Matched(agreeing, "id")
+        if wanted is not None and wanted in self._by_prompt:
+            return Matched(self._by_prompt[wanted], "prompt")
+        if same_id:
+            raise InputError(
+                f"{same_id[0].place}: is for a task {identity!r} with another request than the task of that id; "
+                "correct the id or the prompt"
+            )
+        return None
 
 
 class TaskRow(BaseModel):
-    """What a file holds for one task."""
+    """Row of a file for one task."""
 
     @property
     @abstractmethod
     def key(self) -> str:
-        """The task's id."""
+        """Id of the task."""
 
     @property
     @abstractmethod
     def request(self) -> str | None:
-        """The request that finds the row for a task of another id; None where rows are found by id alone."""
+        """Request that finds the row for a task of another id; None if rows are found by id alone."""
 
 
 R = TypeVar("R", bound=TaskRow)
 
 
 class _Signature(NamedTuple):
-    """What tells a file from the one that stood there before."""
+    """Signature of a file that changes when the file is replaced."""
 
     inode: int
     size: int
@@ -52,13 +117,13 @@ def _signature(path: Path) -> _Signature | None:
 
 
 class RowFile(Generic[R]):
-    """A file of rows, one a task.
+    """File with one row per task.
 
     Args:
         path: the file; it need not exist.
-        read: its rows with their places, in the file's order; raises InputError for what is no such file.
-        by_request: whether tasks of one request share a row; else each has its own, as a file that is read as tasks
-            must have.
+        read: returns its rows with their places, in the file's order, or raises InputError.
+        by_request: whether tasks with one request share a row; otherwise each has its own, as required of a file that
+            is also read as tasks.
     """
 
     def __init__(
@@ -71,10 +136,10 @@ class RowFile(Generic[R]):
         self._lines: dict[int, str] = {}
 
     def found(self) -> Rows[R]:
-        """What it holds now, to be looked up by task; nothing where there is no such file. Raises InputError."""
+        """Return the current rows, to be looked up by task; none for a missing file. Raises InputError."""
         signature = _signature(self.path)
-        # A file is replaced whole, so that one which looks as it did holds what it held: thousands of rows that are put
-        # in one by one are not read again for each.
+        # A file is always replaced, so an equal signature means equal content. Thousands of rows that are added one by
+        # one are then not read again for each.
         if self._known is None or self._known[0] != signature:
             self._known = signature, self._keyed(() if signature is None else self._read(self.path))
             self._lines = {}
@@ -86,22 +151,22 @@ class RowFile(Generic[R]):
         )
 
     def rows(self) -> dict[str, R]:
-        """What it holds now, by task id in the file's order. Raises InputError."""
+        """Return the current rows by task id, in the file's order. Raises InputError."""
         return {entry.value.key: entry.value for entry in self.found().rows}
 
     def load(self) -> dict[str, R]:
-        """As `rows`, of a file that has to be there. Raises InputError."""
+        """Return the rows as `rows` does, of a file that must exist. Raises InputError."""
         return {row.key: row for _, row in self._read(self.path)}
 
     def add(self, row: R, order: Mapping[str, int]) -> bool:
-        """Put a row in, unless its task has one.
+        """Add a row, unless its task has one.
 
         Args:
-            row: of a task.
-            order: place of each task's id; rows are written in this order, those of other tasks after them.
+            row: the row of a task.
+            order: position of each task's id; rows are written in this order, those of other tasks after them.
 
         Returns:
-            Whether it was put in.
+            True if the row was added.
         """
         with alone(self.path):
             found = self.found()
@@ -116,16 +181,16 @@ class RowFile(Generic[R]):
         return True
 
     def replace(self, before: R, after: R) -> None:
-        """Put `after` in the place of `before`.
+        """Replace `before` by `after`.
 
         Raises:
-            InputError: the file holds something else there by now.
+            InputError: the row in the file has changed.
         """
         with alone(self.path):
             rows = self.rows()
             if rows.get(before.key) != before:
                 raise InputError(
-                    f"{self.path}: the row of task {before.key!r} was changed meanwhile; look again"
+                    f"{self.path}: the row of task {before.key!r} was changed by another command; read it again"
                 )
             rows[before.key] = after
             write_jsonl(self.path, rows.values())

@@ -120,7 +120,7 @@ def test_what_was_not_found_is_a_gap(
     }
     vain = command("snapshot", "fetch", tmp_path / "next", "--evidence-gaps", tmp_path / "asked")
     assert vain.code == 1
-    assert "no page is missed in it, only 1 query" in vain.line()
+    assert "lists no missing page, only 1 query" in vain.line()
 
 
 def test_mistakes_end_in_one_line(command: Command, snapshot: Path, preset: Path, server: StubThread) -> None:

@@ -124,7 +124,7 @@ def test_ids_given_twice(run: Run, tmp_path: Path) -> None:
     path.write_text('{"id": 7, "article": "One."}\n{"id": "7", "article": "Two."}\n')
     ended = run(path)
     assert ended.code == 1
-    assert ended.line() == f"local-judge: report id '7' occurs twice: in {path}:1 and in {path}:2"
+    assert ended.line() == f"local-judge: report id '7' appears twice: in {path}:1 and in {path}:2"
     assert not (tmp_path / "run").exists()
 
 

@@ -166,7 +166,7 @@ def test_the_calibration_of_another_judge_is_refused(
     run += ["--method", "scored", "--set", "deer.parts=[verification]", "--out", tmp_path / "run"]
     ended = command(*run, "--calibration", tmp_path / "calibration.json")
     assert ended.code == 1
-    assert "fitted on another judge than 'stub' (its identity differs in: options)" in ended.line()
+    assert "fitted on a judge other than 'stub' (different: options)" in ended.line()
     # Nor does its ledger give it one.
     assert command(*run, "--ledger", tmp_path / "l.sqlite").code == 0
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -186,15 +186,18 @@ def test_the_calibration_of_other_words_is_refused(
         *("--method", "scored", "--set", "deer.parts=[verification]", "--out", tmp_path / "run"),
         *("--calibration", file),
     )
-    assert (ended.code, "fitted on other words of the question 'supported'" in ended.line()) == (1, True)
+    assert (ended.code, "fitted on another wording of the question 'supported'" in ended.line()) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "no file of calibrations (calibrations: Field required)"),
-        ("[", "no file of calibrations"),
-        ('{"calibrations": []}', "no file of calibrations (calibrations: Tuple should have at least 1 item"),
+        ("{}", "not a file of calibrations (calibrations: Field required)"),
+        ("[", "not a file of calibrations"),
+        (
+            '{"calibrations": []}',
+            "not a file of calibrations (calibrations: Tuple should have at least 1 item",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_refused(

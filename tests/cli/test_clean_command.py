@@ -102,7 +102,7 @@ def test_a_folder_gets_a_file_for_each_report(command: Command, tmp_path: Path) 
 def test_what_was_read_is_not_written_over(command: Command, cited: Path, tmp_path: Path) -> None:
     ended = command("text", "clean", cited.parent, "--out", cited.parent)
     assert ended.code == 1
-    assert ended.line().endswith("a.md: was read as input and would be written over; give another --out")
+    assert ended.line().endswith("a.md: is an input file and would be replaced; give another --out")
     assert cited.read_text(encoding="utf-8") == TEXT
     path = tmp_path / "raw.jsonl"
     path.write_text('{"id": "a", "article": "A [1]."}\n', encoding="utf-8")

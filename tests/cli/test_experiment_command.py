@@ -212,8 +212,14 @@ def test_data_of_ones_own(
     ("arguments", "said"),
     [
         (("corruption", "--rates", "0,x"), "--rates 0,x: expected numbers"),
-        (("temporal", "--rates", "0,1"), "--rates: only the experiment corruption has this option, not temporal"),
-        (("reasoning", "--seed", "1"), "--seed: only the experiment corruption has this option, not reasoning"),
+        (
+            ("temporal", "--rates", "0,1"),
+            "--rates: only the experiment corruption has this option, not temporal",
+        ),
+        (
+            ("reasoning", "--seed", "1"),
+            "--seed: only the experiment corruption has this option, not reasoning",
+        ),
         (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; choose 1 to 20"),
         (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; choose 1 to 10"),
         (("corruption", "--protocol", "nothing"), "no protocol 'nothing'"),

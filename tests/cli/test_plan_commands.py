@@ -13,8 +13,7 @@ import pytest
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import EvidenceGap
-from local_judge.tasks.plan_transcripts import PlanTranscripts
-from local_judge.tasks.plans import PLAN_KIND
+from local_judge.tasks.plans import PLAN_KIND, PlanTranscripts
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 

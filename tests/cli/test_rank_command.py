@@ -128,7 +128,8 @@ def test_mistakes_are_one_line(command: Command, made: Path, tmp_path: Path) -> 
     assert "no manifest.json there" in command("results", "rank", tmp_path / "nowhere").line()
     assert "a comparison counts once" in command("results", "rank", made, made).line()
     assert (
-        "no judge 'x' to choose; it has one judge" in command("results", "rank", made, "--judge", "x").line()
+        "no judge 'x' to choose; it has only one judge"
+        in command("results", "rank", made, "--judge", "x").line()
     )
     assert (
         "race compared no reports there; give --score"

@@ -119,7 +119,7 @@ def test_what_cannot_be_compared_is_one_line(command: Command, tmp_path: Path) -
         ((run, run), "given twice; a run agrees with itself"),
         ((run, other), "report 'a' is another text, or answers another task"),
         ((run, race), "name one with --protocol"),
-        ((both,), "say with --protocol whose scores; there are: deer, race"),
+        ((both,), "choose a protocol with --protocol; there are: deer, race"),
         ((both, "--protocol", "race", "--score", "style"), "score 'style' is not there"),
         ((both, "--protocol", "race", "--profile", "upstream"), "race has no profile 'upstream'"),
     ):

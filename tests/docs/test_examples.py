@@ -69,7 +69,7 @@ from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DIMENSIONS_KIND
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import PLAN_KIND

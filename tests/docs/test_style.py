@@ -61,7 +61,7 @@ ODD = {
     r"\btwins?\b": "perturbed report",
     r"\bobedien\w+": "prompt injection",
     r"\bconcord\b": "inter-judge agreement",
-    r"\bbelie(f|ve[ds]?)\b": "probability, or trust",
+    r"(?<!practices of )\bbelie(f|ve[ds]?)\b": "probability, or trust",  # topics in a prompt name religious belief
     r"\baffairs?\b": "timeline",
     r"\brivals?\b": "other systems' reports",
     r"\bmend(s|ed|able|ing)?\b": "fix",

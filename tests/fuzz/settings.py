@@ -23,7 +23,7 @@ from local_judge.runs.qualifications import load_qualification
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DIMENSIONS_KIND
 from local_judge.tasks.files import load_references
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.layouts import read_batch, read_index

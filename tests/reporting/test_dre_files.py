@@ -13,8 +13,7 @@ from local_judge.reporting.exports import export_files
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import ScoreNode
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
-from local_judge.tasks.dimensions import DimensionsRow
+from local_judge.tasks.dimensions import DIMENSIONS_KIND, DimensionsRow
 
 from ..originals import run_original
 from ..protocols.deepresearcheval.dre_cases import ROW, entry, marked

@@ -137,6 +137,6 @@ def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
         export_files(empty, tmp_path / "out", "tally")
     with pytest.raises(RunError, match="plain has no files of a published project"):
         export_files(finished(tmp_path / "plain", "plain", a=1), tmp_path / "out", "plain")
-    with pytest.raises(ConfigError, match="no files of 'plain' can be read; those that can: tally"):
+    with pytest.raises(ConfigError, match="files of 'plain' cannot be read; readable formats: tally"):
         import_files(tmp_path / "points.txt", RunStore(tmp_path / "new"), "plain")
     assert not (tmp_path / "out").exists()

@@ -295,7 +295,7 @@ def test_attributes_of_a_file_go_before_those_of_the_run(run: Path, tmp_path: Pa
     ("text", "said"),
     [
         ('{"topic": "Law"}', "attributes need the `id` of a task or the name of a `system`"),
-        ('{"id": 1}\n{"id": "1"}', "'1' occurs twice"),
+        ('{"id": 1}\n{"id": "1"}', "'1' appears twice"),
     ],
 )
 def test_a_file_of_attributes_that_is_wrong_is_refused(tmp_path: Path, text: str, said: str) -> None:

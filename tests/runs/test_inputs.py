@@ -102,7 +102,7 @@ def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
 def test_an_id_stands_once_over_all_files(tmp_path: Path) -> None:
     write(tmp_path / "a.md", "A.")
     write(tmp_path / "a.txt", "A.")
-    with pytest.raises(InputError, match=r"report id 'a' occurs twice: in .*a\.md and in .*a\.txt"):
+    with pytest.raises(InputError, match=r"report id 'a' appears twice: in .*a\.md and in .*a\.txt"):
         load_reports([tmp_path])
 
 
@@ -119,10 +119,10 @@ def test_a_file_for_each_system(tmp_path: Path) -> None:
     # Where no id stands twice, the files are parts of one set.
     assert [(r.id, r.system) for r in load_reports([one])] == [("1", None), ("2", None)]
     assert [(r.id, r.system) for r in load_reports([one], system="x")] == [("1", "x"), ("2", "x")]
-    with pytest.raises(InputError, match="report id '1' occurs twice"):
+    with pytest.raises(InputError, match="report id '1' appears twice"):
         load_reports([one, other], system="x")
     twice = write(tmp_path / "twice.jsonl", (rows % ("a", "a")) * 2)
-    with pytest.raises(InputError, match="report id '1' occurs twice"):
+    with pytest.raises(InputError, match="report id '1' appears twice"):
         load_reports([twice])
 
 
@@ -140,7 +140,7 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none of its 1 task ids matches a report, such as '1'"):
         load_reports([reports], TaskFiles(tasks=foreign))
     twice = write(tmp_path / "twice.jsonl", '{"id": 9, "prompt": "x"}\n{"id": 9, "prompt": "y"}')
-    with pytest.raises(InputError, match="task id '9' occurs twice"):
+    with pytest.raises(InputError, match="task id '9' appears twice"):
         load_tasks(twice)
     without = write(tmp_path / "without.jsonl", '{"id": 9}')
     with pytest.raises(InputError, match="a task needs `id` and one of task, prompt, query, question"):

@@ -131,7 +131,7 @@ def test_where_a_child_cannot_be_confined_one_line_says_so(
     with offline.only([]):
         for _ in range(2):
             assert subprocess.run([sys.executable, "-c", ""], check=False).returncode == 0
-    said = "offline: a program is started that cannot be kept from the network on this machine\n"
+    said = "offline: a program is started that this machine cannot keep from the network\n"
     assert capsys.readouterr().err == said
 
 

@@ -60,7 +60,7 @@ def test_reports_by_id(tmp_path: Path) -> None:
         (HEADER + "1,a,ann,\n", ": no ratings in it"),
         ("task;system;annotator;score\n1;a;ann;5\n", ":1: needs columns annotator, score, and report or"),
         ("task,annotator,score\n1,ann,5\n", ":1: needs columns"),
-        ("task,system,annotator,score,score\n", ":1: column 'score' occurs twice"),
+        ("task,system,annotator,score,score\n", ":1: column 'score' appears twice"),
         (HEADER + "1,a,ann\n", ":2: 3 cells under 4 columns"),
         (HEADER + "1,a,ann,7,5\n", ":2: 5 cells under 4 columns"),
         (HEADER + "1,a,,5\n", ":2: a rating needs `annotator`"),

@@ -108,7 +108,7 @@ async def test_a_quotation_of_the_title_has_its_offsets_there(
         ([{"claim": "A.", "url": "ftp://a"}], ":1: "),
         (
             [{"claim": "A.", "url": RENEWAL, "id": 1}, {"claim": "B.", "url": RENEWAL, "id": "1"}],
-            ":2: id '1' occurs twice",
+            ":2: id '1' appears twice",
         ),
         ([{"claim": "\ud800", "url": RENEWAL}], ":1: needs `claim` and `url`"),
         ([{"claim": "A.", "url": RENEWAL, "id": 1.5}], ":1: id 1.5 must be"),

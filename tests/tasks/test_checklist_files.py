@@ -125,7 +125,7 @@ def test_what_a_task_may_not_bring(row: dict[str, Any], tmp_path: Path) -> None:
         ({"task_id": "a", "items": [" "]}, "items.0: String should have at least 1 character"),
         ({"task_id": "a", "items": ["A?"], "colour": 1}, "unknown key 'colour'"),
         ({"items": ["A?"]}, "task_id: Field required"),
-        ({"task_id": "b", "items": ["A?"]}, "c.jsonl:2: task id 'b' occurs twice"),
+        ({"task_id": "b", "items": ["A?"]}, "c.jsonl:2: task id 'b' appears twice"),
     ],
 )
 def test_a_faulty_checklist_file_is_one_line(row: dict[str, Any], message: str, tmp_path: Path) -> None:

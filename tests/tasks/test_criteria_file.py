@@ -98,7 +98,7 @@ def test_the_same_number_of_another_task_is_an_error(tmp_path: Path) -> None:
         ),
         ([changed("prompt", to=None)], "prompt: Input should be a valid string"),
         ([changed("id", to=1.5)], "id 1.5 must be a text or a whole number"),
-        ([ROW, ROW], "criteria.jsonl:2: task id '900' occurs twice"),
+        ([ROW, ROW], "criteria.jsonl:2: task id '900' appears twice"),
         ([changed("prompt", to="\ud800")], "lone surrogate"),
         ([], "no criteria in it"),
     ],

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
-from local_judge.tasks.dimensions import DimensionsRow, key_of
-from local_judge.tasks.joining import Keyed, Rows
+from local_judge.tasks.dimensions import DIMENSIONS_KIND, DimensionsRow, key_of
 from local_judge.tasks.model import Task
+from local_judge.tasks.rowfile import Keyed, Rows
 
 from ..protocols.deepresearcheval.dre_cases import QUALITY, ROW, TASK
 
@@ -81,9 +80,9 @@ WRONG: list[tuple[Callable[[list[Any]], object], str]] = [
     ),
     (
         lambda rows: rows[5].update(name="cost-accounting"),
-        "the name of dimension 'cost-accounting' occurs twice",
+        "the name of dimension 'cost-accounting' appears twice",
     ),
-    (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' occurs twice"),
+    (lambda rows: rows[5].update(name="Clarity"), "the name of dimension 'Clarity' appears twice"),
     (lambda rows: rows[5].update(name="..."), "the name of dimension '...' has no letter or digit"),
     (lambda rows: [one.update(weight=0) for one in rows], "the weights of the dimensions are all 0"),
     (lambda rows: rows[0].update(weight=-1), "dimensions.0.weight: Input should be greater"),
@@ -93,7 +92,7 @@ WRONG: list[tuple[Callable[[list[Any]], object], str]] = [
         lambda rows: rows[0].update(criteria=[{"criterion": str(i), "weight": 1} for i in range(11)]),
         "dimensions.0.criteria",
     ),
-    (lambda rows: rows[4]["criteria"][1].update(criterion=" totals"), "two criteria say 'totals'"),
+    (lambda rows: rows[4]["criteria"][1].update(criterion=" totals"), "two criteria have the text 'totals'"),
     (lambda rows: rows[1]["criteria"][0].update(weight=0), "the weights of its criteria are all 0"),
     (lambda rows: rows[1].update(colour="red"), "unknown key 'dimensions.1.colour'"),
 ]
@@ -119,7 +118,7 @@ def test_edited_as_yaml() -> None:
     assert after.dimensions[0].criteria[1].criterion == "Who paid"
     assert after.before is not None and after.before.dimensions == row.dimensions
     for text, message in (
-        ("dimensions: [", "no YAML"),
+        ("dimensions: [", "not YAML"),
         ("a: 1", "expected the key dimensions"),
         ("dimensions: []", ""),
     ):
@@ -210,17 +209,17 @@ def test_what_failed_when_it_was_cached_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cache.json"
     stand_in = [{"criterion": "General clarity assessment", "explanation": "", "weight": 1.0}]
     line = broken(path, lambda cache: cache.update(criteria_7_clarity=stand_in))
-    assert "the criteria of 'clarity' are the stand-in of a failed answer" in line
+    assert "the criteria of 'clarity' are the placeholder of a failed answer" in line
     line = broken(path, lambda cache: cache["weights_7_2"].pop("coverage"))
-    assert line == f"{path}: dimensions_7: has nothing for 'coverage'"
+    assert line == f"{path}: dimensions_7: has no entry for 'coverage'"
     line = broken(path, lambda cache: cache.pop("criteria_7_insight"))
-    assert line.endswith("has nothing for 'insight'")
+    assert line.endswith("has no entry for 'insight'")
     line = broken(path, lambda cache: cache.update(dimensions_7=[], weights_7_0=cache["weights_7_2"]))
     assert "0 specific dimensions" in line
     line = broken(path, lambda cache: cache.update(dimensions_7=[5], weights_7_1=cache["weights_7_2"]))
     assert "not in the form of DeepResearchEval" in line
     line = broken(path, lambda cache: cache.pop("weights_7_2"))
-    assert "'weights_7_2' is not there" in line
+    assert "'weights_7_2' is missing" in line
 
 
 def test_files_that_hold_none(tmp_path: Path) -> None:
@@ -231,7 +230,7 @@ def test_files_that_hold_none(tmp_path: Path) -> None:
             DIMENSIONS_KIND.load(path)
     rows = tmp_path / "b.jsonl"
     rows.write_text((json.dumps(ROW) + "\n") * 2)
-    with pytest.raises(InputError, match="task id '7' occurs twice"):
+    with pytest.raises(InputError, match="task id '7' appears twice"):
         DIMENSIONS_KIND.load(rows)
 
 

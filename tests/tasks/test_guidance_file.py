@@ -97,7 +97,7 @@ def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
         ('{"task_id": "1", "text": "A", "status": "guessed"}', ":1: status: Input should be"),
         ('{"task_id": 1, "text": "A"}', ":1: task_id: Input should be a valid string"),
         ('{"task_id": "1", "text": "\\ud800"}', ":1: contains a lone surrogate"),
-        ('{"task_id": "1", "text": "A"}\n\n{"task_id": "1", "text": "B"}', ":3: task id '1' occurs twice"),
+        ('{"task_id": "1", "text": "A"}\n\n{"task_id": "1", "text": "B"}', ":3: task id '1' appears twice"),
         ("no json", ":1: not JSON"),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_decision_on_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> 
     file = GUIDANCE_KIND.file(tmp_path / "guidance.jsonl")
     file.add(DRAFTED, {})
     file.replace(DRAFTED, DRAFTED.reviewed("Ada"))
-    with pytest.raises(InputError, match="task '1' was changed meanwhile"):
+    with pytest.raises(InputError, match="task '1' was changed by another command"):
         file.replace(DRAFTED, DRAFTED.rejected("Bob"))
     assert file.rows()["1"].status == "reviewed"
 

@@ -11,7 +11,7 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DIMENSIONS_KIND
 from local_judge.tasks.guidance import GUIDANCE_KIND
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import Task
@@ -56,7 +56,7 @@ def test_a_draft_is_joined_and_never_takes_the_place_of_what_was_given(
 
 @every_kind
 def test_a_task_has_one_row(kind: Kind[Any], row: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"rows.jsonl:2: task id 'mill' occurs twice"):
+    with pytest.raises(InputError, match=r"rows.jsonl:2: task id 'mill' appears twice"):
         kind.read(written(tmp_path / "rows.jsonl", row, row))
 
 

@@ -35,7 +35,7 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
         ('{"id": 1, "prompt": "\\ud800"}', "cannot be written as UTF-8"),
         ('{"id": 1, "prompt": "Why?", "guidance": ["a"]}', "`guidance` must be a text"),
         ('{"id": 1, "prompt": "Why?", "guidance": "\\udfff"}', "`guidance` must be a text"),
-        ('{"id": 1, "prompt": "Why?"}\n{"id": "1", "prompt": "How?"}', ":2: task id '1' occurs twice"),
+        ('{"id": 1, "prompt": "Why?"}\n{"id": "1", "prompt": "How?"}', ":2: task id '1' appears twice"),
         ("[" * 100_000, ":1: not JSON"),
         ('{"id": 1, "prompt": "Why?", "prompt": "How?"}', ":1: not JSON (the key 'prompt' stands twice"),
         ("[1]", "expected a JSON object"),

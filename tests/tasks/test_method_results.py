@@ -74,7 +74,7 @@ def test_a_file_of_a_response_alone(tmp_path: Path, key: str) -> None:
 def test_two_reports_of_a_system_on_a_task(tmp_path: Path) -> None:
     write(tmp_path / "ada" / "2.json", 2)
     write(tmp_path / "ada" / "deep_research_2_x.json", 2)
-    with pytest.raises(InputError, match="'ada/2' occurs twice"):
+    with pytest.raises(InputError, match="'ada/2' appears twice"):
         load_reports([tmp_path / "ada"])
 
 

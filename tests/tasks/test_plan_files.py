@@ -51,7 +51,7 @@ def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
     [
         ([], "no plans in it"),
         ([{"task_id": "mill"}], "p.jsonl:1: needs `key_information`, `reasoning` or both"),
-        ([ROW, ROW], "p.jsonl:2: task id 'mill' occurs twice"),
+        ([ROW, ROW], "p.jsonl:2: task id 'mill' appears twice"),
         ([{**ROW, "items": []}], "p.jsonl:1: unknown key 'items'"),
         ([{**ROW, "reasoning": [{"question": "Why?"}]}], "p.jsonl:1: reasoning.0.extract: Field required"),
     ],
@@ -87,7 +87,7 @@ def test_rejected_plans_reach_no_run_and_drafts_never_replace_what_was_given() -
 
 
 def load_plans_of(row: PlanRow) -> Any:
-    from local_judge.tasks.joining import Keyed, Rows
+    from local_judge.tasks.rowfile import Keyed, Rows
 
     return Rows([Keyed("p:1", row.key, row.request, row)])
 
@@ -106,7 +106,7 @@ def test_an_edit_keeps_what_was_and_drops_proof_that_it_changed() -> None:
     # The page was never looked into for these words.
     source = other.key_information[0].source
     assert source is not None and (source.text_digest, source.start, source.published) == ("", None, None)
-    for text, why in (("key_information: [", "no YAML"), ("a: 1", "key_information: Field required")):
+    for text, why in (("key_information: [", "not YAML"), ("a: 1", "key_information: Field required")):
         with pytest.raises(InputError, match=why):
             row.edited(text)
     with pytest.raises(InputError, match="the plan is empty; reject it instead"):

@@ -26,7 +26,7 @@ from local_judge.tasks.checklist_lint import RULES, lint_file
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.criteria_draft import CRITERIA_DRAFTS
-from local_judge.tasks.dimension_files import DIMENSIONS_KIND
+from local_judge.tasks.dimensions import DIMENSIONS_KIND
 from local_judge.tasks.dimensions_draft import DIMENSIONS_DRAFTS
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.guidance import GUIDANCE_KIND

@@ -31,8 +31,14 @@ from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plan_asking import PlanSettings, reply_tokens
 from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plan_lint import RULES, lint_file
-from local_judge.tasks.plan_transcripts import PlanTranscripts, all_coverage, all_evidence_gaps
-from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanRow
+from local_judge.tasks.plans import (
+    PLAN_KIND,
+    PlanMethod,
+    PlanRow,
+    PlanTranscripts,
+    all_coverage,
+    all_evidence_gaps,
+)
 
 _DEFAULTS = PlanSettings()
 

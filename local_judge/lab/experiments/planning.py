@@ -34,8 +34,7 @@ from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import Plan, Task
 from local_judge.tasks.plan_asking import TOOLS, GivenRating, PlanSettings, rating_prompt
 from local_judge.tasks.plan_draft import plan_drafts
-from local_judge.tasks.plan_transcripts import PlanTranscripts
-from local_judge.tasks.plans import PLAN_KIND, PlanMethod
+from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanTranscripts
 from serving.types import Frozen
 
 METHODS: tuple[PlanMethod, ...] = get_args(PlanMethod)

@@ -20,8 +20,7 @@ from local_judge.lab.task_construction.model import Candidate, Clarification, Mi
 from local_judge.lab.task_construction.reformulate import words
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.lab.task_construction.sources import RawQuestion
-from local_judge.tasks.drafting import Reply, limited
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import Reply, language_name, limited
 
 TOKENS_PER_QUESTION = 160
 

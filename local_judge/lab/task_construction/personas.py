@@ -17,8 +17,7 @@ from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.lab.task_construction.asking import Kind, gather, laid_out, standing, template
 from local_judge.lab.task_construction.model import Candidate, Missing, Persona, not_made, task_id
 from local_judge.lab.task_construction.settings import BuildConfig, Domain, Words
-from local_judge.tasks.drafting import Reply, one_line
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import Reply, language_name, one_line
 
 Line = Annotated[str, Field(max_length=160)]
 

@@ -23,8 +23,7 @@ from local_judge.lab.task_construction.model import Candidate, GivenAway, Missin
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.lab.task_construction.sources import Item
 from local_judge.tasks.alike import firsts
-from local_judge.tasks.drafting import Reply, limited, one_line
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import Reply, language_name, limited, one_line
 
 TOKENS_PER_POINT = 120
 RUN = 5

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from local_judge.runs.config import laid_over, read_mapping, validated
 from local_judge.tasks.alike import SAME
-from local_judge.tasks.languages import OWN, language_name
+from local_judge.tasks.drafting import OWN, language_name
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 

@@ -23,7 +23,7 @@ from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, ask_each, evaluated_on, look_up
 from local_judge.protocols.metric import MetricFindings
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 from serving.types import Frozen
 

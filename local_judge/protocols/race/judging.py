@@ -43,7 +43,7 @@ from local_judge.protocols.race.findings import (
 )
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
-from local_judge.tasks.languages import language_name
+from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criteria, Criterion, JoinedBy, Task
 
 MIN_REPLY_TOKENS = 60

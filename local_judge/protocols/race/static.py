@@ -62,4 +62,4 @@ def _read(file: Traversable) -> Criteria:
         check_weights(row, str(file))
     except InputError as error:
         raise ConfigError(str(error)) from None
-    return row.criteria()
+    return row.as_content("given")

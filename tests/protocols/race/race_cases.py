@@ -46,7 +46,7 @@ ROW: dict[str, Any] = {
 }
 """A row of a criteria file, with weights as the published ones have."""
 
-CRITERIA: Criteria = CriteriaRow.model_validate(ROW).criteria()
+CRITERIA: Criteria = CriteriaRow.model_validate(ROW).as_content("given")
 IDS = [criterion.id for dimension in CRITERIA.dimensions for criterion in dimension.criteria]
 REFERENCE = (
     "# The mill\n\nIt cost 9 million [1]. The town paid.\n\n## References\n\n[1] https://a.example/mill"
