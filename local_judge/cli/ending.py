@@ -1,6 +1,6 @@
-"""How commands that ask a judge end.
+"""Exit of commands that ask a judge.
 
-Invariant: whoever stops a run or lacks an answer is told how to go on, and the exit code says which of the two it was.
+Invariant: a stopped run and missing answers have different exit codes, and the message says how to continue.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NoReturn
 from local_judge.runs.records import CaseRecord
 
 ASKS_AGAIN = "The same command asks again for what no server answered, and keeps replies that are no answer."
-"""Ends the line that says how many answers are missing."""
+"""End of the line with the number of missing answers."""
 
 
 def relax_collector() -> None:
@@ -33,7 +33,7 @@ def relax_collector() -> None:
 
 @contextmanager
 def stoppable(ledger: Path) -> Generator[None]:
-    """Ask judges inside: Ctrl-C ends the command with 130 and says where the replies are."""
+    """Ask judges inside: Ctrl-C ends the command with exit code 130 and names the ledger."""
     relax_collector()
     try:
         yield

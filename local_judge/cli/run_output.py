@@ -1,4 +1,4 @@
-"""What `run`, `show`, `rescore` and `import` print of a run."""
+"""Output of `run`, `show`, `rescore` and `import`: the results of a run."""
 
 from __future__ import annotations
 

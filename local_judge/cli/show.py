@@ -46,7 +46,7 @@ RunDirs = Annotated[
 
 
 class GroupOptions(NamedTuple):
-    """What is shown of groups of reports."""
+    """Options of `show --by`."""
 
     scores: tuple[str, ...] = ()
     mean: bool = False
@@ -56,12 +56,12 @@ class GroupOptions(NamedTuple):
 
 
 class Details(NamedTuple):
-    """What one report's scores rest on."""
+    """Claims and findings behind one report's scores."""
 
     claims: ClaimSet | None = None
-    """None where its claims were not verified."""
+    """None if its claims were not verified."""
     views: tuple[View, ...] = ()
-    """Of the protocols that have one."""
+    """Views of the protocols that have one."""
 
 
 def show(
@@ -146,7 +146,7 @@ def _show_groups(
     profile: Profile | None,
     as_json: bool,
 ) -> None:
-    """The scores of groups of reports, or their labels."""
+    """Print the scores of groups of reports, or their labels."""
     opened = open_runs(runs, judge)
     given = load_attributes(options.attributes) if options.attributes is not None else NO_ATTRIBUTES
     if options.labels:

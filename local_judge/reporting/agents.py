@@ -1,7 +1,7 @@
-"""An agent's answer for the terminal.
+"""Terminal output for an agent's answer.
 
-Invariant: every citation is shown with what code found; whatever pages and judges wrote is plain text without control
-characters.
+Invariant: every citation is shown with the result of the check by code; text of pages and judges is printed without
+control characters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FOUND = {
 
 
 def answer_text(asked: AskedQuestion) -> str:
-    """The answer with its citations, and what the snapshot could not answer."""
+    """Return the answer with its citations, and the requests that the snapshot could not answer."""
     result = asked.result
     lines = ["No answer." if result.answer is None else plain(result.answer.text)]
     lines += [_citation(number, one) for number, one in enumerate(asked.citations, start=1)]

@@ -1,8 +1,8 @@
-"""Agreement with people for the terminal, and as JSON.
+"""Agreement with human ratings, as terminal tables and as JSON.
 
-Invariant: every measure stands beside its interval, its n and what is undefined; one that has no value in any column
-has no row; the reason of every dash and of every missing row stands below the table; names from files are printed as
-plain text.
+Invariants: every measure is printed with its interval, its n and the number of undefined cases. A measure without a
+value in any column has no row, and the reason for each dash and each missing row is printed below the table. Names from
+files are printed as plain text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAMED = 5
 
 
 class Compared(NamedTuple):
-    """Two runs beside each other."""
+    """Comparison of two runs."""
 
     first: JoinedRun
     second: JoinedRun
@@ -33,26 +33,26 @@ class Compared(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """All that is printed."""
+    """Results of a comparison with human ratings."""
 
     joined: Joined
     n_empty: int
-    """Rows of ratings without a score."""
+    """Number of rating rows without a score."""
     people: tuple[Measure, ...]
     methods: tuple[MethodAgreement, ...]
-    """Of each run of `joined`."""
+    """One for each run of `joined`."""
     compared: tuple[Compared, ...]
-    """Each two runs of `joined`."""
+    """One for each two runs of `joined`."""
     ties: str
     filtered: bool
-    """Whether correlations within tasks are of the tasks that the filter keeps, or of all."""
+    """True if correlations within tasks use only the tasks that the ICC filter keeps."""
     seed: int
     draws: int
 
 
 def agreement_table(found: Agreement, what: str) -> Table:
-    """Every measure of a score, `what` by name: of the runs side by side, then of people among themselves."""
-    table = plain_table(f"agreement with people, {safe(what)}")
+    """Return all measures of the score named `what`: of each run, and of the annotators among themselves."""
+    table = plain_table(f"agreement with human ratings, {safe(what)}")
     table.add_column("", no_wrap=True)
     people = [measure for measure in found.people if measure.estimate.value is not None]
     for name in (*(["annotators"] if people else []), *(_title(run) for run in found.joined.runs)):
@@ -70,7 +70,7 @@ def agreement_table(found: Agreement, what: str) -> Table:
 
 
 def difference_table(found: Agreement) -> Table:
-    """Every measure of one run less that of another, for each two of them; without rows where none exists."""
+    """Return each measure of one run minus that of another, for each two runs."""
     table = plain_table("differences between runs")
     table.add_column("", no_wrap=True)
     for one in found.compared:
@@ -97,7 +97,7 @@ def _title(run: JoinedRun) -> str:
 
 
 def agreement_notes(found: Agreement) -> Iterator[str]:
-    """What a reader has to know beside the table, a line each, safe to print."""
+    """Yield the notes below the table, one line each, without control characters."""
     yield f"{LEVEL}% bootstrap intervals over tasks of {found.draws:,} draws, seed {found.seed}; ties: {found.ties}"
     yield _table_of_ratings(found.joined.tasks, found.n_empty)
     for method, run in zip(found.methods, found.joined.runs, strict=True):
@@ -108,10 +108,10 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     for one in found.compared:
         yield _paired(one)
     if found.joined.taskless:
-        yield f"in no number, their task is not known: {_listed(found.joined.taskless)}"
+        yield f"left out because their task is unknown: {_listed(found.joined.taskless)}"
     ratings_of_two = any(len(report.ratings) > 1 for task in found.joined.tasks for report in task.reports)
     if not ratings_of_two:
-        yield "annotators: no report has two ratings, so nothing says how far they agree"
+        yield "annotators: no report has two ratings, so their agreement is unknown"
     for name, measures in (("", found.people if ratings_of_two else ()), *_named(found)):
         without: dict[str, list[str]] = {}
         for measure in measures:
@@ -122,7 +122,7 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
 
 
 def _tasks(method: MethodAgreement, filtered: bool) -> str:
-    """What the filter made of the tasks."""
+    """Return the number of tasks that the filter kept and removed."""
     verdicts = [task.filter for task in method.tasks]
     if not filtered:
         return f"correlations within all {count(len(verdicts), 'task')}, not filtered by ICC(1,1)"
@@ -130,11 +130,11 @@ def _tasks(method: MethodAgreement, filtered: bool) -> str:
         f"ICC(1,1) filter of {count(len(verdicts), 'task')}: {verdicts.count('kept')} kept, "
         f"{verdicts.count('removed')} removed (negative), {verdicts.count('undefined')} undefined"
     )
-    return said if "kept" in verdicts else f"{said}; --unfiltered takes all of them"
+    return said if "kept" in verdicts else f"{said}; --unfiltered uses all tasks"
 
 
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
-    """Measures with the run, or the two runs, that they are of."""
+    """Yield measures with the name of their run, or of their two runs."""
     for method, run in zip(found.methods, found.joined.runs, strict=True):
         yield f"{_title(run)}: ", method.measures
     for one in found.compared:
@@ -142,22 +142,22 @@ def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
 
 
 def _paired(one: Compared) -> str:
-    """What a difference rests on."""
+    """Return the reports and tasks behind a difference."""
     of = one.difference
     tasks = max(measure.estimate.n for measure in of.measures)
     left = ((of.n_first, one.first), (of.n_second, one.second))
     alone = "".join(f"; {count(n, 'report')} of {_title(run)} alone left out" for n, run in left if n)
     return (
         f"{_title(one.first)} - {_title(one.second)}: {count(of.n_reports, 'report')} on {count(tasks, 'task')} that "
-        f"both have scored, the same tasks in each draw{alone}"
+        f"both runs scored, with the same tasks in each bootstrap draw{alone}"
     )
 
 
 def _failed_joins(run: JoinedRun) -> Iterator[str]:
     for reports, what in (
-        (run.absent, "rated and not in the run"),
-        (run.unscored, "rated and without score"),
-        (run.unrated, "in the run and not rated"),
+        (run.absent, "rated, but not in the run"),
+        (run.unscored, "rated, but without a score"),
+        (run.unrated, "in the run, but not rated"),
     ):
         if reports:
             yield f"  {what}: {_listed(reports)}"
@@ -209,7 +209,7 @@ def _signed(found: Estimate) -> str:
 
 
 def agreement_json(found: Agreement) -> dict[str, Any]:
-    """Everything, as plain data."""
+    """Return all results as plain data."""
     tasks = found.joined.tasks
     return {
         "ties": found.ties,

@@ -1,4 +1,4 @@
-"""Checklists, and what is wrong with them, for the terminal.
+"""Terminal output for checklists and the rules that they break.
 
 Invariant: everything that came from a task, a judge or a checklist file is printed as plain text (rich markup escaped,
 control characters removed).
@@ -21,7 +21,7 @@ from local_judge.terminal import count, safe
 
 
 def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
-    """One line a task: where its checklist comes from, and how many of its items break rules."""
+    """Return one row for each task: the status of its checklist, and how many items break rules."""
 
     def cells(row: ChecklistRow) -> list[str]:
         findings = _linted(row).findings
@@ -32,7 +32,7 @@ def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
 
 
 def checklist_view(row: ChecklistRow) -> RenderableType:
-    """All of one task's checklist: the request, the items with what is wrong with each, and what they were before."""
+    """Return one task's checklist: the request, the items with the rules that they break, and the drafted items."""
     parts = opening(row, row.task)
     linted = _linted(row)
     parts.append(f"[dim]{count(len(row.items), 'item')}[/dim]")
@@ -46,13 +46,13 @@ def checklist_view(row: ChecklistRow) -> RenderableType:
 
 
 def finding_line(task: str, finding: Finding) -> str:
-    """One finding: `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
+    """Return one finding as `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
     item = f" {finding.item}" if finding.item else ""
     return plain(f"{task}{item}: {finding.rule}: {finding.reason}")
 
 
 def unchecked_lines(unchecked: Mapping[str, Mapping[Any, str]], what: str) -> list[str]:
-    """What could not be checked, a line for each reason: which rules, and of how many checklists, or plans.
+    """Return a line for each reason why rules were not checked, with the rules and the number of checklists or plans.
 
     Args:
         unchecked: by task, the rules that could not be applied, with the reason.

@@ -1,4 +1,4 @@
-"""What is drafted for tasks (guidance, criteria, dimensions), for the terminal.
+"""Terminal output for drafts of tasks: guidance, criteria and dimensions.
 
 Invariant: everything that came from a task, a page, a judge or a guidance file is printed as plain text (rich markup
 escaped, control characters removed), line by line.
@@ -22,7 +22,7 @@ from local_judge.terminal import NONE, count, plain_table, safe
 def draft_table(
     rows: Sequence[D], cells: Callable[[D], Sequence[str]], numbers: Sequence[str], texts: Sequence[str] = ()
 ) -> Table:
-    """One line a task: where its row comes from, what is in it, and who decided.
+    """Return one row for each task: the status of its draft, its content, the judge and the reviewer.
 
     Args:
         rows: of one kind.
@@ -45,7 +45,7 @@ def draft_table(
 
 
 def opening(row: DraftRow[Any], request: str | None) -> list[RenderableType]:
-    """Which task, where its row comes from, who decided, and the request."""
+    """Return the task, the status of its row, the judge, the reviewer, and the request."""
     judge = f"; drafted by {safe(row.judge.model)}" if row.judge else ""
     by = f" by {safe(row.reviewer)}" if row.reviewer else ""
     asked = ["[dim]request[/dim]", *lines(request)] if request else []
@@ -53,12 +53,12 @@ def opening(row: DraftRow[Any], request: str | None) -> list[RenderableType]:
 
 
 def lines(text: str) -> list[str]:
-    """Untrusted text line by line."""
+    """Return the lines of untrusted text, safe to print."""
     return [safe(line) for line in text.splitlines()]
 
 
 def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
-    """One line a task: where its guidance comes from, and how many of its points lean on a page."""
+    """Return one row for each task: the status of its guidance, and how many points quote a page."""
 
     def cells(row: GuidanceRow) -> list[str]:
         sourced = sum(point.source is not None for point in row.points)
@@ -70,7 +70,7 @@ def guidance_table(rows: Sequence[GuidanceRow]) -> Table:
 
 
 def guidance_view(row: GuidanceRow) -> RenderableType:
-    """All of one task's guidance: the request, the points with their sources, and the text where it is another."""
+    """Return one task's guidance: the request, the points with their sources, and the text if it was edited."""
     parts = opening(row, row.task)
     if row.points:
         parts.append(f"[dim]{count(len(row.points), 'point')} as drafted[/dim]")
@@ -93,7 +93,7 @@ def _point(number: int, point: Point) -> list[str]:
 
 
 def criteria_table(rows: Sequence[CriteriaRow]) -> Table:
-    """One line a task: where its criteria come from, and the weight and number of those of each dimension."""
+    """Return one row for each task: the status of its criteria, and weight and number of criteria per dimension."""
 
     def cells(row: CriteriaRow) -> list[str]:
         return [f"{row.dimension_weight[name]:.2f} ({len(row.criterions[name])})" for name in DIMENSIONS]
@@ -102,7 +102,7 @@ def criteria_table(rows: Sequence[CriteriaRow]) -> Table:
 
 
 def criteria_view(row: CriteriaRow) -> RenderableType:
-    """All of one task's criteria with their weights, and the drafted weights where a reviewer changed something."""
+    """Return one task's criteria with their weights, and the drafted weights that a reviewer changed."""
     parts = opening(row, row.prompt)
     for dimension, criteria in row.criterions.items():
         weight = f"{row.dimension_weight[dimension]:.2f}"
@@ -119,7 +119,7 @@ def criteria_view(row: CriteriaRow) -> RenderableType:
 
 
 def dimensions_table(rows: Sequence[DimensionsRow]) -> Table:
-    """One line a task: where its dimensions come from, and the weight and number of criteria of each."""
+    """Return one row for each task: the status of its dimensions, and weight and number of criteria of each."""
 
     def cells(row: DimensionsRow) -> list[str]:
         by_id = {entry.id: entry for entry in row.dimensions}
@@ -133,7 +133,7 @@ def dimensions_table(rows: Sequence[DimensionsRow]) -> Table:
 
 
 def dimensions_view(row: DimensionsRow) -> RenderableType:
-    """All of one task's dimensions with their criteria, and which of them a reviewer changed."""
+    """Return one task's dimensions with their criteria; those that a reviewer changed are marked."""
     parts = opening(row, row.task)
     before = {entry.id: entry for entry in row.before.dimensions} if row.before else None
     for entry in row.dimensions:

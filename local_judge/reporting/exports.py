@@ -1,7 +1,7 @@
-"""Runs as the files of published projects, by the formats that installed protocols offer.
+"""Export of runs to the file formats of published projects.
 
-Invariants: what has no place in a format is left out and named, in the list beside the files and in what is said;
-nothing is written over.
+Invariants: reports and answers that a format cannot represent are left out and named in `reports.json` and in the
+output. No file is overwritten.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def export_files(store: RunStore, out: Path, protocol: str, judge: str | None = 
         raise RunError(f"{protocol} has no files of a published project")
     if protocol not in protocols_of(store):
         raise RunError(
-            f"{store.root}: {offered.title} was not run there; its protocols: {', '.join(protocols_of(store))}"
+            f"{store.root}: {offered.title} was not run; the run has these protocols: {', '.join(protocols_of(store))}"
         )
     check_new(out)
     exported = offered.write(run_findings(store, protocol, one_judge_of(store, judge, "these files")))
     if not exported.files:
         reasons = [one.left_out for found in exported.lists for one in found.outcomes if one.left_out]
-        why = reasons[0] if reasons else "it holds no report"
+        why = reasons[0] if reasons else "it contains no report"
         raise RunError(f"{store.root}: no report has a result for {offered.title}'s files; {why}")
     target = RunStore(out)
     for name, text in exported.files.items():
@@ -62,7 +62,7 @@ def export_files(store: RunStore, out: Path, protocol: str, judge: str | None = 
 
 
 def check_new(out: Path) -> None:
-    """Refuse a folder that holds something. Raises RunError."""
+    """Check that a folder is empty or new. Raises RunError."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RunError(
             f"{out}: not an empty folder; choose another, so that no older file is taken for a new one"
@@ -70,7 +70,7 @@ def check_new(out: Path) -> None:
 
 
 def run_findings(store: RunStore, protocol: str, judge: str | None) -> RunFindings[Any]:
-    """What a run knows by one protocol and one judge; None for the only judge."""
+    """Return the findings of one protocol by one judge; None is the only judge."""
     manifest = read_manifest(store)
     findings_type = load_protocol(protocol).findings_type
     judges: Sequence[dict[str, Any]] = manifest.get("judges", ())
@@ -96,12 +96,12 @@ def run_findings(store: RunStore, protocol: str, judge: str | None) -> RunFindin
 
 
 def list_rows(found: ReportList) -> list[dict[str, Any]]:
-    """The rows of a list as JSON."""
+    """Return the rows of a list as JSON."""
     return [one.row.model_dump(mode="json") for one in found.outcomes]
 
 
 def export_lines(exported: Exported, out: Path) -> Iterator[str]:
-    """What was written, and what was not, a line each, safe to print."""
+    """Yield a line for each written list and each report left out, without control characters."""
     for found in exported.lists:
         n_written = sum(one.written for one in found.outcomes)
         yield (

@@ -1,7 +1,7 @@
-"""A run's numbers by one profile as CSV: one row a score, with all that it rests on.
+"""Export of a run's scores by one profile as CSV, one row for each score.
 
-Invariant: every number of a score tree has a row, those without value included; nothing is rounded and nothing is
-written over. No cell of text is a formula to a spreadsheet, or holds a control character.
+Invariant: every score of a tree has a row, including scores without a value. No number is rounded and no file is
+overwritten. Text cells contain no control characters, and no spreadsheet reads them as formulas.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How labels are distributed in groups of reports: claim types, source statuses, verdicts, decisions of each protocol.
+"""Distribution of labels in groups of reports: claim types, source statuses, verdicts, decisions of each protocol.
 
-Invariant: a share is of the decisions that have a label, and stands beside the number of those without.
+Invariant: shares refer to the decisions that have a label; the number without a label is counted separately.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LabelCounts(Frozen):
 
     key: dict[str, str | None]
     counts: dict[str, int]
-    """By label, those of the kind that the group has not among them."""
+    """Number of decisions by label, with 0 for labels that only other groups have."""
     n_without: int
     """Decisions without an answer."""
 

@@ -1,7 +1,6 @@
-"""Groups of reports for the terminal.
+"""Tables of scores and labels by groups of reports.
 
-Invariant: as in `reporting.tables`; a score stands beside what failures leave open, and a mean beside the number of
-reports that have a value.
+Invariant: a score is printed with its bounds, and a mean with the number of reports that have a value.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LONGEST_LABEL = 32
 
 
 def group_tables(found: Groups) -> Iterator[Table | str]:
-    """The scores of each group, and what a reader has to know beside them."""
+    """Yield the tables of scores by group, then the notes."""
     protocols = list(dict.fromkeys(column.protocol for column in found.columns if column.protocol))
     in_one = len(found.columns) <= MANY_COLUMNS
     tables = [protocols] if in_one else [[name] for name in protocols]
@@ -66,7 +65,7 @@ def _key(key: Mapping[str, str | None]) -> list[str]:
 
 
 def _cell(cell: Cell | None) -> str:
-    """The value with its rank; below it what failures leave open, how much is known, and how far runs differ."""
+    """Return the value and its rank, then bounds, known share, and spread over runs, one line each."""
     if cell is None:
         return NONE
     score = Score(value=cell.value, low=cell.low, high=cell.high, known=cell.known)
@@ -87,14 +86,14 @@ def _cell(cell: Cell | None) -> str:
 
 
 def _notes(found: Groups) -> Iterator[str]:
-    """What a reader has to know beside the tables, a line each, safe to print."""
+    """Yield the notes below the tables, one line each, without control characters."""
     cells = [cell for group in found.groups for cell in group.cells if cell is not None]
     if any(cell.by_rule for cell in cells):
         yield BY_RULE_NOTE
     if any(cell.low is not None and cell.low != cell.high for cell in cells):
-        yield "in brackets below a value: what failures leave open"
+        yield "in brackets below a value: its lowest and highest possible value, given what failed"
     if any(cell.spread is not None for cell in cells):
-        yield "means over the runs that have the group; sd: sample standard deviation of so many runs, least and most"
+        yield "values are means over runs; sd: sample standard deviation over so many runs, with minimum and maximum"
     if any(cell.rank is not None for cell in cells):
         within = f" with the same {', '.join(found.by[:-1])}" if len(found.by) > 1 else ""
         first = found.columns[0]
@@ -103,7 +102,7 @@ def _notes(found: Groups) -> Iterator[str]:
 
 
 def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:
-    """The labels of each kind, each with its share of those that have a label."""
+    """Yield a table for each kind of label, with shares of the decisions that have a label."""
     for one in kinds:
         by = list(one.groups[0].key)
         title = safe(f"{one.kind} by {', '.join(by)}")

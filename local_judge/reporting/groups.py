@@ -51,7 +51,7 @@ class Column(Frozen):
 
 
 class Spread(Frozen):
-    """How far several runs differ."""
+    """Spread of a value over several runs."""
 
     runs: dict[str, float | None]
     """The value of each run that has the group and the score."""
@@ -65,16 +65,16 @@ class Cell(Frozen):
     """One score of one group."""
 
     value: float | None
-    """Of several runs, the mean of their values."""
+    """Value of the only run, or mean of the values of several runs."""
     low: float | None
     high: float | None
-    """What failures leave open."""
+    """Lowest and highest value that failures leave possible."""
     known: float | None
     """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
     by_rule: bool
-    """Whether the protocol's own rule over reports gives it; else it is a mean over the reports."""
+    """True if the protocol's own rule over reports gives the value; else it is a mean over the reports."""
     n_reports: int
-    """In all runs together, as the other counts."""
+    """Number of reports in all runs together; the other counts are as well."""
     n_values: int
     n_failed: int
     n_in_part: int
@@ -84,7 +84,7 @@ class Cell(Frozen):
     spread: Spread | None = None
     """None where one run has the group."""
     rank: int | None = None
-    """From 1, among the groups that differ in the last attribute alone; equal values share one."""
+    """Rank from 1 among the groups that differ only in the last attribute; equal values share a rank."""
     rank_change: int | None = None
     """The rank by the first column less this one: positive where this score places the group higher."""
 
@@ -96,7 +96,7 @@ class Group(Frozen):
     n_reports: int
     n_evaluated: int
     cells: tuple[Cell | None, ...]
-    """Of each column; None where no run of the group has the score."""
+    """One for each column; None if no run of the group has the score."""
 
 
 class Groups(Frozen):
@@ -111,13 +111,13 @@ class Groups(Frozen):
 
 
 class _Scored(NamedTuple):
-    """What one protocol has found in one run."""
+    """Scores of one protocol in one run."""
 
     run: OpenRun
     like: ScoreRecord
     """Names protocol, profile and judge."""
     nodes: Mapping[str, Nodes]
-    """By report."""
+    """Score nodes by report."""
 
 
 def group_scores(

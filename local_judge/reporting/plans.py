@@ -1,4 +1,4 @@
-"""Plans, and what is wrong with them, for the terminal.
+"""Terminal output for plans and the rules that they break.
 
 Invariant: everything that came from a task, a page, a judge or a file of plans is printed as plain text (rich markup
 escaped, control characters removed).
@@ -24,13 +24,13 @@ from local_judge.terminal import NONE, count, safe
 _WHY = {
     "not_in_page": "not in the page",
     "not_shown": "not a page that was read",
-    "double": "says what another says",
-    "surplus": "more than were wanted",
+    "double": "repeats another item",
+    "surplus": "over the limit",
 }
 
 
 def plan_table(rows: Sequence[PlanRow]) -> Table:
-    """One line a task: where its plan comes from, how much is in it, and what of it breaks rules."""
+    """Return one row for each task: the status of its plan, its size, and how many items break rules."""
 
     def cells(row: PlanRow) -> list[str]:
         dated = sum(
@@ -51,7 +51,7 @@ def plan_table(rows: Sequence[PlanRow]) -> Table:
 
 
 def plan_view(row: PlanRow, transcript: Path | None = None) -> RenderableType:
-    """All of one task's plan: the request, items and questions with what is wrong with them, and what was left out."""
+    """Return one task's plan: the request, items and questions with the rules that they break, and items left out."""
     parts = opening(row, row.task)
     linted = _linted(row)
     plan = _plan(row)
@@ -76,7 +76,7 @@ def plan_view(row: PlanRow, transcript: Path | None = None) -> RenderableType:
 
 
 def stand_line(rows: Sequence[PlanRow]) -> str:
-    """How many items of key information stand in drafts, and how many were left out and why."""
+    """Return the number of items of key information in drafts, and of those left out by reason."""
     standing = sum(len(row.key_information) for row in rows)
     whys = [one.why for row in rows for one in row.left_out]
     counts = ", ".join(f"{n} {said}" for why, said in _WHY.items() if (n := whys.count(why)))
@@ -86,7 +86,7 @@ def stand_line(rows: Sequence[PlanRow]) -> str:
 
 
 def coverage_lines(coverage: dict[str, Tally]) -> list[str]:
-    """How much of what agents asked for the snapshot could answer, a line for each kind."""
+    """Return a line for each kind of agent request: how many there were and how many the snapshot could answer."""
     return [
         plain(f"asked by {kind}: {tally.asked}, of which the snapshot could answer {tally.answered}")
         for kind, tally in coverage.items()
@@ -130,7 +130,7 @@ def _agent(run: AgentEnd, n_pages: int) -> str:
 
 
 def _plan(row: PlanRow) -> Plan:
-    """What the row plans, also where it was rejected."""
+    """Return the plan of a row, even if it was rejected."""
     plan = row.model_copy(update={"status": "drafted"}).content
     assert plan is not None
     return plan

@@ -1,4 +1,4 @@
-"""Every plot, drawn with matplotlib: the reliability diagram, agreement with people, quality beside cost, curves.
+"""Plots, drawn with matplotlib: the reliability diagram, agreement with people, quality beside cost, curves.
 
 Invariants: an SVG file stands alone (no script, no outside reference), is well-formed whatever names it shows, and has
 the same bytes for the same figures: text is measured with the font that matplotlib ships, and neither the user's
@@ -42,7 +42,7 @@ BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#707070"
 COLOURS: Final = (BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", VERMILION, "#000000")
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "p")
 NAMELESS: Final = (GREY, "o")
-"""Of reports that name no system."""
+"""Look of reports that name no system."""
 SIDE: Final = 3.4
 """Inches of a panel's width and height."""
 
@@ -83,7 +83,7 @@ class CostPoint(NamedTuple):
     high: float | None
     """95 % interval of the quality."""
     dominated: bool
-    """Whether another judge is as good and cheaper."""
+    """True if another judge is as good and cheaper."""
 
 
 class CostPanel(NamedTuple):
@@ -92,7 +92,7 @@ class CostPanel(NamedTuple):
     quality: str
     cost: str
     points: Sequence[CostPoint]
-    """At least one; costs are positive."""
+    """One point for each judge, at least one; costs are positive."""
 
 
 class CurvePanel(NamedTuple):
@@ -101,9 +101,9 @@ class CurvePanel(NamedTuple):
     title: str
     verdict: str
     labels: Sequence[str]
-    """Of the conditions."""
+    """Labels of the conditions."""
     x: Sequence[float]
-    """Where each condition stands."""
+    """Position of each condition."""
     scale: float
     """The most that the score can be."""
     judge: Sequence[float | None]
@@ -113,12 +113,12 @@ class CurvePanel(NamedTuple):
 
 
 def can_plot() -> bool:
-    """Whether matplotlib is installed."""
+    """Check whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def require_plots() -> None:
-    """Refuse to go on without matplotlib.
+    """Check that matplotlib is installed.
 
     Raises:
         UserError: it is not installed.
@@ -338,7 +338,7 @@ def _key(figure: Figure, entries: Sequence[tuple[str, Line2D]]) -> None:
 
 
 def _logarithmic(ax: Axes, costs: Sequence[float]) -> None:
-    """From the 1, 2 or 5 below the least cost to the one above the greatest."""
+    """Set a log axis from the 1, 2 or 5 below the lowest cost to the one above the highest."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     first, last = math.floor(math.log10(min(costs))) - 1, math.ceil(math.log10(max(costs))) + 1

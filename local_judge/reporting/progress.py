@@ -187,7 +187,7 @@ class RunProgress:
 
 
 class _TextColumn(ProgressColumn):
-    """Text that is made anew whenever the bar is drawn."""
+    """Text that is computed each time the bar is drawn."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         super().__init__()

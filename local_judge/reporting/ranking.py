@@ -1,7 +1,7 @@
-"""A ranking for the terminal, and as JSON.
+"""Ranking of systems, as a terminal table and as JSON.
 
-Invariant: a strength without limit is said to be so and is no number; what cannot be compared stands in groups of its
-own; every rate stands beside its games.
+Invariant: an unbounded strength is marked and has no number. Systems that cannot be compared are in separate groups.
+Every rate is printed with its number of games.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAMED = 5
 
 
 def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore]) -> Table:
-    """The systems in order, with the scores that they are ranked by; a rule between groups that cannot be compared."""
+    """Return the systems in order with their scores; a rule separates groups that cannot be compared."""
     scored = ("score", "bounds", "known", "reports") if scores else ()
     games = ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent")
     table = plain_table(safe(title), ("system",), (*scored, *games))
@@ -47,7 +47,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
 
 
 def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
-    """What a reader has to know beside the table, a line each, safe to print."""
+    """Yield the notes below the table, one line each, without control characters."""
     yield (
         f"strength: Bradley-Terry log-odds, ties half a win, mean 0; win rate: won / (won + lost); {LEVEL}% bootstrap "
         f"intervals over {count(found.n_tasks, 'task')} of {found.draws:,} draws, seed {found.seed}"
@@ -59,13 +59,13 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     limitless = [row for row in found.rows if row.unbounded]
     if limitless:
         named = ", ".join(f"{safe(row.system, 40)} ({row.unbounded})" for row in limitless)
-        yield f"no limit, since points went one way only: {named}; in brackets what one tie more for each gives"
+        yield f"unbounded, because they only won or only lost: {named}; in brackets: with one more tie for each"
     if found.n_groups > 1:
         yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
     if matches.unevaluated:
         listed = ", ".join(safe(name, 60) for name in matches.unevaluated[:NAMED])
         more = ", …" if len(matches.unevaluated) > NAMED else ""
-        yield f"in no game, or in failed ones: {count(len(matches.unevaluated), 'report')} ({listed}{more})"
+        yield f"in no game, or only in failed games: {count(len(matches.unevaluated), 'report')} ({listed}{more})"
     if matches.own:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
 
@@ -105,7 +105,7 @@ def _end(value: float, form: str) -> str:
 
 
 def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
-    """Everything, as plain data; an end of an interval without limit is null, with the side in `unlimited`."""
+    """Return all results as plain data; an unbounded end of an interval is null and named in `unlimited`."""
     return {
         "n_tasks": found.n_tasks,
         "n_groups": found.n_groups,

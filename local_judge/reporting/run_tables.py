@@ -46,11 +46,11 @@ class TableOptions(NamedTuple):
     profile: Profile = "paper"
     """Formulas of the scores; a protocol without this profile is printed by its only one."""
     reports: bool = False
-    """Whether each report has a row."""
+    """True for a row for each report."""
     all_scores: bool = False
-    """Whether all root scores are columns, and scores over several reports are printed as trees."""
+    """True for all root scores as columns, and for scores over several reports as trees."""
     bounds: bool = False
-    """Whether values stand beside the lowest and highest value that failures leave possible."""
+    """True for the lowest and highest value that failures leave possible."""
 
 
 DEFAULT = TableOptions()
@@ -72,7 +72,7 @@ class _Row(NamedTuple):
     records: Sequence[CaseRecord]
     judge: str | None
     single: bool = False
-    """Whether it is a report's own line, in which no rule over reports applies."""
+    """True for a report's own line, to which no rule over reports applies."""
     style: str | None = None
 
 
@@ -318,7 +318,7 @@ def judge_tables(
 
 
 def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
-    """Agreement by metric.
+    """Return the agreement of the judges by metric.
 
     Args:
         rows: of one run.
@@ -346,7 +346,7 @@ def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
 
 
 def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
-    """What a reader has to know beside the whole table, a line each."""
+    """Yield the notes below the whole table, one line each."""
     n_draws = max((figure.n_draws for row in rows for figure in (row.alike, row.alpha)), default=0)
     if n_draws:
         yield f"{LEVEL}% bootstrap intervals over reports of {DRAWS:,} draws"
@@ -356,7 +356,7 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
             if figure is not None and figure.value is None:
                 reasons.setdefault((name, figure.reason), {})[f"{row.protocol} {safe(row.metric)}"] = None
     for (name, reason), metrics in reasons.items():
-        yield f"no {name} where {reason}: {', '.join(metrics)}"
+        yield f"no {name}, because {reason}: {', '.join(metrics)}"
 
 
 def _figure(figure: Estimate | None, whole: bool) -> str:

@@ -1,6 +1,6 @@
-"""Statistics for the terminal.
+"""Terminal tables of length bias and of the stability of judges.
 
-Invariant: a number that does not exist is a dash with the reason in its row; an interval stands beside its number.
+Invariant: a number that does not exist is a dash with the reason in its row; intervals are printed with their numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from local_judge.terminal import NONE, count, plain_table, safe
 
 
 class LengthRow(NamedTuple):
-    """One score with its length bias and what is missing in it."""
+    """One score with its length bias and its missing reports."""
 
     score: str
     bias: LengthBias
@@ -32,7 +32,7 @@ class LengthRow(NamedTuple):
 
 
 def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: bool) -> Table:
-    """Correlations of scores and length: overall, within tasks, and each task by itself if `by_task`."""
+    """Return the correlations of scores and length: overall, within tasks, and for each task if `by_task`."""
     measures = ("n", "Pearson", "Spearman", "Kendall", f"points per 1,000 {unit}")
     table = plain_table(title, ("score", "reports"), measures)
     table.add_column("", overflow="fold")
@@ -47,7 +47,7 @@ def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: b
 
 
 def length_notes(row: LengthRow) -> Iterator[str]:
-    """What of the reports is in none of the numbers, and what the scores in them rest on."""
+    """Yield the reports that are left out, and the coverage of the scores."""
     counts = (
         (row.n_unscored, "not evaluated"),
         (row.n_null, "without this score"),
@@ -78,7 +78,7 @@ def _correlation(found: Correlation) -> str:
 
 
 def _estimate(found: Estimate, beside: str = "") -> str:
-    """The value, and its interval on a line of its own."""
+    """Return the value, and its interval on a second line."""
     if found.value is None:
         return NONE
     shown = f"{found.value:+.2f} {beside}".strip()
@@ -88,18 +88,18 @@ def _estimate(found: Estimate, beside: str = "") -> str:
 
 
 class StabilityRow(NamedTuple):
-    """One score with how far judges agree by it."""
+    """One score and the agreement of the judges by it."""
 
     score: str
     stability: Stability
     n_reports: int
-    """Of the runs, scored or not."""
+    """Reports of the runs, scored or not."""
     coverage: Coverage
-    """Of the scores of all judges."""
+    """Coverage of the scores of all judges."""
 
 
 def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
-    """The measures of each score, intervals below the values."""
+    """Return the measures of each score, with intervals below the values."""
     labels = (measure.label for measure in rows[0].stability.measures)
     table = plain_table(title, ("score",), ("reports", *labels))
     for row in rows:
@@ -109,7 +109,7 @@ def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
 
 
 def pairs_table(row: StabilityRow) -> Table:
-    """Each two judges by one score."""
+    """Return the correlations of each two judges by one score."""
     table = plain_table(f"{row.score}: judges two by two", ("",), ("Spearman", "tau-b"))
     for pair in row.stability.pairs:
         names = f"{safe(pair.first, 30)}, {safe(pair.second, 30)}"
@@ -120,7 +120,7 @@ def pairs_table(row: StabilityRow) -> Table:
 
 
 def stability_notes(row: StabilityRow) -> Iterator[str]:
-    """What is left out of a score's numbers, and why one does not exist; safe to print."""
+    """Yield the reports that are left out, and the reason for each missing measure."""
     found = row.stability
     if found.n_reports < row.n_reports:
         missing = ", ".join(f"{safe(judge, 30)} {n}" for judge, n in found.n_missing.items() if n)
@@ -139,7 +139,7 @@ def stability_notes(row: StabilityRow) -> Iterator[str]:
 
 
 def stability_json(row: StabilityRow) -> dict[str, Any]:
-    """Everything about one score, as plain data."""
+    """Return all results of one score as plain data."""
     found = row.stability
     return {
         "score": row.score,
@@ -157,7 +157,7 @@ def stability_json(row: StabilityRow) -> dict[str, Any]:
 
 
 def _measured(found: Estimate) -> str:
-    """The value, and its interval on a line of its own."""
+    """Return the value, and its interval on a second line."""
     if found.value is None:
         return NONE
     if found.low is None or found.high is None:

@@ -1,4 +1,4 @@
-"""Terminal tables of a run.
+"""Terminal tables of one report: score trees, claims and verdicts; and of a dry run.
 
 Invariant: everything that came from a report, a page or a judge is printed as plain text (rich markup escaped,
 control characters removed).
@@ -22,7 +22,7 @@ from local_judge.terminal import NONE, count, item_table, plain_table, safe
 
 
 class _Columns(NamedTuple):
-    """Which columns a profile has beside its values."""
+    """Choice of a profile's columns beside its values."""
 
     undefined: bool
     failures: bool
@@ -30,7 +30,7 @@ class _Columns(NamedTuple):
 
 
 def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: bool = False) -> Table:
-    """The score trees of one report, profiles side by side, each with what failed in it. All have the same tree.
+    """Return the score trees of one report with profiles side by side. All profiles have the same tree.
 
     A rubric is shown down to its sub-dimensions, or with `items` down to its items. `N/A` counts the metrics and items
     below a line that have no value by the formula itself; `failed` counts units of a metric, parts of a dimension that
@@ -75,14 +75,14 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
 
 
 def _undefined(node: ScoreNode) -> int:
-    """How many leaves at or below a node have no value by the formula itself."""
+    """Return the number of leaves at or below a node that have no value by the formula itself."""
     if node.children:
         return sum(_undefined(child) for child in node.children)
     return int(node.score.value is None and node.score.n_undefined > 0)
 
 
 def _failed(node: ScoreNode) -> int:
-    """How many of a node's own units failed; of a judged one, how many items below it."""
+    """Return the number of a node's own units that failed; of a rubric's node, of the items below it."""
     if not _judged(node):
         return node.score.n_failed
     leaves = [one for _, one in node.walk() if not one.children]
@@ -90,17 +90,17 @@ def _failed(node: ScoreNode) -> int:
 
 
 def _judged(node: ScoreNode) -> bool:
-    """Whether all that is below a node is a rubric's: its criteria have numbers."""
+    """Check whether a node belongs to a rubric, whose criteria have numbers as ids."""
     return bool(node.children) and all(child.id.isdecimal() or _judged(child) for child in node.children)
 
 
 def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
-    """Score trees of one report and protocol by profile."""
+    """Return the score trees of one report and protocol by profile."""
     return {score.profile: score.scores for score in scores}
 
 
 def claim_summary(claims: ClaimSet) -> Table:
-    """Counts of one claim set: claims by type, sources by status, verdicts by label."""
+    """Return the counts of a claim set: claims by type, sources by status, verdicts by label."""
     found = plain_table(headings=False)
     found.add_column(style="dim")
     found.add_column()
@@ -132,7 +132,7 @@ def _tally(total: int | None, counts: Counter[str]) -> str:
 
 
 def verdict_table(claims: ClaimSet) -> Table:
-    """Every claim with each of its verdicts and the quotation that it rests on."""
+    """Return each claim with its verdicts and their quotations."""
     found = item_table("claim", "type", "text", "source", "verdict", "quotation")
     by_claim: dict[str, list[Verdict]] = {}
     for verdict in claims.verdicts:
@@ -172,7 +172,7 @@ def _quotation(verdict: Verdict) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """What a run would ask."""
+    """Return the calls that a run would make."""
     found = plain_table(headings=False)
     found.add_column(style="dim")
     found.add_column(justify="right")
@@ -182,14 +182,14 @@ def plan_table(plan: Plan) -> Table:
     found.add_row("calls answered by the ledger", f"{plan.replayed:,}")
     for judge, calls in plan.calls_by_judge.items():
         found.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
-    found.add_row("sentences to read before verification can be planned", f"{plan.sentences_unread:,}")
+    found.add_row("sentences whose claims are not extracted yet", f"{plan.sentences_unread:,}")
     found.add_row("reports that cannot be evaluated", f"{len(plan.unreadable):,}")
     found.add_row("reports too long for the judge", f"{len(plan.too_long):,}")
     return found
 
 
 def plan_notes(plan: Plan) -> Iterator[str]:
-    """The reports that will not be evaluated, or not wholly, a line each, safe to print."""
+    """Yield a line for each report that will not be evaluated, or only in part."""
     for one in plan.unreadable:
         yield f"cannot be evaluated: {safe(one.id, 60)}: {safe(one.why)}"
     for name in plan.too_long:
@@ -197,7 +197,7 @@ def plan_notes(plan: Plan) -> Iterator[str]:
 
 
 def verified_table(rows: Sequence[VerifiedRow]) -> Table:
-    """Verdicts on claims that were given with their URLs."""
+    """Return the verdicts on claims that were given with their URLs."""
     found = plain_table(texts=("id", "claim", "verdict", "quotation"))
     for row in rows:
         verdict = row.label or (f"failed: {row.failure.kind}" if row.failure else row.status)
@@ -209,7 +209,7 @@ def verified_table(rows: Sequence[VerifiedRow]) -> Table:
 
 
 def score_notes(by_profile: Mapping[str, Sequence[ScoreNode]]) -> Iterator[str]:
-    """What a reader must know of the roots, and of scores that are set aside, one line each."""
+    """Yield the notes of the roots and of scores outside the verticals, one line each."""
     profiles: dict[tuple[str, str], list[str]] = {}
     for profile, roots in by_profile.items():
         for root in roots:

@@ -1,6 +1,6 @@
-"""Topics of tasks for the terminal, and as JSON.
+"""Topics of tasks, as a terminal table and as JSON.
 
-Invariant: a share stands beside the count that it comes from; names from files are printed as plain text.
+Invariant: a share is printed with its count; names from files are printed as plain text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from local_judge.terminal import NONE, count, plain_table, safe
 
 
 def topic_table(corpora: Sequence[TopicCounts]) -> Table:
-    """Counts and shares by topic, files side by side; of two, the difference of their shares."""
+    """Return counts and shares by topic with files side by side, and for two files the difference of shares."""
     table = plain_table()
     table.add_column("topic", no_wrap=True)
     for name in _names(corpora):
@@ -41,7 +41,7 @@ def topic_table(corpora: Sequence[TopicCounts]) -> Table:
 def topic_notes(
     corpora: Sequence[TopicCounts], apart: float | None, agreement: TopicAgreement | None
 ) -> list[str]:
-    """What a reader has to know beside the table, a line each, safe to print."""
+    """Return the notes below the table, one line each, without control characters."""
     names = [plain(name) for name in _names(corpora)]
     notes = [
         f"{name}: {count(corpus.n_without, 'task')} without a topic, in no share"
@@ -63,7 +63,7 @@ def topic_notes(
 def topics_json(
     corpora: Sequence[TopicCounts], apart: float | None, agreement: TopicAgreement | None
 ) -> dict[str, Any]:
-    """All of it."""
+    """Return all results as plain data."""
     return {
         "files": [
             {
@@ -91,7 +91,7 @@ def topics_json(
 
 
 def _names(corpora: Sequence[TopicCounts]) -> list[str]:
-    """The files by name, or by path where two have the same name."""
+    """Return the files' names, or their paths if two have the same name."""
     names = [corpus.path.name for corpus in corpora]
     return names if len(set(names)) == len(names) else [str(corpus.path) for corpus in corpora]
 

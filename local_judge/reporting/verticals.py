@@ -1,4 +1,4 @@
-"""A run of several protocols as one profile: its metrics under four verticals (`scoring.node.VERTICALS`).
+"""Metrics of all protocols of a run under four verticals (`scoring.node.VERTICALS`).
 
     value        by the protocol's rule over a system's reports, else the mean over the reports that have one
     normalised   100 * (value - low) / (high - low) of the metric's scale, turned round where lower is better
@@ -34,9 +34,9 @@ class Placed(Frozen):
     """None for a root of which its protocol does not say it."""
     system: str | None
     value: float | None
-    """By the protocol's rule over the reports, or their mean; on the metric's own scale."""
+    """Value by the protocol's rule over the reports, or their mean, on the metric's own scale."""
     low: float | None
-    """What failures leave open, as of a score."""
+    """Lowest value that failures leave possible; `high` is the highest."""
     high: float | None
     known: float | None
     """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
@@ -60,9 +60,9 @@ class Verticals(Frozen):
 
     profile: Profile
     metrics: tuple[Placed, ...]
-    """By system, vertical and protocol."""
+    """Metrics ordered by system, vertical and protocol."""
     aside: dict[str, str]
-    """Scores without a place, as `protocol/path`, and why."""
+    """Scores that belong to no vertical, as `protocol/path`, with the reason."""
 
 
 def verticals(
@@ -171,14 +171,14 @@ def placed_score(
 
 
 def vertical_tables(found: Verticals) -> Iterator[Table | str]:
-    """A table for each system, and what has no place."""
+    """Yield a table for each system, then the scores that belong to no vertical."""
     for system in dict.fromkeys(placed.system for placed in found.metrics):
         own = [placed for placed in found.metrics if placed.system == system]
         of = f" of {safe(system, 40)}" if system is not None else ""
         yield _table(f"{count(own[0].n_reports, 'report')}{of} ({found.profile} profile)", own)
     if found.aside:
         listed = "; ".join(f"{safe(name)} ({why})" for name, why in found.aside.items())
-        yield f"without a place: {listed}"
+        yield f"under no vertical: {listed}"
 
 
 def _table(title: str, metrics: Sequence[Placed]) -> Table:
@@ -201,7 +201,7 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
     for vertical in (*VERTICALS, None):
         if all(placed.vertical != vertical for placed in metrics):
             continue
-        label = "Not placed" if vertical is None else VERTICALS[vertical]
+        label = "No vertical" if vertical is None else VERTICALS[vertical]
         found.add_row(label, style="bold")
         for placed in metrics:
             if placed.vertical == vertical:

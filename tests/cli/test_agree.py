@@ -114,7 +114,10 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
     assert (pairwise["low"], pairwise["high"]) == (-1.0, 1.0)
     assert "differences between runs" in table and "one - other" in table
     assert "+0.500 (-1.00 to +1.00)" in table
-    assert "one - other: 5 reports on 2 tasks that both have scored, the same tasks in each draw" in table
+    assert (
+        "one - other: 5 reports on 2 tasks that both runs scored, with the same tasks in each bootstrap draw"
+        in table
+    )
     alone = command("results", "agree", ratings, one, "--resamples", "50")
     assert "differences" not in alone.out
 
@@ -151,8 +154,8 @@ def test_one_annotator_gives_correlations_of_all_tasks_and_no_rows_of_dashes(
     ratings.write_text("\n".join(["task,system,annotator,score", *rows]), encoding="utf-8")
     filtered = command("results", "agree", ratings, run, "--resamples", "20")
     said = " ".join(filtered.out.split())
-    assert "0 kept, 0 removed (negative), 2 undefined; --unfiltered takes all of them" in said
-    assert "annotators: no report has two ratings, so nothing says how far they agree" in said
+    assert "0 kept, 0 removed (negative), 2 undefined; --unfiltered uses all tasks" in said
+    assert "annotators: no report has two ratings, so their agreement is unknown" in said
     assert "–" not in filtered.out and "filtered Pearson │" not in filtered.out
     ended = command("results", "agree", ratings, run, "--resamples", "20", "--unfiltered")
     assert (ended.code, ended.err) == (0, "")
@@ -178,9 +181,9 @@ def test_joins_that_failed_are_named(command: Command, ratings: Path, tmp_path: 
     assert found["without_score"] == ["heat by gamma"]
     assert found["not_rated"] == ["ice-[red]zeta[/red]\x1b[2J"]
     shown = command("results", "agree", ratings, run, "--resamples", "5").out
-    assert "rated and not in the run: 1 (water by beta)" in shown
-    assert "rated and without score: 1 (heat by gamma)" in shown
-    assert "in the run and not rated: 1 (ice-[red]zeta[/red] [2J)" in shown
+    assert "rated, but not in the run: 1 (water by beta)" in shown
+    assert "rated, but without a score: 1 (heat by gamma)" in shown
+    assert "in the run, but not rated: 1 (ice-[red]zeta[/red] [2J)" in shown
     assert "\x1b" not in shown
 
 

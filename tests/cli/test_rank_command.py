@@ -87,7 +87,7 @@ def test_the_table(command: Command, made: Path) -> None:
     bo = next(line for line in lines if line.startswith("bo "))
     # Against the baseline one win and one tie, against cy two wins, against ada two losses.
     assert "60.0 (50.0 to 66.7) 6 3 2 1 0 6/6" in bo
-    assert "no limit, since points went one way only: [b]ada[/b] (above), cy (below)" in ended.out
+    assert "unbounded, because they only won or only lost: [b]ada[/b] (above), cy (below)" in ended.out
     assert "over 2 tasks of 1,000 draws, seed 0" in ended.out
 
 

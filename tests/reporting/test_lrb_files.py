@@ -143,5 +143,5 @@ def test_a_run_without_results_is_refused_and_writes_nothing(tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
     other = RunStore(tmp_path / "other")
     other.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
-    with pytest.raises(RunError, match="LiveResearchBench was not run there"):
+    with pytest.raises(RunError, match="LiveResearchBench was not run"):
         export_files(other, tmp_path / "out", PROTOCOL)

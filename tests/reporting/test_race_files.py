@@ -115,5 +115,5 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     ):
         export_files(other, tmp_path / "out", "race")
     store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
-    with pytest.raises(RunError, match="RACE was not run there; its protocols: deer"):
+    with pytest.raises(RunError, match="RACE was not run; the run has these protocols: deer"):
         export_files(store, tmp_path / "out", "race")

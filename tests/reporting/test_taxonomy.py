@@ -217,7 +217,7 @@ def test_printed() -> None:
     *tables, aside = vertical_tables(verticals(RECORDS, SCORES, "paper"))
     assert len(tables) == 2
     assert aside == (
-        "without a place: race/overall (spans all verticals); deepresearcheval/quality (spans all verticals); "
+        "under no vertical: race/overall (spans all verticals); deepresearcheval/quality (spans all verticals); "
         "deepresearcheval/general_gap (a difference of two scores)"
     )
 
