@@ -189,6 +189,16 @@ class SeveralJudges(LedgerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunJudges(LedgerOptions):
+    """As `SeveralJudges`, for a command whose run file can name the judges."""
+
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class OptionalJudge(LedgerOptions):
     """A judge for commands that also work without one: the environment names neither it nor its servers."""
 

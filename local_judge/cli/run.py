@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.judging import CalibrationFiles, QualificationFiles, SeveralJudges, TaskFileOptions
+from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJudges, TaskFileOptions
 from local_judge.cli.options import (
     AsJson,
     ClaimOptions,
-    ConfigFile,
     Day,
     DryRun,
     Limit,
@@ -39,67 +38,65 @@ from local_judge.cli.run_output import (
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.calibrations import given_calibrations
-from local_judge.runs.config import load_config, parse_settings, with_batch_metrics
+from local_judge.runs.config import parse_settings, settled, with_batch_metrics
 from local_judge.runs.inputs import dated, load_reports
 from local_judge.runs.job import Job, run_job
-from local_judge.runs.qualifications import (
-    load_qualification,
-)
+from local_judge.runs.judges import judge_specs_of
+from local_judge.runs.qualifications import load_qualification
+from local_judge.runs.run_file import RunFile, is_run_file, load_run_file
 from local_judge.runs.store import RunStore
+
+_KEYS = {
+    "judge": "judges",
+    "base_url": "base_urls",
+    "protocol": "protocols",
+    "calibration": "calibrations",
+    "qualification": "qualifications",
+}
+"""Options whose key in a run file has another name."""
 
 
 def run(
-    reports: Annotated[
-        list[Path], typer.Argument(help="Reports: Markdown files, folders of them, or JSONL files.")
-    ],
-    judge: SeveralJudges,
-    out: Annotated[Path, typer.Option("--out", help="The run directory; the same command continues it.")],
+    context: typer.Context,
+    judge: RunJudges,
     how: ClaimOptions,
     material: TaskFileOptions,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="A run file (YAML); or reports: Markdown files, folders of them, or JSONL files."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run directory; the same command continues it.")
+    ] = None,
     snapshot: SomeSnapshotDir = None,
     system: SystemName = None,
     protocol: Protocols = None,
     date: Day = None,
-    config: ConfigFile = None,
     setting: Settings = None,
     calibration: CalibrationFiles = None,
     qualification: QualificationFiles = None,
     limit: Limit = None,
     dry_run: DryRun = False,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print file and options as one run file, and stop.")
+    ] = False,
     with_reports: WithReports = False,
     all_scores: WithAllScores = False,
     bounds: WithBounds = False,
     profile: WithProfile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate reports by one or several protocols, and print their scores."""
-    store = RunStore(out)
-    specs = judge.specs(*judge.judge)
-    changes = {
-        "protocols": protocol or None,
-        "claims": how.changes(),
-        "date": date,
-        "settings": parse_settings(setting or ()),
-    }
-    settled = load_config(config, changes, completed=partial(with_batch_metrics, reports))
-    loaded = load_reports(
-        reports,
-        material.files(),
-        system=None if system is None else said("--system", system),
-        open_dates=settled.date is not None,
-    )
-    job = Job(
-        reports=dated(loaded[:limit], settled.date),
-        snapshot=Snapshot.open(snapshot) if snapshot else None,
-        judge_specs=specs,
-        config=settled,
-        store=store,
-        ledger=judge.ledger_or(store.ledger),
-        offline=judge.offline,
-        calibrations=given_calibrations(calibration or (), settled.claims),
-        qualifications=[load_qualification(path) for path in qualification or ()],
-        persistence=judge.persistence,
-    )
+    """Evaluate reports by one or several protocols, and print their scores.
+
+    A run file holds what the options say. Options override it.
+    """
+    file = _run_file(context, how, setting or ())
+    if print_config:
+        print(file.as_yaml(), end="")
+        return
+    job = _job(file)
     if dry_run:
         print_plan(job, as_json)
         return
@@ -111,3 +108,47 @@ def run(
     else:
         print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds), whole=False)
     leave(records, job.store.root)
+
+
+def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:
+    """Return what the run file, the options and the environment say together."""
+    given: dict[str, dict[str, Any]] = {"COMMANDLINE": {}, "ENVIRONMENT": {}}
+    for name, value in context.params.items():
+        source, key = context.get_parameter_source(name), _KEYS.get(name, name)
+        if source is not None and source.name in given and key in RunFile.model_fields:
+            given[source.name][key] = value
+    options: dict[str, Any] = {
+        **given["COMMANDLINE"],
+        "claims": how.changes(),
+        "settings": parse_settings(setting),
+    }
+    reports: list[Path] = options.get("reports") or []
+    path = next((one for one in reports if is_run_file(one)), None)
+    if path is not None:
+        options["reports"] = [one for one in reports if one != path] or None
+    if options.get("system") is not None:
+        options["system"] = said("--system", options["system"])
+    return load_run_file(path, options, given["ENVIRONMENT"])
+
+
+def _job(file: RunFile) -> Job:
+    """Open the inputs of a run."""
+    for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
+        if not getattr(file, name):
+            raise typer.BadParameter(f"missing: give {option}, or a run file with the key `{name}`")
+    assert file.out is not None
+    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
+    config = settled(with_batch_metrics(file.reports, file.config))
+    loaded = load_reports(file.reports, file.files, system=file.system, open_dates=config.date is not None)
+    return Job(
+        reports=dated(loaded[: file.limit], config.date),
+        snapshot=Snapshot.open(file.snapshot) if file.snapshot else None,
+        judge_specs=specs,
+        config=config,
+        store=store,
+        ledger=file.ledger or store.ledger,
+        offline=file.offline,
+        calibrations=given_calibrations(file.calibrations, config.claims),
+        qualifications=[load_qualification(path) for path in file.qualifications],
+        persistence=file.persistence,
+    )

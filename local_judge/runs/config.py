@@ -7,7 +7,7 @@ the metrics of a LiveResearchBench batch file are used only if neither sets them
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -101,31 +101,6 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
             nested = {step: nested}
         settings = laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
     return settings
-
-
-def load_config(
-    path: Path | None,
-    overrides: dict[str, Any],
-    *,
-    completed: Callable[[RunConfig], RunConfig] = lambda config: config,
-) -> RunConfig:
-    """Return the settled config of a YAML file, overridden by `overrides` (nested; None values are ignored).
-
-    Args:
-        path: the file.
-        overrides: options of the command line.
-        completed: fills in settings that neither file nor overrides choose, before the defaults apply.
-
-    Raises:
-        ConfigError: the file cannot be read, is not a mapping, or has an unknown key or an invalid value.
-    """
-    data = {} if path is None else read_mapping(path)
-    place = str(path) if path else "options"
-    laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
-    settings = overrides.get("settings")
-    if settings:
-        laid = laid_over(laid, {"settings": settings}, nulls=True)
-    return settled(completed(validated(RunConfig, laid, place)))
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

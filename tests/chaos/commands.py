@@ -94,7 +94,7 @@ def write_inputs(folder: Path, urls: str) -> None:
 
 
 RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/snapshot --judge {inputs}/stub.yaml
-    --base-url {url} --config {inputs}/config.yaml --out run"""
+    --base-url {url} {inputs}/config.yaml --out run"""
 SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
 RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
 QUALIFYING = """judge qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml

@@ -180,7 +180,7 @@ def test_an_altered_page_ends_the_run_in_one_line(
 def test_wrong_configs(run: Run, report: Path, tmp_path: Path, text: str, said: str) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(text)
-    ended = run(report, config=config)
+    ended = run(report, config)
     assert ended.code == 1
     assert said in ended.line()
     assert not (tmp_path / "run/manifest.json").exists()
@@ -189,7 +189,7 @@ def test_wrong_configs(run: Run, report: Path, tmp_path: Path, text: str, said: 
 def test_an_empty_section_of_a_config_is_its_defaults(run: Run, report: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("claims:\n  # method: scored\n")
-    assert run(report, config=config).code == 0
+    assert run(report, config).code == 0
 
 
 def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Path, tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
         assert [record["n_pages_unrated"] for record in records(ended)] == [2]
         config = tmp_path / "config.yaml"
         config.write_text("claims: {reliability: false}")
-        assert run(report, base_url=server.url, config=config, out=tmp_path / "other").code == 0
+        assert run(report, config, base_url=server.url, out=tmp_path / "other").code == 0
 
 
 def test_a_mistake_cannot_write_on_the_terminal(command: Command, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def arguments(folder: Path, snapshot: Path, url: str, *, names: str = "abc") -> 
     judge = write_preset(folder, concurrency=4)
     tasks = folder / "tasks.jsonl"
     tasks.write_text("".join(f'{{"id": "{name}", "task": "What is {name}?"}}\n' for name in names))
-    given = ["run", reports, "--tasks", tasks, "--snapshot", snapshot, "--judge", judge, "--config", config]
+    given = ["run", reports, "--tasks", tasks, "--snapshot", snapshot, "--judge", judge, config]
     return [*map(str, given), "--base-url", url, "--out", "run"]
 
 

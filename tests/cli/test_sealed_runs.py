@@ -392,7 +392,7 @@ def test_a_report_with_a_failure_is_open(made: Made, monkeypatch: pytest.MonkeyP
 
     with StubThread(StubPlan(answer=once)) as server:
         made.given = (*made.given[:-4], "--base-url", server.url, *made.given[-2:])
-        config = ("--config", str(made.folder / "config.yaml"))
+        config = (str(made.folder / "config.yaml"),)
         assert made.run(*config).code == 3
         seen = evaluated(monkeypatch)
         made.run(*config)

@@ -62,9 +62,9 @@ from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.attributes import load_attributes
-from local_judge.runs.config import load_config
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.ratings import load_ratings
+from local_judge.runs.run_file import load_config
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import CHECKLIST_KIND
@@ -364,7 +364,7 @@ def test_tables_of_fields_have_exactly_the_fields_of_their_models() -> None:
             seen.add(name)
     assert {
         "ClaimsConfig",
-        "RunConfig",
+        "RunFile",
         "Preset",
         "Weights",
         "Sampling",

@@ -18,8 +18,9 @@ from local_judge.lab.annotations.load import load_report
 from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.runs.calibrations import load_calibrations
-from local_judge.runs.config import load_config, parse_settings
+from local_judge.runs.config import parse_settings
 from local_judge.runs.qualifications import load_qualification
+from local_judge.runs.run_file import load_config
 from local_judge.runs.verify import load_claim_rows
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND

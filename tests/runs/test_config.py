@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.runs.config import RunConfig, load_config, parse_settings, settled
+from local_judge.runs.config import RunConfig, parse_settings, settled
+from local_judge.runs.run_file import load_config
 
 DEFAULTS = settled(RunConfig())
 

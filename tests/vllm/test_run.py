@@ -100,7 +100,7 @@ class Inputs:
 
     def run(self, out: Path, *more: str) -> list[str]:
         given = ["--snapshot", str(self.folder / "snapshot"), "--judge", PRESET, "--base-url", self.base_url]
-        config = ["--config", str(self.folder / "settings.yaml")]
+        config = [str(self.folder / "settings.yaml")]
         return self.command("run", str(self.folder / "report.md"), *given, *config, "--out", str(out), *more)
 
     def environment(self) -> dict[str, str]:

@@ -33,7 +33,7 @@ from local_judge.lab.labelled_claims import annotated_claims, load_labelled
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.config import load_config
+from local_judge.runs.run_file import load_config
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.fitting import FOLDS

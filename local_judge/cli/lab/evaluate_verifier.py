@@ -22,7 +22,7 @@ from local_judge.lab.annotations.load import load_annotations, sample_folder, sn
 from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.config import load_config
+from local_judge.runs.run_file import load_config
 from local_judge.runs.store import RunStore
 from local_judge.terminal import count, stdout
 

@@ -54,10 +54,11 @@ from local_judge.lab.experiments.view import notes, plan_tables, results_tables
 from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.config import RunConfig, load_config, parse_settings
+from local_judge.runs.config import RunConfig, parse_settings
 from local_judge.runs.job import Job
 from local_judge.runs.lock import locked
 from local_judge.runs.qualifications import recorded_qualifications
+from local_judge.runs.run_file import load_config
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles

@@ -1,0 +1,137 @@
+"""Run file: a whole evaluation in one YAML file, which `local-judge run FILE` evaluates.
+
+Invariants: unknown keys are errors that name the file and the key; options of the command line override the file, and
+the file overrides the environment; relative paths in the file start at its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+from pydantic import Field
+
+from local_judge.runs.config import RunConfig, laid_over, read_mapping, settled, validated
+from local_judge.tasks.files import TaskFiles
+from local_judge.tasks.layouts import BATCH_SUFFIXES
+from serving.connect import PERSISTENT, Persistence
+
+BATCH_KEY = "input_files"
+"""Key that every batch file of LiveResearchBench has."""
+
+_PATHS = (
+    *("reports", "out", "snapshot", "ledger", "calibrations", "qualifications"),
+    *TaskFiles.model_fields,
+)
+"""Keys whose values are paths."""
+
+
+class RunFile(TaskFiles, RunConfig):
+    """Inputs, judges, settings and output of a run."""
+
+    reports: tuple[Path, ...] = ()
+    system: str | None = None
+    """System that wrote the reports, where the input names none."""
+    limit: int | None = Field(default=None, ge=1)
+    """Number of reports to evaluate, from the first one on."""
+    snapshot: Path | None = None
+    judges: tuple[str, ...] = ()
+    """Presets by name or file; the first judge extracts the claims."""
+    base_urls: tuple[str, ...] = ()
+    """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
+    calibrations: tuple[Path, ...] = ()
+    qualifications: tuple[Path, ...] = ()
+    offline: bool = True
+    wait_for_server: float = Field(default=PERSISTENT.wait_seconds / 60, ge=0)
+    """Minutes."""
+    attempts: int = Field(default=PERSISTENT.attempts, ge=1)
+    fail_after: int | None = Field(default=None, ge=1)
+    out: Path | None = None
+    """Run directory."""
+    ledger: Path | None = None
+    """File for the judges' replies; in the run directory if null."""
+
+    @property
+    def config(self) -> RunConfig:
+        """Settings that can change results."""
+        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields})
+
+    @property
+    def files(self) -> TaskFiles:
+        """Files that belong to the tasks."""
+        return TaskFiles.model_validate({name: getattr(self, name) for name in TaskFiles.model_fields})
+
+    @property
+    def persistence(self) -> Persistence:
+        """How long and how often servers are tried."""
+        return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
+
+    def as_yaml(self) -> str:
+        """Return the text of a file that says the same, for the current folder."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def is_run_file(path: Path) -> bool:
+    """Check whether a path is a run file: a YAML file other than LiveResearchBench's batch files.
+
+    Raises:
+        ConfigError: a YAML file that cannot be read.
+    """
+    return path.suffix.lower() in BATCH_SUFFIXES and BATCH_KEY not in read_mapping(path)
+
+
+def load_run_file(
+    path: Path | None, overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> RunFile:
+    """Return a run file, overridden by options.
+
+    Args:
+        path: the YAML file; None for options alone.
+        overrides: values from the command line, nested as in the file; None is ignored except in `settings`.
+        defaults: values from the environment, for keys that neither the file nor the command line has.
+
+    Raises:
+        ConfigError: the file cannot be read, is not a mapping, or has an unknown key or an invalid value.
+    """
+    data = {} if path is None else _from_folder(read_mapping(path), path.parent)
+    data = {**(defaults or {}), **{key: value for key, value in data.items() if value is not None}}
+    laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
+    if overrides.get("settings"):
+        laid = laid_over(laid, {"settings": overrides["settings"]}, nulls=True)
+    return validated(RunFile, laid, str(path) if path else "options")
+
+
+def load_config(
+    path: Path | None,
+    overrides: Mapping[str, Any],
+    *,
+    completed: Callable[[RunConfig], RunConfig] = lambda config: config,
+) -> RunConfig:
+    """Return the settled settings of a run file, overridden by options.
+
+    Args:
+        path: the file; its inputs, judges and output are ignored.
+        overrides: as in `load_run_file`.
+        completed: fills in settings that neither file nor overrides choose, before the defaults apply.
+    """
+    return settled(completed(load_run_file(path, overrides).config))
+
+
+def _from_folder(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the values of a file with relative paths joined to its folder."""
+
+    def joined(value: object) -> object:
+        if isinstance(value, list):
+            return [joined(one) for one in cast("list[object]", value)]
+        return str(folder / value) if isinstance(value, str) else value
+
+    def preset(value: object) -> object:
+        is_file = isinstance(value, str) and ("/" in value or value.endswith((".yaml", ".yml")))
+        return joined(value) if is_file else value
+
+    found = {key: joined(value) if key in _PATHS else value for key, value in data.items()}
+    if isinstance(data.get("judges"), list):
+        found["judges"] = [preset(one) for one in cast("list[object]", data["judges"])]
+    return found

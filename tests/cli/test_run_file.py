@@ -1,0 +1,83 @@
+"""Run files: one YAML file for a whole evaluation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from local_judge.errors import ConfigError
+from local_judge.runs.run_file import RunFile, load_run_file
+
+from ..stub_thread import StubThread
+from .conftest import Command
+
+
+@pytest.fixture
+def run_file(tmp_path: Path, report: Path, snapshot: Path, preset: Path, server: StubThread) -> Path:
+    """A run file beside its report and preset."""
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        f"reports: [{report.name}]\njudges: [./{preset.name}]\nbase_urls: ['{server.url}']\nsnapshot: {snapshot}\n"
+        "out: run\nprotocols: [deer]\nsettings: {deer: {parts: [verification]}}\n"
+    )
+    return path
+
+
+def test_a_run_file_is_a_whole_evaluation_from_any_folder(
+    command: Command, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run_file.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(run_file.parent / "elsewhere")
+    ended = command("run", "../eval.yaml", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    assert [case["id"] for case in found["cases"]] == ["mill"] and "aggregates" in found
+    assert (run_file.parent / "run" / "manifest.json").exists()
+
+
+def test_options_override_the_file_and_the_file_the_environment(
+    command: Command, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_JUDGE_JUDGE", "qwen3-14b")
+    monkeypatch.setenv("LOCAL_JUDGE_LEDGER", "by_variable.sqlite")
+    options = ("--judge", "qwen3-8b", "--method", "scored", "--attempts", "2", "--set", "deer.scale=5")
+    printed = command("run", run_file, *options, "--print-config").out
+    copy = run_file.with_name("copy.yaml")
+    copy.write_text(printed)
+    monkeypatch.chdir(run_file.parent)
+    file = load_run_file(copy, {})
+    assert (file.judges, file.attempts, file.claims.method) == (("qwen3-8b",), 2, "scored")
+    assert file.settings == {"deer": {"parts": ["verification"], "scale": 5}}
+    assert file.ledger == run_file.parent / "by_variable.sqlite"
+    assert load_run_file(run_file, {}, {"judges": ("other",)}).judges == (str(run_file.parent / "stub.yaml"),)
+
+
+def test_without_a_file_the_defaults_are_printed(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "eval.yaml"
+    path.write_text(command("run", "--print-config").out)
+    assert load_run_file(path, {}) == RunFile()
+
+
+def test_what_a_run_needs_is_asked_for(command: Command, tmp_path: Path, run_file: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("{}\n")
+    assert "with the key `reports`" in " ".join(command("run", tmp_path / "empty.yaml").err.split())
+    assert command("run").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("judge: [x]\n", "unknown key 'judge'"),
+        ("attempts: 0\n", "attempts: Input should be greater than or equal to 1"),
+        ("reports: 7\n", "reports: Input should be a valid tuple"),
+        ("- a\n", "expected a mapping"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_file_and_the_key(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "eval.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_run_file(path, {})
+    assert str(caught.value).startswith(f"{path}: ") and says in str(caught.value)
