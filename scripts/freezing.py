@@ -56,7 +56,7 @@ RUNS: dict[str, tuple[int, str]] = {
     "own": (1, "--set fact.claims=own --set race.positions=both --set deer.guidance=none"),
     "upstream": (2, "--set deer.guidance=upstream --set race.order=paper"),
 }
-"""How many judges, and what else `run` is told."""
+"""Number of judges, and other options of `run`."""
 SCORES = {
     "deer": "overall",
     "fact": "citation_accuracy",

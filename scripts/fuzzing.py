@@ -45,7 +45,7 @@ class Outcome:
     slowest: float = 0.0
     slowest_input: bytes = b""
     failures: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """Where and as what it was raised -> the smallest input that does."""
+    """Place and type of each error -> the smallest input that does."""
 
     def run(self, target: Target, data: bytes) -> None:
         """Check one input."""

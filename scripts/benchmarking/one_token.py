@@ -45,15 +45,15 @@ class OneToken:
         self.chats: list[Chat] = []
 
     async def identity(self) -> EngineIdentity:
-        """Of the engine behind."""
+        """Return the value of the wrapped engine."""
         return await self._engine.identity()
 
     async def limits(self) -> EngineLimits:
-        """Of the engine behind."""
+        """Return the value of the wrapped engine."""
         return await self._engine.limits()
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """By the engine behind."""
+        """Ask the wrapped engine."""
         return await self._engine.count_tokens(messages)
 
     async def generate(

@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
     url: str
     text: str
     file: str | None
-    """Of the folder of fetched pages; None for an encyclopedia lead, which is its text."""
+    """File in the folder of fetched pages; None for an encyclopedia lead, whose content is `text`."""
 
 
 def planted_snapshot(

@@ -54,7 +54,7 @@ class Tokens(NamedTuple):
     computed: int | None
     """Prompt tokens not read from the prefix cache; None if the engine does not report it."""
     shared_once: int
-    """Of the prompts, what would be computed if each opening were computed once, in blocks of 16: from the openings'
+    """Prompt tokens that would be computed if each opening were computed once, in blocks of 16: from the openings'
     own lengths."""
     generated: int
 
@@ -84,7 +84,7 @@ async def tokens_of(judge: Judge) -> Tokens:
 
 
 def _keys(ledger: Path) -> list[str]:
-    """Of all replies, in the order in which they were stored."""
+    """Return the keys of all replies in the order in which they were stored."""
     with contextlib.closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         return [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid")]
 

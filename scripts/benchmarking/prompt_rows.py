@@ -22,7 +22,7 @@ ORIGINALS = Path(__file__).parent / "originals"
 
 
 def instructions(name: str) -> str:
-    """What one of the originals' styles begins with: own words, in the original's order."""
+    """Beginning of a prompt in an original's style: own words, in the original's order."""
     return (ORIGINALS / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 

@@ -35,14 +35,14 @@ class Bout(NamedTuple):
     reference: str
     """Id of the report that serves as reference, or of the task that it came with."""
     reports: tuple[tuple[str, Document], ...]
-    """By id."""
+    """Reports with their ids."""
 
 
 class Sizes(NamedTuple):
-    """Maximum tokens of a prompt."""
+    """Token counter and context length of a prompt."""
 
     tokens: Callable[[Sequence[Message]], Sequence[int]]
-    """Of a chat, as the judge's server renders it."""
+    """Tokens of a chat, as the judge's server renders it."""
     context: int
 
 
