@@ -316,7 +316,7 @@ def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path
     found, _ = qualified(Knowing(tmp_path / "q", credulous), config=config())
     [line] = qualification_lines({"q": found.record()}, ["deer", "race"])
     assert line.startswith(
-        "judge q: refused for deer: it does not tell claims that a page states from altered ones"
+        "judge q: refused for deer: it does not distinguish claims that a page states from altered claims"
     )
     assert "not examined for race" in line and line.endswith("(with the quick settings)")
     [never] = qualification_lines({"q": None}, ["deer"])
