@@ -11,8 +11,7 @@ from local_judge.cli.modified import AllowModified, print_found, write_marks
 from local_judge.cli.options import PROFILE, AsJson, OneOfJudges, format_option
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import file_formats
-from local_judge.reporting.exports import export_files, export_lines, list_rows
-from local_judge.reporting.exports_csv import export_csv
+from local_judge.reporting.exports import export_csv, export_files, export_lines, list_rows
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.terminal import count, safe

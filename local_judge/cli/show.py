@@ -24,8 +24,7 @@ from local_judge.cli.run_output import (
 )
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import View, load_protocol
-from local_judge.reporting.group_labels import label_counts
-from local_judge.reporting.group_tables import group_tables, label_tables
+from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import claim_summary, score_notes, score_table, trees, verdict_table

@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from local_judge.reporting.summary import estimate_text, listed
 from local_judge.runs.ratings import Joined, JoinedRun
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, RatedTask
-from local_judge.stats.estimate import LEVEL, Estimate
-from local_judge.terminal import NONE, count, plain_table, safe
-
-NAMED = 5
-"""Reports named in a line; the others are counted."""
+from local_judge.stats.estimate import LEVEL
+from local_judge.terminal import count, plain_table, safe
 
 
 class Compared(NamedTuple):
@@ -82,7 +80,7 @@ def difference_table(found: Agreement) -> Table:
         cells = [
             cell
             for measure in measures
-            for cell in (_signed(measure.estimate), str(measure.estimate.n_undefined or ""))
+            for cell in (estimate_text(measure.estimate, sign="+"), str(measure.estimate.n_undefined or ""))
         ]
         table.add_row(measures[0].label, *cells)
     return table
@@ -108,7 +106,7 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     for one in found.compared:
         yield _paired(one)
     if found.joined.taskless:
-        yield f"left out because their task is unknown: {_listed(found.joined.taskless)}"
+        yield f"left out because their task is unknown: {len(found.joined.taskless)} ({listed(found.joined.taskless)})"
     ratings_of_two = any(len(report.ratings) > 1 for task in found.joined.tasks for report in task.reports)
     if not ratings_of_two:
         yield "annotators: no report has two ratings, so their agreement is unknown"
@@ -160,12 +158,7 @@ def _failed_joins(run: JoinedRun) -> Iterator[str]:
         (run.unrated, "in the run, but not rated"),
     ):
         if reports:
-            yield f"  {what}: {_listed(reports)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(safe(name, 60) for name in names[:NAMED])
-    return f"{len(names)} ({shown}{', …' if len(names) > NAMED else ''})"
+            yield f"  {what}: {len(reports)} ({listed(reports)})"
 
 
 def _table_of_ratings(tasks: Sequence[RatedTask], n_empty: int) -> str:
@@ -182,7 +175,7 @@ def _table_of_ratings(tasks: Sequence[RatedTask], n_empty: int) -> str:
 def _cells(measure: Measure) -> tuple[str, str, str]:
     found = measure.estimate
     return (
-        _value(found),
+        estimate_text(found),
         f"{_number(found.hits)}/{found.n}" if found.hits is not None else str(found.n),
         (str(found.n_undefined or "")),
     )
@@ -190,22 +183,6 @@ def _cells(measure: Measure) -> tuple[str, str, str]:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
-
-
-def _value(found: Estimate) -> str:
-    if found.value is None:
-        return NONE
-    if found.low is None or found.high is None:
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f} ({found.low:.2f} to {found.high:.2f})"
-
-
-def _signed(found: Estimate) -> str:
-    if found.value is None:
-        return NONE
-    if found.low is None or found.high is None:
-        return f"{found.value:+.3f}"
-    return f"{found.value:+.3f} ({found.low:+.2f} to {found.high:+.2f})"
 
 
 def agreement_json(found: Agreement) -> dict[str, Any]:

@@ -6,15 +6,19 @@ escaped, control characters removed), line by line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from local_judge.errors import plain
+from local_judge.tasks.checklist_lint import Finding, Linted, lint
+from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
 from local_judge.tasks.dimensions import GENERAL, DimensionEntry, DimensionsRow
 from local_judge.tasks.guidance import GuidanceRow, Point
+from local_judge.tasks.model import Checklist
 from local_judge.tasks.review import D, DraftRow
 from local_judge.terminal import NONE, count, plain_table, safe
 
@@ -30,11 +34,7 @@ def draft_table(
         numbers: names of the columns of cells, those of numbers first.
         texts: likewise.
     """
-    table = plain_table()
-    table.add_column("task", overflow="fold")
-    table.add_column("status")
-    for name in numbers:
-        table.add_column(name, justify="right")
+    table = plain_table("", ("task", "status"), numbers)
     for name in (*texts, "judge", "reviewer"):
         table.add_column(name, overflow="fold")
     for row in rows:
@@ -148,3 +148,58 @@ def dimensions_view(row: DimensionsRow) -> RenderableType:
 
 def _weight(entry: DimensionEntry) -> str:
     return f"{entry.weight:.2f} ({len(entry.criteria)})"
+
+
+def checklist_table(rows: Sequence[ChecklistRow]) -> Table:
+    """Return one row for each task: the status of its checklist, and how many items break rules."""
+
+    def cells(row: ChecklistRow) -> list[str]:
+        findings = _linted(row).findings
+        hard, soft = (len({one.item for one in findings if one.hard is which}) for which in (True, False))
+        return [str(len(row.items)), str(hard or ""), str(soft or "")]
+
+    return draft_table(rows, cells, ["items", "break hard rules", "break soft rules"])
+
+
+def checklist_view(row: ChecklistRow) -> RenderableType:
+    """Return one task's checklist: the request, the items with the rules that they break, and the drafted items."""
+    parts = opening(row, row.task)
+    linted = _linted(row)
+    parts.append(f"[dim]{count(len(row.items), 'item')}[/dim]")
+    for item in Checklist.of(row.items).items:
+        parts.append(f"{item.id}. {safe(item.text)}")
+        parts += [f"   [dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.of(item.id)]
+    parts += [f"[dim]{one.rule}:[/dim] {safe(one.reason)}" for one in linted.findings if one.item is None]
+    if row.items_before is not None:
+        parts += ["[dim]as drafted[/dim]", *(safe(item) for item in row.items_before)]
+    return Group(*parts)
+
+
+def finding_line(task: str, finding: Finding) -> str:
+    """Return one finding as `mill q3: yes-or-no: asks 'what', which neither yes nor no answers`."""
+    item = f" {finding.item}" if finding.item else ""
+    return plain(f"{task}{item}: {finding.rule}: {finding.reason}")
+
+
+def unchecked_lines(unchecked: Mapping[str, Mapping[Any, str]], what: str) -> list[str]:
+    """Return a line for each reason why rules were not checked, with the rules and the number of checklists or plans.
+
+    Args:
+        unchecked: by task, the rules that could not be applied, with the reason.
+        what: one of the things that were checked, in a word.
+    """
+    tasks: dict[str, int] = {}
+    rules: dict[str, dict[str, None]] = {}
+    for own in unchecked.values():
+        for reason in dict.fromkeys(own.values()):
+            tasks[reason] = tasks.get(reason, 0) + 1
+        for rule, reason in own.items():
+            rules.setdefault(reason, {})[rule] = None
+    return [
+        f"not checked in {count(number, what)}, since {reason}: {', '.join(rules[reason])}"
+        for reason, number in tasks.items()
+    ]
+
+
+def _linted(row: ChecklistRow) -> Linted:
+    return lint(Checklist.of(row.items), row.task)

@@ -12,16 +12,13 @@ from typing import Any
 
 from rich.table import Table
 
-from local_judge.reporting.summary import BY_RULE, RULE_NOTE
+from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.ranking import Matches
 from local_judge.runs.scored import SystemScore
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
 from local_judge.terminal import NONE, count, plain_table, safe
-
-NAMED = 5
-"""Reports named in a line; the others are counted."""
 
 
 def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore]) -> Table:
@@ -63,9 +60,8 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     if found.n_groups > 1:
         yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
     if matches.unevaluated:
-        listed = ", ".join(safe(name, 60) for name in matches.unevaluated[:NAMED])
-        more = ", …" if len(matches.unevaluated) > NAMED else ""
-        yield f"in no game, or only in failed games: {count(len(matches.unevaluated), 'report')} ({listed}{more})"
+        named = listed(matches.unevaluated)
+        yield f"in no game, or only in failed games: {count(len(matches.unevaluated), 'report')} ({named})"
     if matches.own:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
 

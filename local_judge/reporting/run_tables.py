@@ -7,6 +7,7 @@ measure of agreement, and a measure without a value is a dash with its reason be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -14,8 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from local_judge.reporting.summary import (
+    NAMED,
     RULE_NOTE,
     Summary,
+    estimate_text,
     mean_interval,
     score_lines,
     summary_of,
@@ -33,8 +36,6 @@ ENSEMBLE = "together"
 NO_SYSTEM = "no system named"
 FEW = 3
 """Most scores that stand in one table beside the coverage columns."""
-NAMED = 5
-"""Most reports that the warnings name."""
 
 REPORTS, SOURCES, FAILED = "reports", "sources read", "calls failed"
 _INTERVAL_NOTE = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
@@ -362,11 +363,5 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
 def _figure(figure: Estimate | None, whole: bool) -> str:
     if figure is None:
         return ""
-    if figure.value is None:
-        return NONE
-    said = f"{figure.value:.2f}"
-    if figure.hits is not None:
-        said += f" ({figure.hits:.0f}/{figure.n})"
-    if whole and figure.low is not None and figure.high is not None:
-        said += f"\n[dim]{figure.low:.2f} to {figure.high:.2f}[/dim]"
-    return said
+    hits = "" if figure.hits is None else f"({figure.hits:.0f}/{figure.n})"
+    return estimate_text(figure if whole else replace(figure, low=None), 2, beside=hits, below=True)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from local_judge.reporting.summary import estimate_text
 from local_judge.scoring.coverage import Coverage
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.stability import Stability
-from local_judge.stats.estimate import Estimate
 from local_judge.stats.length import Correlation, LengthBias, Relation
 from local_judge.terminal import NONE, count, plain_table, safe
 
@@ -66,25 +66,15 @@ def _cells(relation: Relation) -> tuple[str, ...]:
         _correlation(relation.pearson),
         _correlation(relation.spearman),
         _correlation(relation.kendall),
-        _estimate(relation.slope),
+        estimate_text(relation.slope, 2, "+", below=True),
         relation.reason or (f"df {relation.degrees}" if relation.degrees is not None else ""),
     )
 
 
 def _correlation(found: Correlation) -> str:
-    if found.p_value is None:
-        return _estimate(found)
-    return _estimate(found, "p<0.001" if found.p_value < 0.001 else f"p={found.p_value:.3f}")
-
-
-def _estimate(found: Estimate, beside: str = "") -> str:
-    """Return the value, and its interval on a second line."""
-    if found.value is None:
-        return NONE
-    shown = f"{found.value:+.2f} {beside}".strip()
-    if found.low is None or found.high is None:
-        return shown
-    return f"{shown}\n[dim]{found.low:+.2f} to {found.high:+.2f}[/dim]"
+    p_value = found.p_value
+    beside = "" if p_value is None else "p<0.001" if p_value < 0.001 else f"p={p_value:.3f}"
+    return estimate_text(found, 2, "+", beside, below=True)
 
 
 class StabilityRow(NamedTuple):
@@ -103,7 +93,7 @@ def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
     labels = (measure.label for measure in rows[0].stability.measures)
     table = plain_table(title, ("score",), ("reports", *labels))
     for row in rows:
-        cells = [_measured(measure.estimate) for measure in row.stability.measures]
+        cells = [estimate_text(measure.estimate, below=True) for measure in row.stability.measures]
         table.add_row(row.score, str(row.stability.n_reports), *cells)
     return table
 
@@ -154,12 +144,3 @@ def stability_json(row: StabilityRow) -> dict[str, Any]:
         ],
         "pairs": [pair._asdict() for pair in found.pairs],
     }
-
-
-def _measured(found: Estimate) -> str:
-    """Return the value, and its interval on a second line."""
-    if found.value is None:
-        return NONE
-    if found.low is None or found.high is None:
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f}\n[dim]{found.low:.2f} to {found.high:.2f}[/dim]"

@@ -1,4 +1,4 @@
-"""One score of one or several reports, as every table prints it.
+"""One score of one or several reports, and one measure, as every table prints them.
 
     value       the protocol's own score over the reports of a system if it defines one, else the mean of the values
     interval    95 % percentile bootstrap interval of that mean over reports (seed 0), or the score's own interval
@@ -17,8 +17,11 @@ from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import failed, in_part
 from local_judge.scoring.node import Scale, Score
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
-from local_judge.stats.estimate import DRAWS, LEVEL, resamples
+from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, resamples
+from local_judge.terminal import NONE, safe
 
+NAMED = 5
+"""Most reports that one line names; the others are counted."""
 BY_RULE = "*"
 """Mark of a value that the protocol's own rule over reports gives."""
 RULE_NOTE = f"{BY_RULE} by the protocol's own rule over all reports, not a mean of their scores"
@@ -102,3 +105,29 @@ def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds
         lines.append(f"bounds {bounds(found.score) or 'unknown'}")
     known = known_percent(found.score)
     return [*lines, *([f"{known} known"] if known else [])]
+
+
+def estimate_text(
+    found: Estimate, digits: int = 3, sign: str = "", beside: str = "", *, below: bool = False
+) -> str:
+    """Return a measure with its interval.
+
+    Args:
+        found: the measure; a dash if it has no value.
+        digits: decimal places of the value; the interval has two.
+        sign: `+` to print the sign of positive numbers.
+        beside: text after the value.
+        below: whether the interval is a second, dim line instead of standing in brackets.
+    """
+    if found.value is None:
+        return NONE
+    shown = f"{found.value:{sign}.{digits}f} {beside}".strip()
+    if found.low is None or found.high is None:
+        return shown
+    ends = f"{found.low:{sign}.2f} to {found.high:{sign}.2f}"
+    return f"{shown}\n[dim]{ends}[/dim]" if below else f"{shown} ({ends})"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names of a list, safe to print."""
+    return ", ".join(safe(name, 60) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")

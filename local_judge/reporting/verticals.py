@@ -194,10 +194,7 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
         "in part",
         "N/A",
     )
-    found = plain_table(title)
-    found.add_column("")
-    for name in columns:
-        found.add_column(name, justify="right")
+    found = plain_table(title, ("",), columns)
     for vertical in (*VERTICALS, None):
         if all(placed.vertical != vertical for placed in metrics):
             continue

@@ -14,8 +14,7 @@ from rich.console import Console, RenderableType
 from local_judge.errors import InputError, RunError
 from local_judge.protocols import base
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
-from local_judge.reporting.group_labels import label_counts
-from local_judge.reporting.group_tables import group_tables, label_tables
+from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.runs.attributes import groups_of, load_attributes, open_runs
 from local_judge.runs.records import CaseRecord, ScoreRecord

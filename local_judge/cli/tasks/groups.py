@@ -12,8 +12,9 @@ from local_judge.cli.options import AsJson, SomeSnapshotDir, TasksFile
 from local_judge.cli.tasks.asking import Command, DraftOptions, ask_about, asking_command, leave_drafts
 from local_judge.cli.tasks.kinds import commands, leave_findings
 from local_judge.cli.tasks.reviewing import Shown
-from local_judge.reporting.checklists import checklist_table, checklist_view
 from local_judge.reporting.drafts import (
+    checklist_table,
+    checklist_view,
     criteria_table,
     criteria_view,
     dimensions_table,

@@ -12,7 +12,7 @@ from local_judge.cli.options import AsJson, expanded
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Command
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
-from local_judge.reporting.checklists import finding_line, unchecked_lines
+from local_judge.reporting.drafts import finding_line, unchecked_lines
 from local_judge.tasks.checklist_lint import Linted, RuleText
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
