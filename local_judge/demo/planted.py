@@ -29,9 +29,9 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
         else f"So few statements show that {judge} works, and do not rank it."
     )
     yield (
-        "With a GPU, and a commit pinned in a copy of configs/judges/qwen3-14b.yaml:\n"
-        "  local-judge judge fetch qwen3-14b.yaml\n"
-        "  local-judge judge serve qwen3-14b.yaml\n"
-        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b.yaml "
+        "With a GPU:\n"
+        "  local-judge judge fetch qwen3-14b\n"
+        "  local-judge judge serve qwen3-14b\n"
+        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b "
         "--base-url http://127.0.0.1:8000/v1 --out RUN"
     )

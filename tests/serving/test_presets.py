@@ -50,10 +50,12 @@ def test_thinking_changes_the_sampling_and_nothing_else() -> None:
 
 def test_only_weights_with_a_digest_or_a_commit_count_as_pinned() -> None:
     pinned = [name for name in list_presets() if load_preset(name).pinned]
+    dense = [f"qwen3-{size}b{thinking}" for size in (14, 32, 4, 8) for thinking in ("", "-thinking")]
     assert pinned == [
         "qwen2.5-coder-0.5b",
         "qwen2.5-coder-0.5b-vllm",
         "qwen2.5-coder-1.5b",
+        *dense,
         "smollm2-135m",
     ]
 
