@@ -112,7 +112,7 @@ def test_a_true_statement_is_in_its_page(fragment: str, number: str) -> None:
 
 
 def test_the_example_of_the_documentation_is_the_demo_itself() -> None:
-    formats = Path(__file__).resolve().parents[2] / "docs" / "reference" / "formats.md"
+    formats = Path(__file__).resolve().parents[2] / "docs" / "reference" / "formats" / "inputs.md"
     (block,) = re.findall(r"```jsonl pages\n(.*?)```", formats.read_text(encoding="utf-8"), re.DOTALL)
     shown = [json.loads(line) for line in block.splitlines()]
     assert len(shown) == 2

@@ -79,6 +79,7 @@ from tests import golden
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+RUN_DIRECTORY = ROOT / "docs" / "reference" / "formats" / "run-directory.md"
 SERVER = "http://127.0.0.1:8000/v1"
 """The address that the documentation gives to a judge's server."""
 
@@ -399,9 +400,7 @@ def first_cells(path: Path, heading: str) -> set[str]:
 
 
 def test_every_kind_of_failure_is_explained() -> None:
-    assert first_cells(ROOT / "docs" / "reference" / "formats.md", "A `failure` has") == set(
-        get_args(FailureKind)
-    )
+    assert first_cells(RUN_DIRECTORY, "A `failure` has") == set(get_args(FailureKind))
 
 
 def test_every_rule_of_checklists_is_explained() -> None:
@@ -416,11 +415,7 @@ def test_every_preset_is_listed() -> None:
 
 
 def test_the_ledger_has_the_tables_that_are_described() -> None:
-    _, _, after = (
-        (ROOT / "docs" / "reference" / "formats.md")
-        .read_text(encoding="utf-8")
-        .partition("### ledger.sqlite")
-    )
+    _, _, after = RUN_DIRECTORY.read_text(encoding="utf-8").partition("## ledger.sqlite")
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", after.partition("\n## ")[0], re.MULTILINE)
     described = {table: re.findall(r"`(\w+)`", columns) for table, columns in rows}
     with closing(sqlite3.connect(":memory:")) as connection:
