@@ -16,6 +16,7 @@ from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.manifest import build_manifest
+from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from scripts.benchmarking.scales import load_perturbed, scores_of
 from serving.engines.scripted import Call, Reply
@@ -47,6 +48,7 @@ async def run(make_judge: MakeJudge, out: Path, scoring: str) -> RunStore:
     store = RunStore(out)
     store.write_json("manifest.json", await build_manifest(config, {"j": judge}, reports, None, []))
     await execute(reports, judge, None, config, store)
+    seal_run(store)
     return store
 
 
