@@ -181,28 +181,26 @@ def vertical_tables(found: Verticals) -> Iterator[Table | str]:
         yield f"under no vertical: {listed}"
 
 
+_COLUMNS = ("value", "bounds", "known", "scale", "better", "0 to 100", "reports", "failed", "in part", "N/A")
+
+
 def _table(title: str, metrics: Sequence[Placed]) -> Table:
-    columns = (
-        "value",
-        "bounds",
-        "known",
-        "scale",
-        "better",
-        "0 to 100",
-        "reports",
-        "failed",
-        "in part",
-        "N/A",
-    )
-    found = plain_table(title, ("",), columns)
+    """Return the metrics under their verticals, without columns that are empty for all of them."""
+    rows = {placed: _cells(placed) for placed in metrics}
+    used = [place for place in range(len(_COLUMNS)) if any(cells[place] for cells in rows.values())]
+    found = plain_table(title)
+    found.add_column("metric", overflow="fold", min_width=24)
+    for place in used:
+        found.add_column(_COLUMNS[place], justify="right")
     for vertical in (*VERTICALS, None):
-        if all(placed.vertical != vertical for placed in metrics):
-            continue
-        label = "No vertical" if vertical is None else VERTICALS[vertical]
-        found.add_row(label, style="bold")
-        for placed in metrics:
-            if placed.vertical == vertical:
-                found.add_row(*_cells(placed))
+        own = [placed for placed in metrics if placed.vertical == vertical]
+        if own:
+            found.add_row("No vertical" if vertical is None else VERTICALS[vertical], style="bold")
+        for placed in own:
+            cells = rows[placed]
+            found.add_row(
+                f"  {safe(placed.protocol)}: {safe(placed.label)}", *(cells[place] for place in used)
+            )
     return found
 
 
@@ -211,7 +209,6 @@ def _cells(placed: Placed) -> list[str]:
     low, high = placed.scale
     ends = f"{low:g} to {high:g}" if high is not None else f"from {low:g}" if placed.better else NONE
     return [
-        f"  {safe(placed.protocol)}: {safe(placed.label)}",
         shown(score),
         bounds(score),
         known_percent(score),
