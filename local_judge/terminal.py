@@ -6,6 +6,7 @@ characters removed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -13,6 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from local_judge.errors import plain
+
+QUIET = "LOCAL_JUDGE_QUIET"
+"""Environment variable that `--quiet` sets."""
 
 NONE = "–"
 """Text printed for a missing number, which is never shown as zero."""
@@ -59,6 +63,11 @@ class _Output(Console):
     def on_broken_pipe(self) -> None:
         """Re-raise the error; rich calls this where it handles one."""
         raise
+
+
+def is_quiet() -> bool:
+    """Check whether `--quiet` leaves out progress and summaries on standard error."""
+    return QUIET in os.environ
 
 
 def stdout() -> Console:

@@ -6,7 +6,10 @@ A test holds the table's help texts to those of the commands.
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from local_judge import __version__
-from local_judge.cli.faults import Stopped
+from local_judge.cli.faults import DEBUG, Stopped
 
 
 class Lazy(TyperCommand):
@@ -297,8 +300,18 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(  # pyright: ignore[reportUnusedFunction]
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", envvar="LOCAL_JUDGE_QUIET", help="Print only results and errors.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", help="Also print library logs, tracebacks of errors and the time that was taken."
+        ),
     ] = False,
     home: Annotated[
         Path | None,
@@ -313,3 +326,21 @@ def _options(  # pyright: ignore[reportUnusedFunction]
     """Options of the program itself."""
     if home is not None:
         os.environ[HOME] = str(home)
+    if quiet:
+        _set_for(context, "LOCAL_JUDGE_QUIET")
+    if verbose:
+        _set_for(context, DEBUG)
+        log = logging.StreamHandler()
+        log.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        root, begun = logging.getLogger(), time.monotonic()
+        context.call_on_close(lambda: root.removeHandler(log))
+        context.call_on_close(lambda: sys.stderr.write(f"took {time.monotonic() - begun:.1f} s\n"))
+        root.addHandler(log)
+        root.setLevel(logging.INFO)
+
+
+def _set_for(context: typer.Context, variable: str) -> None:
+    """Set an environment variable for the length of a command."""
+    if variable not in os.environ:
+        os.environ[variable] = "1"
+        context.call_on_close(lambda: os.environ.pop(variable, None))

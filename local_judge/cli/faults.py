@@ -14,18 +14,24 @@ import json
 import logging
 import os
 import select
+import signal
 import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from local_judge.errors import UserError, one_line
 
-MENDABLE, DEFECT, INTERRUPTED, UNREAD = 1, 70, 130, 141
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+MENDABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
 """Exit codes: a mistake that the user can mend, or something that the machine lacks; a defect of this program; stopped
-by the user; nobody reads the output any more. 70 is EX_SOFTWARE of sysexits.h, 141 what a shell shows of SIGPIPE."""
+by the user; nobody reads the output any more; stopped by SIGTERM. 70 is EX_SOFTWARE of sysexits.h, 141 and 143 are what
+a shell shows of SIGPIPE and SIGTERM."""
 
 DEBUG = "LOCAL_JUDGE_DEBUG"
 """Environment variable: when it is set, errors come with their traceback and libraries may print."""
@@ -67,6 +73,43 @@ def own_words() -> Generator[None]:
         logging.getLogger().removeHandler(silent)
 
 
+@contextlib.contextmanager
+def terminable() -> Generator[list[int]]:
+    """Handle SIGTERM as Ctrl-C inside; yields a list that is empty until the signal arrives."""
+    arrived: list[int] = []
+    process = os.getpid()
+
+    def stop(number: int, frame: object) -> None:
+        if os.getpid() != process:  # a worker process ends at once
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
+        arrived.append(number)
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = None
+    with contextlib.suppress(ValueError):  # not in the main thread
+        before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield arrived
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+class _StandardOutput(io.FileIO):
+    """Standard output whose errors name it."""
+
+    def write(self, data: Buffer, /) -> int:
+        """Write bytes."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = "standard output"
+            raise
+
+
 def prepare_streams() -> None:
     """Open the standard streams that are closed on nothing, and let every text through to the others.
 
@@ -81,6 +124,13 @@ def prepare_streams() -> None:
         stream: object = getattr(sys, name)
         if number and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="json-escape")
+            if stream is sys.__stdout__:
+                sys.stdout = io.TextIOWrapper(
+                    io.BufferedWriter(_StandardOutput(number, "w", closefd=False)),
+                    encoding=stream.encoding,
+                    errors="json-escape",
+                    line_buffering=stream.line_buffering,
+                )
 
 
 def silence_output() -> None:
@@ -155,21 +205,9 @@ def _ours() -> tuple[type[BaseException], ...]:
 
 def _of_system(error: OSError) -> str:
     what = error.strerror or str(error) or type(error).__name__
-    if error.filename is not None:
-        where = os.fsdecode(error.filename)
-    else:
-        where = "standard output" if _is_of_output(error) else f"in {_place(error)}"
+    where = f"in {_place(error)}" if error.filename is None else os.fsdecode(error.filename)
     remedy = _REMEDIES.get(error.errno or 0)
     return f"{where}: {what}" + (f"; {remedy}" if remedy else "")
-
-
-def _is_of_output(error: OSError) -> bool:
-    """Whether what is still to be written to standard output meets the same error."""
-    try:
-        sys.stdout.flush()
-    except OSError as again:
-        return again.errno == error.errno
-    return False
 
 
 def _defect(error: BaseException) -> str:

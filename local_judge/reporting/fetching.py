@@ -15,7 +15,7 @@ from rich.table import Table
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
 from local_judge.reporting.progress import Lines
-from local_judge.terminal import plain_table, safe
+from local_judge.terminal import is_quiet, plain_table, safe
 
 SHOWN_HOSTS = 10
 """Most hosts with a row: those with the most left to do."""
@@ -29,7 +29,7 @@ class FetchProgress:
         console = Console(stderr=True)
         self._shown: Live | Lines = (
             Live(console=console, get_renderable=self.table, refresh_per_second=2, transient=True)
-            if console.is_terminal
+            if console.is_terminal and not is_quiet()
             else Lines(self.line)
         )
         self._display = contextlib.ExitStack()

@@ -29,7 +29,7 @@ from rich.text import Text
 from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
 from local_judge.runs.execute import CASES_IN_FLIGHT
-from local_judge.terminal import count
+from local_judge.terminal import count, is_quiet
 
 POLL_SECONDS = 0.5
 """Time between two drawings in a terminal."""
@@ -63,7 +63,7 @@ class Lines:
 
     def _run(self) -> None:
         begun, wait = time.monotonic(), FIRST_SECONDS
-        while not self._ended.wait(wait):
+        while not is_quiet() and not self._ended.wait(wait):
             try:
                 sys.stderr.write(self._line() + "\n")
                 sys.stderr.flush()
@@ -100,7 +100,7 @@ class RunProgress:
         self._display = contextlib.ExitStack()
         console = Console(stderr=True)
         self._bar: Progress | None = None
-        if console.is_terminal:
+        if console.is_terminal and not is_quiet():
             self._bar = Progress(
                 TextColumn(unit),
                 *([] if total is None else [BarColumn(bar_width=24), MofNCompleteColumn()]),
@@ -124,7 +124,7 @@ class RunProgress:
     ) -> None:
         """Stop; write what the command took, unless it failed."""
         self._display.close()
-        if kind is None or issubclass(kind, asyncio.CancelledError):
+        if not is_quiet() and (kind is None or issubclass(kind, asyncio.CancelledError)):
             sys.stderr.write(self.summary() + "\n")
 
     def one_done(self) -> None:

@@ -389,3 +389,33 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
     )
     os.close(write)
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("judge", "list"), ("judge", "list", "--json"), ("--help",), ("--version",)]
+)
+def test_a_full_disk_behind_standard_output_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "local_judge", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("local-judge: standard output: No space left on device; ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_quiet_leaves_out_progress_and_verbose_adds_the_time(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    run = run_arguments(report, snapshot, preset, server, tmp_path / "run")
+    quiet = command("--quiet", *run)
+    assert (quiet.code, quiet.err) == (0, "") and quiet.out
+    verbose = command("--verbose", *run)
+    assert verbose.code == 0 and re.search(r"^took \d+\.\d s$", verbose.err, re.MULTILINE)
+    assert "LOCAL_JUDGE_QUIET" not in os.environ and "LOCAL_JUDGE_DEBUG" not in os.environ

@@ -14,6 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.ledger import Ledger
 from tests.stub_server import Received, StubPlan
@@ -89,7 +91,10 @@ def distinct(requests: Sequence[Received]) -> set[Question]:
     return {asked(request) for request in requests}
 
 
-def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, snapshot: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_says_how_to_go_on_and_the_same_command_does(
+    tmp_path: Path, snapshot: Path, number: signal.Signals, code: int
+) -> None:
     with StubThread(StubPlan(answer=answer, delay=0.05, slots=1)) as server:
         given = arguments(tmp_path, snapshot, server.url, names="c")
         # A signal that is ignored here (tests started in the background) would be ignored by the command too.
@@ -97,9 +102,9 @@ def test_control_c_says_how_to_go_on_and_the_same_command_does(tmp_path: Path, s
         process = start(*given, cwd=tmp_path)
         signal.signal(signal.SIGINT, before)
         wait_for(server, 3)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         ended = finish(process)
-        assert ended.code == 130
+        assert ended.code == code
         assert (
             ended.line()
             == "Stopped. Every finished reply is kept in run/ledger.sqlite; the same command goes on."

@@ -24,6 +24,7 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.snapshot.look import show_info
 from local_judge.errors import one_line, plain
 from local_judge.reporting.progress import Lines
+from local_judge.terminal import is_quiet
 
 Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that extract texts.")]
@@ -130,7 +131,7 @@ def page_bar() -> Generator[Progress]:
 
         def update(done: int, total: int) -> None:
             if bar.tasks[0].total is None:
-                display.enter_context(bar if console.is_terminal else lines)
+                display.enter_context(bar if console.is_terminal and not is_quiet() else lines)
             bar.update(task, completed=done, total=total)
 
         yield update
