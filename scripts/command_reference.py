@@ -14,6 +14,17 @@ from local_judge.cli.commands import Lazy, app
 HEAD = """# Commands
 
 `scripts/docs` writes this page from the commands' own help texts.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | an error that you can fix, or something that the machine lacks: one line says what |
+| 2 | wrong usage |
+| 3 | done, but some of the judge's answers are missing |
+| 70 | a bug of this program: one line names it, `local-judge --verbose` prints the traceback |
+| 130 | interrupted by Ctrl-C |
+| 141 | standard output was closed before the end |
+| 143 | ended by SIGTERM, which stops a command as Ctrl-C does: the same command continues |
 """
 
 
