@@ -12,9 +12,9 @@ from ...conftest import ROOT
 def documented() -> dict[tuple[str, str], tuple[set[str], set[str]]]:
     """By probe and the last words of its score: flaws that it falls with, and those that it does not rise with."""
     text = (
-        (ROOT / "docs" / "guides" / "planting.md")
+        (ROOT / "docs" / "explanation" / "sensitivity.md")
         .read_text(encoding="utf-8")
-        .partition("## What scores make of perturbed reports")[2]
+        .partition("### Expected changes")[2]
     )
     rows = [
         line.strip("|").split("|")
@@ -23,13 +23,10 @@ def documented() -> dict[tuple[str, str], tuple[set[str], set[str]]]:
     ]
     found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     probe = ""
-    same: tuple[set[str], set[str]] = (set(), set())
     for cells in rows[2:]:
         name, score, falls, stays = (cell.strip() for cell in cells)
         probe = name.strip("`") or probe
-        if falls != "the same":
-            same = (set(re.findall("`([a-z_]+)`", falls)), set(re.findall("`([a-z_]+)`", stays)))
-        found[probe, score] = same
+        found[probe, score] = (set(re.findall("`([a-z_]+)`", falls)), set(re.findall("`([a-z_]+)`", stays)))
     return found
 
 

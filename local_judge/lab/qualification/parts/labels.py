@@ -1,6 +1,6 @@
 """Part `labels`: does the judge agree with people's labels of claims and pages?
 
-The part runs only if annotated reports are named (docs/explanation/verifier.md). The pages are those beside the
+The part runs only if annotated reports are named (docs/guides/verifier.md). The pages are those beside the
 annotations, or else the snapshot's.
 
 Invariant: each labelled pair of a claim and a page is one item for each method. Original and altered claims are never
