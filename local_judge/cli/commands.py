@@ -66,19 +66,19 @@ EVALUATE, RESULTS, JUDGES, DATA, RESEARCH = "Evaluate", "Results", "Judges", "Da
 COMMANDS: dict[str, Lazy | TyperGroup] = {
     "run": Lazy(
         "run:run",
-        "Evaluate reports by one or several protocols, and print their scores.",
+        "Evaluate reports by protocols, and print their scores.",
         EVALUATE,
     ),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
     "demo": Lazy(
         "demo:demo",
-        "Verify a sample report with altered claims, and count those that a judge finds.",
+        "Verify a sample report whose altered claims are known.",
         EVALUATE,
     ),
     "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
     "rescore": Lazy(
         "show:rescore",
-        "Compute all scores again from the stored findings; needs no model, no snapshot and no network.",
+        "Compute all scores again from the stored findings.",
         RESULTS,
     ),
     "export": Lazy(
@@ -91,7 +91,7 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
     ),
     "results": _group(
         RESULTS,
-        "Rank systems, compare scores with human ratings, compute statistics.",
+        "Rank systems, compare with human ratings, compute statistics.",
         {
             "rank": Lazy(
                 "results.rank:rank",
@@ -309,9 +309,7 @@ def _options(  # pyright: ignore[reportUnusedFunction]
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose", help="Also print library logs, tracebacks of errors and the time that was taken."
-        ),
+        typer.Option("--verbose", help="Also print library logs, tracebacks and timing."),
     ] = False,
     home: Annotated[
         Path | None,
@@ -319,7 +317,7 @@ def _options(  # pyright: ignore[reportUnusedFunction]
             "--home",
             envvar=HOME,
             show_default="the user's cache",
-            help="Folder of model weights and qualifications.",
+            help="Folder of weights and qualifications.",
         ),
     ] = None,
 ) -> None:

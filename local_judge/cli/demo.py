@@ -31,7 +31,7 @@ def demo(
     ] = JUDGE,
     as_json: AsJson = False,
 ) -> None:
-    """Verify a sample report with altered claims, and count those that a judge finds."""
+    """Verify a sample report whose altered claims are known."""
     job = replace(
         demo_job(out, servers.specs(judge)), offline=servers.offline, persistence=servers.persistence
     )

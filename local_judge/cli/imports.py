@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import SystemName, format_option, said
+from local_judge.cli.options import AsJson, SystemName, format_option, said
+from local_judge.cli.output import print_json
 from local_judge.cli.run_output import Results, print_results
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.importing import import_files, readable_formats
@@ -24,8 +25,13 @@ def import_(
     out: Annotated[Path, typer.Argument(help="The run directory: empty or new.")],
     format: Annotated[str, format_option(list(FORMATS))] = "fact",
     system: SystemName = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a run from the judgements of a published project."""
     store = RunStore(out)
     records = import_files(file, store, format, None if system is None else said("--system", system))
-    print_results(Results.load(store, records), TableOptions())
+    found = Results.load(store, records)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_results(found, TableOptions())

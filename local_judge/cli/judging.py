@@ -26,20 +26,28 @@ _LEDGER = "File that stores the judge's replies; by default in or beside --out."
 ChecklistsFile = Annotated[
     Path | None,
     typer.Option(
-        "--checklists", help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's)."
+        "--checklists",
+        help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's).",
+        rich_help_panel="Task files",
     ),
 ]
 CriteriaFile = Annotated[
     Path | None,
-    typer.Option("--criteria", help="Criteria of tasks (`local-judge tasks criteria`)."),
+    typer.Option(
+        "--criteria", help="Criteria of tasks (`local-judge tasks criteria`).", rich_help_panel="Task files"
+    ),
 ]
 PlansFile = Annotated[
     Path | None,
-    typer.Option("--plans", help="Evaluation plans of tasks (`local-judge tasks plan`)."),
+    typer.Option(
+        "--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).", rich_help_panel="Task files"
+    ),
 ]
 References = Annotated[
     list[Path] | None,
-    typer.Option("--references", help="Reference reports: a JSONL file; repeatable."),
+    typer.Option(
+        "--references", help="Reference reports: a JSONL file; repeatable.", rich_help_panel="Task files"
+    ),
 ]
 CalibrationFiles = Annotated[
     list[Path] | None,
@@ -228,7 +236,11 @@ class TaskFileOptions(Options):
     tasks: TasksFile = None
     guidance: Annotated[
         Path | None,
-        typer.Option("--guidance", help="Guidance for tasks (`local-judge tasks guidance`)."),
+        typer.Option(
+            "--guidance",
+            help="Guidance for tasks (`local-judge tasks guidance`).",
+            rich_help_panel="Task files",
+        ),
     ] = None
     criteria: CriteriaFile = None
     dimensions: Annotated[
@@ -236,6 +248,7 @@ class TaskFileOptions(Options):
         typer.Option(
             "--dimensions",
             help="Dimensions of tasks (`local-judge tasks dimensions`, or DeepResearchEval's).",
+            rich_help_panel="Task files",
         ),
     ] = None
     references: References = None

@@ -72,11 +72,19 @@ SystemName = Annotated[
 ]
 TasksFile = Annotated[
     Path | None,
-    typer.Option("--tasks", help="Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout."),
+    typer.Option(
+        "--tasks",
+        help="Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout.",
+        rich_help_panel="Task files",
+    ),
 ]
 View = Annotated[
     str | None,
-    typer.Option("--view", help="With `scored`: show the judge the `page`, or the passages `near` a claim."),
+    typer.Option(
+        "--view",
+        help="With `scored`: show the judge the `page`, or the passages `near` a claim.",
+        rich_help_panel="Claims",
+    ),
 ]
 Tools = Annotated[
     list[str] | None,
@@ -94,11 +102,20 @@ class ClaimOptions(Options):
 
     method: Annotated[
         str | None,
-        typer.Option("--method", help="`grouped` (quotations, rationales) or `scored` (probabilities)."),
+        typer.Option(
+            "--method",
+            help="`grouped` (quotations, rationales) or `scored` (probabilities).",
+            rich_help_panel="Claims",
+        ),
     ] = None
     view: View = None
     terse: Annotated[
-        bool, typer.Option("--terse", help="Extract one claim per sentence, without flags and rationales.")
+        bool,
+        typer.Option(
+            "--terse",
+            help="Extract one claim per sentence, without flags and rationales.",
+            rich_help_panel="Claims",
+        ),
     ] = False
 
     def changes(self) -> dict[str, str | None]:

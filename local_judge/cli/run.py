@@ -88,7 +88,7 @@ def run(
     profile: WithProfile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate reports by one or several protocols, and print their scores.
+    """Evaluate reports by protocols, and print their scores.
 
     A run file holds what the options say. Options override it.
     """

@@ -258,7 +258,7 @@ def _print_report(
 
 
 def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson = False) -> None:
-    """Compute all scores again from the stored findings; needs no model, no snapshot and no network."""
+    """Compute all scores again from the stored findings."""
     store = RunStore(run)
     read_records(store)  # refuses a folder that is no run before anything is written into it
     with locked(run):

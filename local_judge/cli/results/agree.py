@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +30,7 @@ from local_judge.reporting.agreement import (
     difference_table,
 )
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.runs.ratings import join, load_ratings
+from local_judge.runs.ratings import Joined, join, load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
@@ -67,29 +68,7 @@ def agree(
     rated = load_ratings(ratings)
     protocols = [protocol_of(RunStore(run), protocol) for run in runs]
     joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
-    found = Agreement(
-        joined,
-        rated.n_empty,
-        agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
-        tuple(
-            agreement_of_method(run.tasks, ties=ties, filtered=not unfiltered, seed=seed, draws=resamples)
-            for run in joined.runs
-        ),
-        tuple(
-            Compared(
-                one,
-                other,
-                difference_of_methods(
-                    one.tasks, other.tasks, ties=ties, filtered=not unfiltered, seed=seed, draws=resamples
-                ),
-            )
-            for one, other in combinations(joined.runs, 2)
-        ),
-        ties,
-        not unfiltered,
-        seed,
-        resamples,
-    )
+    found = _agreement(joined, rated.n_empty, ties, not unfiltered, seed, resamples)
     if plot is not None:
         mark = ", modified since the run ended" if modifications() else ""
         title = f"score: {score} ({profile} profile{mark})"
@@ -109,3 +88,25 @@ def agree(
         console.print(differences)
     for line in agreement_notes(found):
         console.print(line)
+
+
+def _agreement(
+    joined: Joined, n_empty: int, ties: Ties, filtered: bool, seed: int, resamples: int
+) -> Agreement:
+    """Compute the agreement of people, of each run with them, and the differences of the runs."""
+    per_run = partial(agreement_of_method, ties=ties, filtered=filtered, seed=seed, draws=resamples)
+    per_pair = partial(difference_of_methods, ties=ties, filtered=filtered, seed=seed, draws=resamples)
+    return Agreement(
+        joined,
+        n_empty,
+        agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
+        tuple(per_run(run.tasks) for run in joined.runs),
+        tuple(
+            Compared(one, other, per_pair(one.tasks, other.tasks))
+            for one, other in combinations(joined.runs, 2)
+        ),
+        ties,
+        filtered,
+        seed,
+        resamples,
+    )

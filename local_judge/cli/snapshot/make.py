@@ -21,6 +21,7 @@ from indexes.making.exporting import export_wacz
 from indexes.making.importing import import_archives, import_pages, merge_snapshots
 from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import show_info
 from local_judge.errors import one_line, plain
 from local_judge.reporting.progress import Lines
@@ -94,11 +95,16 @@ def export(
             "--sign", metavar="KEYFILE", help="A private key for ECDSA in PEM, to sign the file with."
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a snapshot as one WACZ 1.1.1 file, which other tools for web archives open."""
     opened = Snapshot.open(snapshot)
     export_wacz(opened, wacz, title=title, key_file=sign)
-    print(plain(f"{wacz}: {len(opened)} pages, {wacz.stat().st_size:,} bytes; snapshot {opened.digest}"))
+    if as_json:
+        written = {"file": str(wacz), "pages": len(opened), "bytes": wacz.stat().st_size}
+        print_json({**written, "snapshot": opened.digest})
+    else:
+        print(plain(f"{wacz}: {len(opened)} pages, {wacz.stat().st_size:,} bytes; snapshot {opened.digest}"))
 
 
 def _archives(source: Path) -> list[Path]:
