@@ -161,8 +161,8 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
         (("--domains", "11"), "11 domains asked for; the list has 10"),
         (("--domains", "0"), "make.domains: Input should be greater than or equal to 1"),
         (("--duplicates", "guess"), "duplicates.method: Input should be 'embedding', 'lexical' or 'off'"),
-        (("--date", "yesterday"), "date: Input should be a valid date"),
-        ((), "or choose the overlap of words (`--duplicates lexical`)"),
+        (("--date", "yesterday"), "date must be YYYY-MM-DD"),
+        ((), "or compare words with `--duplicates lexical`"),
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_asked(
@@ -181,7 +181,7 @@ def test_a_config_with_an_unknown_key_is_refused(command: Command, tmp_path: Pat
         "confidence: 2\n": "confidence: Input should be less than or equal to 1 (got 2)",
         "language: xx\n": "no prompt can name language 'xx'",
         "domain_list: [{name: A-B}, {name: A B}]\n": "domains 'A-B' and 'A B' would share their ids",
-        "domain_list: [{name: 医学}]\n": "has neither a letter of a to z nor a digit",
+        "domain_list: [{name: 医学}]\n": "needs a letter a to z or a digit",
         "- 1\n": "expected a mapping of settings",
         "seed: 1\nseed: 2\n": "the key 'seed' appears twice",
     }.items():
@@ -197,10 +197,11 @@ def test_inputs_exclude_each_other(command: Command, tmp_path: Path, preset: Pat
 
 
 def test_nothing_to_show_or_rank(command: Command, tmp_path: Path) -> None:
-    assert "no build there" in command("tasks", "build", "show", tmp_path).line()
+    assert "contains no build" in command("tasks", "build", "show", tmp_path).line()
     paper = tmp_path / "paper.csv"
     assert (
-        "no build there" in command("tasks", "build", "rank", tmp_path, "--voter", "A", "--out", paper).line()
+        "contains no build"
+        in command("tasks", "build", "rank", tmp_path, "--voter", "A", "--out", paper).line()
     )
     assert command("tasks", "build", "rank", tmp_path, "--voter", "A").code == 2
 

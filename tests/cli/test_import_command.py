@@ -94,7 +94,7 @@ def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     line = command("import", file, tmp_path / "full").line()
-    assert line.endswith("full: not an empty folder; choose another for what is imported")
+    assert line.endswith("full: not an empty folder; choose another folder for the import")
     empty = write(tmp_path / "empty.jsonl", [])
     assert "empty.jsonl" in command("import", empty, tmp_path / "a").line()
     wrong = write(tmp_path / "wrong.jsonl", [{"id": 1, "citations": "extraction failed"}])
