@@ -75,6 +75,7 @@ from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plans import PLAN_KIND
 from serving.presets import load_preset
 from tests import golden
+from tests.cli.conftest import SUMMARY
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -146,7 +147,7 @@ class Console:
         self.folder, self._monkeypatch, self._capsys = folder, monkeypatch, capsys
 
     def run(self, command: str) -> tuple[int, str]:
-        """Exit status and what was printed."""
+        """Exit status and what was printed, without the line that says what the command took."""
         words = shlex.split(command)
         if words[0] != "local-judge":
             done = subprocess.run(
@@ -167,7 +168,7 @@ class Console:
         if target is not None:
             (self.folder / target).write_text(out, encoding="utf-8")
             out = ""
-        return status, out + err
+        return status, out + SUMMARY.sub("", err)
 
 
 def check_console(block: Block, console: Console) -> None:
@@ -312,7 +313,7 @@ def test_a_block_that_does_not_say_how_it_is_checked_is_refused(info: str) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ["local-judge run", "local-judge show a --nope", "local-judge fly", "scripts/fly"]
+    "command", ["local-judge verify", "local-judge show a --nope", "local-judge fly", "scripts/fly"]
 )
 def test_a_command_that_is_none_is_noticed_even_where_it_is_not_run(command: str) -> None:
     (block,) = blocks(f"```console norun: needs a GPU\n$ {command}\n```\n", "a.md")
