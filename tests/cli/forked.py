@@ -28,6 +28,7 @@ from typing import Any
 
 from indexes.text import language
 from local_judge import cli
+from local_judge.terminal import QUIET
 
 SECONDS = 60.0
 """After which a command is ended as one that hangs."""
@@ -84,7 +85,7 @@ def _few_files(world: Path) -> None:
 def _bare(world: Path) -> None:
     """No home, a working directory that is gone; streams are ASCII, and paths not UTF-8 (see `_prepare`)."""
     for name in list(os.environ):
-        if name == "HOME" or name.startswith(("XDG_", "LOCAL_JUDGE_")):
+        if name == "HOME" or (name.startswith(("XDG_", "LOCAL_JUDGE_")) and name != QUIET):
             del os.environ[name]
     os.environ["HOME"] = "/proc/self/nowhere"
     gone = world / "gone"

@@ -24,6 +24,7 @@ import pytest
 from local_judge.cli import main
 from local_judge.cli.faults import DEBUG, line_of
 from local_judge.errors import ConfigError
+from local_judge.terminal import QUIET
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, leaning
@@ -67,7 +68,7 @@ class Forks:
         self._process = subprocess.Popen(
             [*wrapper, sys.executable, "-m", "tests.cli.forked"],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), QUIET: "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
