@@ -55,8 +55,9 @@ class RunFile(TaskFiles, RunConfig):
 
     @property
     def config(self) -> RunConfig:
-        """Settings that can change results."""
-        return RunConfig.model_validate({name: getattr(self, name) for name in RunConfig.model_fields})
+        """Settings that can change results; those that are not given stay unset, so that other defaults can apply."""
+        given = self.model_fields_set & RunConfig.model_fields.keys()
+        return RunConfig.model_validate({name: getattr(self, name) for name in given})
 
     @property
     def files(self) -> TaskFiles:
@@ -65,7 +66,7 @@ class RunFile(TaskFiles, RunConfig):
 
     @property
     def persistence(self) -> Persistence:
-        """How long and how often servers are tried."""
+        """Limits on retries and on waiting for servers."""
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def as_yaml(self) -> str:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from local_judge.cli.commands import app
+from local_judge.errors import ConfigError
+from local_judge.lab.experiments.model import Experiment
 from local_judge.runs import judges
+from local_judge.runs.config import RunConfig, laid_over
 from serving.engines.scripted import ScriptedEngine
 
 from ..lab.experiments.conftest import fenced
@@ -81,6 +87,26 @@ def test_an_oracle_that_quotes_both_sides_finds_what_is_right(
 def test_json_is_what_is_kept(command: Command, judged: tuple[str, ...], tmp_path: Path) -> None:
     ended = command("lab", "experiment", "corruption", *judged, *SMALL, "--out", tmp_path / "out", "--json")
     assert json.loads(ended.out) == json.loads((tmp_path / "out" / "results.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["corruption", "temporal", "reasoning"])
+def test_without_protocols_an_experiment_uses_its_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+
+    def keep(chosen: Experiment, out: Path, *, config: RunConfig, **_: object) -> None:
+        found.extend((chosen, config))
+        raise ConfigError("far enough")
+
+    monkeypatch.setattr("local_judge.cli.lab.experiment.prepare", keep)
+    arguments = ("--judge", "qwen3-8b", "--topics", "1", "--dry-run", "--out", "out")
+    with pytest.raises(ConfigError, match="far enough"):
+        CliRunner().invoke(app, ["lab", "experiment", name, *arguments], catch_exceptions=False)
+    chosen, config = found
+    assert config.protocols == chosen.protocols
+    assert config.claims.extraction == "sentences"
+    for protocol in chosen.protocols:
+        usual = chosen.settings.get(protocol, {})
+        assert laid_over(config.settings[protocol], usual) == config.settings[protocol]
 
 
 def test_a_dry_run_says_what_would_be_asked_and_leaves_nothing(
