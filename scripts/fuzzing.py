@@ -5,12 +5,14 @@ of each failure is saved in `tests/fuzz/corpus/TARGET/`, which every test run re
 long.
 `--growth` prints how CPU time grows as the inputs of each nasty shape are doubled; linear is 2.
 
-Two failures are different when they are raised as another type or at another line of ours. Exit code 1 on any.
+A case that takes more than two minutes of CPU time is a failure. Two failures are different when they are raised as
+another type or at another line of ours. Exit code 1 on any.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 import traceback
@@ -29,6 +31,8 @@ from tests.fuzz.target import Shape, Target, corpus, keep  # noqa: E402
 BATCH = 500
 LEAST_SECONDS = 0.05
 """CPU time from which an input is compared with one of twice its size: shorter times are noise."""
+LONGEST = 120
+"""CPU seconds after which a case is a failure."""
 SLOW = 5.0
 """Seconds from which the slowest case of a target is saved in the corpus."""
 MOST_REPETITIONS = 1 << 18
@@ -50,16 +54,24 @@ class Outcome:
     def run(self, target: Target, data: bytes) -> None:
         """Check one input."""
         started = time.process_time()
+        signal.signal(signal.SIGVTALRM, _too_long)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
         try:
             target.check(data)
         except Exception as error:
             known = self.failures.setdefault(signature(error), data)
             if len(data) < len(known):
                 self.failures[signature(error)] = data
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         took = time.process_time() - started
         self.cases += 1
         if took > self.slowest:
             self.slowest, self.slowest_input = took, data
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"takes more than {LONGEST} s of CPU time")
 
 
 def signature(error: Exception) -> str:

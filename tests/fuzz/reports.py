@@ -195,6 +195,7 @@ TARGET = Target(
         "author and year": lambda n: b"It is so (Kim, 2024). " * n,
         "parentheses": lambda n: b"a (" * n,
         "links": lambda n: b"[a](" * n,
+        "digits in a link": lambda n: b"a [^" + b"9" * n + b"x](https://a.example) b",
         "addresses": lambda n: b"https://a.example/x " * n,
         "definitions": lambda n: b"".join(b"[k%d]: https://a.example/%d\n" % (i, i) for i in range(n)),
         "mixed": lambda n: _shuffled(n).encode(),

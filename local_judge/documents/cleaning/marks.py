@@ -17,7 +17,8 @@ from local_judge.documents.inline import scan
 from local_judge.documents.model import Block, Citation, Document
 
 _NUMBERS = re.compile(
-    r"[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*(?:\d{1,4}[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*){1,20}"
+    # Possessive: otherwise digits without separators can be split in exponentially many ways.
+    r"[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*+(?:\d{1,4}+[\s\[\](){}（）【】^*_\\,，、;；†‡–-]*+){1,20}+"
 )
 _NAMELESS = re.compile(
     r"[\s\[(（]*(?:https?://\S+|www\.\S+|sources?|links?|citations?|ref(?:erence)?s?\.?|来源|來源|链接|連結|原文"
