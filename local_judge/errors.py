@@ -60,6 +60,8 @@ def first_problem(error: ValidationError, whole: str = "") -> str:
         return f"unknown key {key!r}"
     if first["type"].startswith("date_"):
         return f"{key} must be YYYY-MM-DD"
+    if first["type"] == "tuple_type" and key:
+        return f"{key} must be a list"
     problem = first["msg"].removeprefix("Value error, ")
     return f"{key}: {problem}" if key else problem
 

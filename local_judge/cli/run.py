@@ -35,6 +35,7 @@ from local_judge.cli.run_output import (
     WithReports,
     print_results,
 )
+from local_judge.errors import ConfigError
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.calibrations import given_calibrations
@@ -123,7 +124,10 @@ def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str])
         "settings": parse_settings(setting),
     }
     reports: list[Path] = options.get("reports") or []
-    path = next((one for one in reports if is_run_file(one)), None)
+    paths = [one for one in reports if is_run_file(one)]
+    if len(paths) > 1:
+        raise ConfigError(f"{paths[1]}: a second run file; give one run file per command")
+    path = paths[0] if paths else None
     if path is not None:
         options["reports"] = [one for one in reports if one != path] or None
     if options.get("system") is not None:

@@ -123,16 +123,20 @@ def show(
     tables = TableOptions(profile or "paper", with_reports, all_scores, bounds)
     if by is not None:
         if report is not None or claims or items or tables != TableOptions(tables.profile):
-            raise ConfigError("--by goes with --score, --mean, --rank, --labels, --attributes and --profile")
+            raise ConfigError(
+                "--by prints groups of reports: leave out --report, --reports, --claims, --items, --all-scores and "
+                "--bounds"
+            )
         _show_groups(runs, [name.strip() for name in by.split(",")], judge, groups, profile, as_json)
         return
     if groups != GroupOptions():
         raise ConfigError("--score, --mean, --rank, --labels and --attributes need --by")
     if len(runs) > 1:
         raise ConfigError("several runs need --by, such as --by system")
-    if report is not None and tables != TableOptions(tables.profile):
+    if (report is not None or claims or items) and tables != TableOptions(tables.profile):
         raise ConfigError(
-            "--report prints all scores of one report: leave out --reports, --all-scores and --bounds"
+            "--report, --claims and --items print all scores of one report: leave out --reports, --all-scores and "
+            "--bounds"
         )
     _show_run(runs[0], report, judge, profile, tables, claims=claims, items=items, as_json=as_json)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError, brief, first_problem
+from local_judge.errors import ConfigError, brief, first_problem, os_errors
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.tasks.layouts import BATCH_SUFFIXES, read_batch
 from serving.strict_yaml import load_yaml
@@ -110,8 +110,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
         ConfigError: The file cannot be read, or is not a mapping.
     """
     try:
-        loaded: object = load_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        with os_errors(ConfigError, f"{path}: cannot be read"):
+            loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
     if loaded is not None and not isinstance(loaded, dict):
         raise ConfigError(f"{path}: expected a mapping of settings")

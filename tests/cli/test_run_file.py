@@ -66,12 +66,24 @@ def test_what_a_run_needs_is_asked_for(command: Command, tmp_path: Path, run_fil
     assert command("run").code == 2
 
 
+def test_only_one_run_file_is_taken(command: Command, tmp_path: Path, run_file: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text("out: there\n")
+    assert command("run", run_file, other).line() == (
+        f"local-judge: {other}: a second run file; give one run file per command"
+    )
+    missing = tmp_path / "none.yaml"
+    assert command("run", missing).line() == (
+        f"local-judge: {missing}: cannot be read (No such file or directory)"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("judge: [x]\n", "unknown key 'judge'"),
         ("attempts: 0\n", "attempts: Input should be greater than or equal to 1"),
-        ("reports: 7\n", "reports: Input should be a valid tuple"),
+        ("reports: 7\n", "reports must be a list (got 7)"),
         ("- a\n", "expected a mapping"),
     ],
 )

@@ -45,12 +45,16 @@ def test_json_has_the_cells_of_each_group(command: Command, run: Path) -> None:
     ("options", "said"),
     [
         (("--rank",), "--score, --mean, --rank, --labels and --attributes need --by"),
-        (("--by", "system", "--report", "x"), "--by goes with --score, --mean"),
+        (("--by", "system", "--report", "x"), "--by prints groups of reports: leave out --report,"),
         (
             ("--by", "system", "--labels", "--rank"),
             "--labels shows no scores: it goes with --attributes alone",
         ),
         (("--by", "domain"), "--by domain: no report has such an attribute"),
+        (
+            ("--claims", "--bounds"),
+            "--report, --claims and --items print all scores of one report: leave out",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
