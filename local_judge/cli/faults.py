@@ -21,12 +21,9 @@ import traceback
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from local_judge.errors import UserError, one_line
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 MENDABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
 """Exit codes: a mistake that the user can mend, or something that the machine lacks; a defect of this program; stopped
@@ -101,7 +98,7 @@ def terminable() -> Generator[list[int]]:
 class _StandardOutput(io.FileIO):
     """Standard output whose errors name it."""
 
-    def write(self, data: Buffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         """Write bytes."""
         try:
             return super().write(data)

@@ -73,7 +73,7 @@ class Process:
         }
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "local_judge", *arguments],
+                [sys.executable, "-m", "local_judge", "--quiet", *arguments],
                 cwd=cwd,
                 # Without GIT_DIR, a commit made meanwhile would change the revision in the manifests.
                 env={**own, "PYTHONPATH": f"{CHILD}{os.pathsep}{ROOT}", "GIT_DIR": os.devnull, **(env or {})},

@@ -143,7 +143,7 @@ def test_several_references_in_the_order_of_the_files(tmp_path: Path) -> None:
     [
         ({"id": 1}, "a reference needs one of article, report, text"),
         ({"article": "Text."}, "and `id` or `prompt`"),
-        ({"id": 1, "article": " \n"}, "nothing but white space"),
+        ({"id": 1, "article": " \n"}, "only white space"),
     ],
 )
 def test_a_faulty_reference_is_one_line(row: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -219,7 +219,9 @@ def load_entries(path: Path, model: type[M]) -> tuple[M, ...]:
     entries: list[M] = []
     for number, entry in enumerate(cast("list[Any]", data), 1):
         if not is_text(repr(entry)):
-            raise InputError(f"{path}: entry {number}: contains half a character (a lone surrogate)")
+            raise InputError(
+                f"{path}: entry {number}: contains a lone surrogate, which cannot be written as UTF-8"
+            )
         try:
             entries.append(model.model_validate(entry))
         except ValidationError as error:

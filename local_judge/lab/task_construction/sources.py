@@ -297,5 +297,5 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
 def _checked(rows: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, row in rows:
         if not is_text(json.dumps(row, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+            raise InputError(f"{place}: contains a lone surrogate, which cannot be written as UTF-8")
         yield place, row

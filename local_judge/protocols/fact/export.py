@@ -129,7 +129,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
         if case in found:
             raise InputError(f"{place}: id {case!r} occurs twice")
         if not is_text(json.dumps(row, ensure_ascii=False)):
-            raise InputError(f"{place}: holds half a character (a lone surrogate), which cannot be written")
+            raise InputError(f"{place}: contains a lone surrogate, which cannot be written as UTF-8")
         if isinstance(row.get("citations"), str):
             raise InputError(
                 f"{place}: citations: {row['citations']!r}: leave the row out and count it as missing"
