@@ -22,6 +22,8 @@ from local_judge.runs.manifest import read_manifest
 from local_judge.runs.store import RunStore
 from serving.types import EngineIdentity
 
+COMMAND = "local-judge judge qualify"
+
 Qualifications = Mapping[str, QualificationRecord | None]
 """Record of each judge, by its name; None for a judge that was never qualified."""
 
@@ -45,11 +47,14 @@ def load_qualification(path: Path) -> GivenQualification:
             raise ValueError("it has no record")
         return GivenQualification(path, checked_record(cast("dict[str, Any]", loaded)))
     except ValidationError as error:
-        raise InputError(
-            f"{path}: not a qualification that can be read ({first_problem(error)}, in its record)"
-        ) from None
+        raise InputError(_unreadable(path, f"{first_problem(error)}, in its record")) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a qualification that can be read ({error})") from None
+        raise InputError(_unreadable(path, str(error))) from None
+
+
+def _unreadable(path: Path, problem: str) -> str:
+    remedy = "" if COMMAND in problem else f"; `{COMMAND}` writes one"
+    return f"{path}: not a qualification that can be read ({problem}){remedy}"
 
 
 async def qualifications_of(

@@ -262,7 +262,10 @@ def test_a_record_is_read_from_the_file_of_a_qualification(qualified: Qualify, t
     given = load_qualification(tmp_path / "q" / "qualification.json")
     assert given.record == found.record()
     (tmp_path / "none.json").write_text("{}")
-    with pytest.raises(InputError, match="not a qualification that can be read"):
+    with pytest.raises(
+        InputError,
+        match=r"not a qualification that can be read \(it has no record\); `local-judge judge qualify` writes one$",
+    ):
         load_qualification(tmp_path / "none.json")
 
 
