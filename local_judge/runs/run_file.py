@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import yaml
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from local_judge.runs.config import RunConfig, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
@@ -32,7 +32,7 @@ class RunFile(TaskFiles, RunConfig):
     """Inputs, judges, settings and output of a run."""
 
     reports: tuple[Path, ...] = ()
-    system: str | None = None
+    system: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     """System that wrote the reports, where the input names none."""
     limit: int | None = Field(default=None, ge=1)
     """Number of reports to evaluate, from the first one on."""

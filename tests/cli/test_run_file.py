@@ -82,6 +82,7 @@ def test_only_one_run_file_is_taken(command: Command, tmp_path: Path, run_file: 
     ("text", "says"),
     [
         ("judge: [x]\n", "unknown key 'judge'"),
+        ("system: '  '\n", "system: String should have at least 1 character"),
         ("attempts: 0\n", "attempts: Input should be greater than or equal to 1"),
         ("reports: 7\n", "reports must be a list (got 7)"),
         ("- a\n", "expected a mapping"),
