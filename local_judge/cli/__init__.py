@@ -1,11 +1,11 @@
 """The command line.
 
-Invariants: a command parses, calls and prints, and holds no logic; whatever a user, an input or the machine does, a
-command ends in one line on standard error and a non-zero exit, never in a traceback.
+Invariants: a command parses its options, calls the library and prints the result; it contains no other logic. A command
+that fails writes one line to standard error and exits with a non-zero code; only --verbose adds a traceback.
 
-Exit codes: 0 done; 1 a mistake that the user can mend, or something that the machine lacks; 2 wrong usage; 3 done, but
-some of the judge's answers are missing; 70 a defect of this program; 130 interrupted; 141 nobody reads the output; 143
-terminated by SIGTERM.
+Exit codes: 0 done; 1 an error that the user can fix, or something that the machine lacks; 2 wrong usage; 3 done, but
+some of the judge's answers are missing; 70 a bug in this program; 130 interrupted; 141 the reader of the output is
+gone; 143 terminated by SIGTERM.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from local_judge.cli.faults import (
 
 
 def main() -> None:
-    """Entry point of `local-judge`."""
+    """Run `local-judge` and exit with its exit code."""
     code, terminated = 0, list[int]()
     prepare_streams()
     try:
         with terminable() as terminated, own_words():
-            # Here, so that an interrupt or a fault in the imports, which take seconds, is told like any other.
+            # The imports, which take seconds, are here so that an interrupt or an error in them is reported too.
             from local_judge.cli.commands import app
 
             try:

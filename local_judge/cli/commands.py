@@ -1,7 +1,7 @@
-"""All commands by name, each imported when it is called.
+"""Table of all commands; each command is imported when it is called.
 
-Invariant: a group is listed, completed and described from the table below, without an import of what its commands need.
-A test holds the table's help texts to those of the commands.
+Invariant: help and completion of a group come from the table below and do not import what its commands need. A test
+checks that the help texts in the table equal those of the commands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from local_judge.cli.faults import DEBUG, Stopped
 
 
 class Lazy(TyperCommand):
-    """A command, or a group that is a Typer app in one module, known by its name and help until it is called."""
+    """Command, or Typer app of one module, whose module is imported only when it is called."""
 
     def __init__(self, target: str, help: str, panel: str | None = None) -> None:
         super().__init__(name=None, help=help, rich_help_panel=panel)
@@ -43,7 +43,7 @@ class Lazy(TyperCommand):
         return get_group(around).commands[self.name]
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        """Parse the arguments of the command itself, which is what then runs, helps and completes."""
+        """Parse the arguments with the imported command, which then runs, prints help or completes."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
@@ -66,7 +66,7 @@ EVALUATE, RESULTS, JUDGES, DATA, RESEARCH = "Evaluate", "Results", "Judges", "Da
 COMMANDS: dict[str, Lazy | TyperGroup] = {
     "run": Lazy(
         "run:run",
-        "Evaluate reports by protocols, and print their scores.",
+        "Evaluate reports with one or more protocols and print their scores.",
         EVALUATE,
     ),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
@@ -86,7 +86,7 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
     ),
     "import": Lazy(
         "imports:import_",
-        "Make a run from the judgements of a published project.",
+        "Make a run from judgements in the format of a published project.",
         RESULTS,
     ),
     "results": _group(
@@ -104,7 +104,7 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
             "verticals": Lazy(
                 "results.verticals:verticals",
-                "Print the metrics of all protocols under presentation, task compliance, depth and sources.",
+                "Print the metrics of all protocols in four groups: presentation, task compliance, depth and sources.",
             ),
         },
     ),
@@ -115,19 +115,19 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             "list": Lazy("judge.presets:list_", "List the packaged presets."),
             "show": Lazy("judge.presets:show", "Print a preset as YAML, with the path of its file."),
             "copy": Lazy(
-                "judge.presets:copy", "Write a preset to a new file, as a start for one of your own."
+                "judge.presets:copy", "Copy a preset to a new file, as a starting point for your own."
             ),
             "fetch": Lazy(
                 "judge.presets:fetch",
-                "Download the weights of a preset and check their digest; continues an interrupted download.",
+                "Download the weights of a preset and check their digest. A repeated call continues the download.",
             ),
             "serve": Lazy(
                 "judge.serve:serve",
-                "Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it.",
+                "Start vLLM with a preset's settings and wait until it is healthy. Ctrl-C stops it.",
             ),
             "qualify": Lazy(
                 "judge.qualify:qualify",
-                "Measure on items with known answers which of a judge's judgements can be relied on.",
+                "Measure on items with known answers which of a judge's judgements are reliable.",
             ),
             "calibrate": Lazy(
                 "judge.calibrate:calibrate",
@@ -143,15 +143,17 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
         DATA,
         "Make, describe, verify and search snapshots of the web.",
         {
-            "import": Lazy("snapshot.make:import_", "Make a snapshot of pages that are there already."),
+            "import": Lazy("snapshot.make:import_", "Make a snapshot from pages that you already have."),
             "fetch": Lazy(
                 "snapshot.fetch:fetch",
-                "Fetch the pages that reports cite, politely and once, into a snapshot.",
+                "Fetch the pages that reports cite into a snapshot: each page once, at a polite rate.",
             ),
-            "merge": Lazy("snapshot.make:merge", "Make one snapshot of all captures of several."),
+            "merge": Lazy(
+                "snapshot.make:merge", "Merge the captures of several snapshots into one snapshot."
+            ),
             "export": Lazy(
                 "snapshot.make:export",
-                "Write a snapshot as one WACZ 1.1.1 file, which other tools for web archives open.",
+                "Write a snapshot as one WACZ 1.1.1 file, which other web archive tools can open.",
             ),
             "info": Lazy(
                 "snapshot.look:info",
@@ -159,62 +161,60 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             ),
             "page": Lazy(
                 "snapshot.look:page",
-                "Print one page: its text, its archived bytes, or all that is known of it.",
+                "Print one page: its text, its archived bytes, or its complete record.",
             ),
             "pages": Lazy(
                 "snapshot.look:pages",
-                "List the pages: status, address as cited, and why there is no text.",
+                "List the pages: status, address as cited, and the reason if there is no text.",
             ),
             "verify": Lazy(
                 "snapshot.look:verify",
-                "Hash every byte of a snapshot again, and compare pages, texts and archive.",
+                "Rehash every byte of a snapshot and check that its pages, texts and archive agree.",
             ),
             "diff": Lazy(
                 "snapshot.look:diff",
-                "Name the pages and settings in which two snapshots differ; exits 1 if they do.",
+                "List the pages and settings in which two snapshots differ. The exit code is 1 if they differ.",
             ),
             "search": Lazy("snapshot.search:search", "Search all chunks of a snapshot, offline."),
             "index": Lazy(
                 "snapshot.search:index",
-                "Build a snapshot's search indexes again, or add the one by meaning. The snapshot's digest stays.",
+                "Rebuild a snapshot's search indexes, or add a dense index. The snapshot's digest does not change.",
             ),
             "evaluate": Lazy(
                 "snapshot.search:evaluate_",
-                "Measure how well search finds the pages that are known to be relevant, in every mode that has its "
-                "index.",
+                "Measure how well each search mode with an index finds the pages that are known to be relevant.",
             ),
             "mcp": Lazy(
                 "snapshot.mcp:mcp",
-                "Serve search, open and find to other programs, over MCP on standard input and output.",
+                "Serve the tools search, open and find over MCP on standard input and output.",
             ),
         },
     ),
     "tasks": _group(
         DATA,
-        "Make tasks, and draft and review what their reports must meet.",
+        "Make tasks, and draft and review the requirements for their reports.",
         {
             "classify": Lazy(
                 "tasks.topics:classify",
-                "Let the judge say which of DeepResearch Bench's 22 topics each task is about.",
+                "Let the judge assign each task one of DeepResearch Bench's 22 topics.",
             ),
             "filter": Lazy(
                 "tasks.topics:filter_tasks",
-                "Let the judge decide which tasks need deep research; kept and dropped ones are written, with the "
-                "reason.",
+                "Let the judge decide which tasks need deep research. The output has all tasks, each with the reason.",
             ),
             "topics": Lazy(
                 "tasks.topics:topics",
-                "Show how tasks are distributed over topics, and how far a judge agrees with topics that were given.",
+                "Show the distribution of tasks over topics, and how far a judge agrees with given topics.",
             ),
             "guidance": Lazy(
                 "tasks.groups:guidance", "Draft and review guidance: what a good report on a task must do."
             ),
             "criteria": Lazy(
-                "tasks.groups:criteria", "Draft and review criteria by which reports on a task are compared."
+                "tasks.groups:criteria", "Draft and review criteria for comparing reports on a task."
             ),
             "dimensions": Lazy(
                 "tasks.groups:dimensions",
-                "Draft and review dimensions by which a report on a task is judged alone.",
+                "Draft and review dimensions for judging a single report on a task.",
             ),
             "checklist": Lazy(
                 "tasks.groups:checklist", "Draft and review checklists: what a report on a task must contain."
@@ -232,7 +232,7 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
         {
             "parse": Lazy(
                 "text:parse",
-                "Print a report's sentences, citations and references, and what is unresolved.",
+                "Print a report's sentences, citations and references, and list unresolved citations.",
             ),
             "clean": Lazy(
                 "text:clean",
@@ -240,14 +240,14 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
             ),
         },
     ),
-    "ledger": Lazy("ledger:app", "Check the store of judges' replies.", DATA),
+    "ledger": Lazy("ledger:app", "Check the ledger, which stores the judges' replies.", DATA),
     "lab": _group(
         RESEARCH,
         "Examine judges: planted errors, experiments, annotations, agents.",
         {
             "plant": Lazy(
                 "lab.plant:plant",
-                "Make labelled claims from a snapshot's pages, or copies of reports with one flaw each.",
+                "Plant errors: labelled claims from a snapshot's pages, or copies of reports with one flaw each.",
             ),
             "experiment": Lazy(
                 "lab.experiment:experiment",
@@ -264,11 +264,11 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
         },
     ),
 }
-"""In the order in which they are listed."""
+"""Commands in the order of the help page."""
 
 
 class _Commands(TyperGroup):
-    """All commands; hands interrupts and faults of the system to whoever tells of them."""
+    """Group of all commands; passes interrupts and system errors on to `main`, which reports them."""
 
     def __init__(self, **attrs: Any) -> None:
         attrs["commands"] = _named(COMMANDS)
@@ -321,7 +321,7 @@ def _options(  # pyright: ignore[reportUnusedFunction]
         ),
     ] = None,
 ) -> None:
-    """Options of the program itself."""
+    """Apply the options of the program itself."""
     if home is not None:
         os.environ[HOME] = str(home)
     if quiet:
@@ -338,7 +338,7 @@ def _options(  # pyright: ignore[reportUnusedFunction]
 
 
 def _set_for(context: typer.Context, variable: str) -> None:
-    """Set an environment variable for the length of a command."""
+    """Set an environment variable until the command ends."""
     if variable not in os.environ:
         os.environ[variable] = "1"
         context.call_on_close(lambda: os.environ.pop(variable, None))

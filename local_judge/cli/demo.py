@@ -1,4 +1,4 @@
-"""`local-judge demo`: the whole path on a short sample, with a judge that runs on any machine."""
+"""`local-judge demo`: a complete evaluation of a short sample, with a judge that runs on any machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exit of commands that ask a judge.
+"""Exit codes and last lines of commands that ask a judge.
 
 Invariant: a stopped run and missing answers have different exit codes, and the message says how to continue.
 """
@@ -20,11 +20,11 @@ ASKS_AGAIN = "The same command asks again for what no server answered, and keeps
 
 
 def relax_collector() -> None:
-    """Collect garbage rarely; for the whole process, so that only commands call it and never the library.
+    """Make the garbage collector run rarely. This affects the whole process: only commands call it, not the library.
 
-    Objects that exist now are excluded, and a collection waits for many new objects. Every call in flight has some
-    hundred long-lived objects, which the default thresholds scan again and again: a quarter of the client's time at ten
-    thousand calls (`scripts/bench_client`).
+    Objects that exist now are excluded, and a collection waits for many new objects. Each call in flight has about a
+    hundred long-lived objects. The default thresholds scan them repeatedly, which takes a quarter of the client's time
+    at ten thousand calls (`scripts/bench_client`).
     """
     gc.collect()
     gc.freeze()
@@ -33,23 +33,25 @@ def relax_collector() -> None:
 
 @contextmanager
 def stoppable(ledger: Path) -> Generator[None]:
-    """Ask judges inside: Ctrl-C ends the command with exit code 130 and names the ledger."""
+    """Let Ctrl-C end the enclosed calls with exit code 130 and a message that names the ledger."""
     relax_collector()
     try:
         yield
     except KeyboardInterrupt:
-        sys.stderr.write(f"Stopped. Every finished reply is kept in {ledger}; the same command goes on.\n")
+        sys.stderr.write(
+            f"Stopped. Finished replies are stored in {ledger}; run the same command to continue.\n"
+        )
         raise SystemExit(130) from None
 
 
 def leave_missing(what: str) -> NoReturn:
-    """Say which answers are missing, and end with the exit code for it."""
+    """Print which answers are missing and exit with code 3."""
     sys.stderr.write(f"Missing: {what}. {ASKS_AGAIN}\n")
     raise SystemExit(3)
 
 
 def leave(records: Sequence[CaseRecord], out: Path) -> None:
-    """Say what is missing, if anything is, and end with the exit code for it."""
+    """Exit with code 3 if answers or reports are missing, and print how many."""
     missing = sum(record.n_calls_failed for record in records)
     not_done = sum(record.status != "done" for record in records)
     if missing or not_done:

@@ -33,8 +33,8 @@ def export(
 ) -> None:
     """Write a run's results in a published project's format, or as CSV.
 
-    The format csv has all numbers, one per row; the other formats have answers, which --profile does not change. For
-    several judges, csv has the ensemble's scores unless one judge is named; other formats have the answers of one.
+    The format csv has all numbers, one per row. The other formats have answers, which --profile does not change. If a
+    run has several judges, csv has the ensemble's scores unless you name a judge; the other formats need one judge.
     """
     store = RunStore(run)
     if format == CSV:

@@ -1,7 +1,7 @@
-"""How a command ends that cannot do its work: in one line on standard error, with an exit code.
+"""Error lines and exit codes of commands that fail.
 
-Invariant: needs nothing but the standard library until there is an error of ours to tell, so that it also works where
-an import fails or is interrupted. What libraries, threads and finalisers would print of their own accord is left out.
+Invariant: this module imports only the standard library until one of this project's errors has to be reported, so it
+also works if an import fails or is interrupted. Messages that libraries, threads and finalisers print are suppressed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any
 
 from local_judge.errors import UserError, one_line
 
-MENDABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
-"""Exit codes: a mistake that the user can mend, or something that the machine lacks; a defect of this program; stopped
-by the user; nobody reads the output any more; stopped by SIGTERM. 70 is EX_SOFTWARE of sysexits.h, 141 and 143 are what
-a shell shows of SIGPIPE and SIGTERM."""
+FIXABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
+"""Exit codes: an error that the user can fix, or something that the machine lacks; a bug in this program; interrupted
+by the user; reader of standard output gone; terminated by SIGTERM. 70 is EX_SOFTWARE of sysexits.h. 141 and 143 are
+the codes that a shell reports for SIGPIPE and SIGTERM."""
 
 DEBUG = "LOCAL_JUDGE_DEBUG"
-"""Environment variable: when it is set, errors come with their traceback and libraries may print."""
+"""Environment variable that, when set, prints tracebacks and the logs of libraries."""
 
 _PACKAGES = Path(__file__).resolve().parents[2]
 _REMEDIES = {
@@ -48,16 +48,16 @@ _REMEDIES = {
 
 
 class Stopped(BaseException):
-    """Carries an error past Typer, which would end the program over it without a word; the error is its cause."""
+    """Wrapper that carries an error, its cause, past Typer, which would end the program without a message."""
 
 
 @contextlib.contextmanager
 def own_words() -> Generator[None]:
-    """Keep what others would print off standard error: tracebacks of threads and finalisers, log records."""
+    """Suppress tracebacks of threads and finalisers, and log records, on standard error."""
     if DEBUG in os.environ:
         yield
         return
-    # An interrupt between the making of a coroutine and its start leaves it behind; it is freed after this context.
+    # An interrupt after a coroutine is created and before it starts leaves it unused until after this context.
     warnings.filterwarnings("ignore", r"coroutine .* was never awaited", RuntimeWarning)
     silent, hooks = logging.NullHandler(), (sys.unraisablehook, threading.excepthook)
     logging.getLogger().addHandler(silent)
@@ -72,7 +72,7 @@ def own_words() -> Generator[None]:
 
 @contextlib.contextmanager
 def terminable() -> Generator[list[int]]:
-    """Handle SIGTERM as Ctrl-C inside; yields a list that is empty until the signal arrives."""
+    """Handle SIGTERM like Ctrl-C in the block, and yield a list that is empty until the signal arrives."""
     arrived: list[int] = []
     process = os.getpid()
 
@@ -96,7 +96,7 @@ def terminable() -> Generator[list[int]]:
 
 
 class _StandardOutput(io.FileIO):
-    """Standard output whose errors name it."""
+    """Standard output whose errors give its name as the file name."""
 
     def write(self, data: Any, /) -> int:
         """Write bytes."""
@@ -108,9 +108,9 @@ class _StandardOutput(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Open the standard streams that are closed on nothing, and let every text through to the others.
+    """Open closed standard streams on the null device, and make the others accept every character.
 
-    A character that a stream's encoding lacks is written as JSON escapes it, which is valid in a JSON text too.
+    A character that a stream's encoding lacks is written as a JSON escape, so JSON output stays valid.
     """
     codecs.register_error("json-escape", _escaped)
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -131,7 +131,7 @@ def prepare_streams() -> None:
 
 
 def silence_output() -> None:
-    """Send to nowhere what could not be written: the interpreter tries once more when it ends."""
+    """Discard output that cannot be written, because the interpreter tries to write it again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -140,7 +140,7 @@ def silence_output() -> None:
 
 
 def tell(error: BaseException) -> int:
-    """Write one line about an error, and give the exit code for it."""
+    """Write one line about an error to standard error and return the exit code."""
     line, code = line_of(error)
     if line:
         if DEBUG in os.environ:
@@ -150,12 +150,12 @@ def tell(error: BaseException) -> int:
 
 
 def line_of(error: BaseException) -> tuple[str, int]:
-    """What is said of an error, and the exit code. Of a group, its first error that the user can mend."""
+    """Return the message and the exit code for an error, or for the first error of a group that the user can fix."""
     leaves = list(_leaves(error))
     told = [(_known(one), one) for one in leaves]
     for line, one in told:
         if line is not None:
-            return line, INTERRUPTED if isinstance(one, KeyboardInterrupt) else MENDABLE
+            return line, INTERRUPTED if isinstance(one, KeyboardInterrupt) else FIXABLE
     if any(isinstance(one, BrokenPipeError) for one in leaves) and _is_unread():
         return "", UNREAD
     return _defect(leaves[0]), DEFECT
@@ -172,7 +172,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _known(error: BaseException) -> str | None:
-    """The line about an error that is no defect of ours; None where it is one, or where nothing is to be said."""
+    """Return the message for an error that is not a bug in this program; None for a bug or a closed output."""
     if isinstance(error, _ours()):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
@@ -180,16 +180,16 @@ def _known(error: BaseException) -> str | None:
     if isinstance(error, EOFError):
         return "standard input ended before every question was answered"
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
-        return f"out of memory or threads ({error or 'no more said'}); free some, or raise the limits (ulimit -v, -u)"
+        return f"out of memory or threads ({error or 'no details'}); free some, or raise the limits (ulimit -v, -u)"
     if isinstance(error, ImportError):
-        return f"cannot be loaded ({error}); install it anew, or raise the limits (ulimit -v, -n)"
+        return f"cannot be loaded ({error}); reinstall it, or raise the limits (ulimit -v, -n)"
     if isinstance(error, OSError) and not (isinstance(error, BrokenPipeError) and _is_unread()):
         return _of_system(error)
     return None
 
 
 def _ours() -> tuple[type[BaseException], ...]:
-    """The errors whose messages are lines fit for users. Fewer where what defines them cannot be imported."""
+    """Return the error types whose messages are meant for users, as far as their modules can be imported."""
     with contextlib.suppress(Exception):
         from indexes.errors import IndexesError
         from local_judge.documents import UnreadableReport
@@ -214,7 +214,7 @@ def _defect(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The line of this project's code in which an error arose."""
+    """Return the line of this project's code that raised an error."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGES)]
     if not inside:
@@ -223,7 +223,7 @@ def _place(error: BaseException) -> str:
 
 
 def _is_unread() -> bool:
-    """Whether standard output is a pipe whose reader is gone."""
+    """Check whether standard output is a pipe whose reader is gone."""
     poll = select.poll()
     poll.register(1, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
@@ -233,7 +233,7 @@ def _open_on_nothing(number: int) -> None:
     try:
         os.fstat(number)
     except OSError:
-        # Or the next file that is opened gets this number, and with it what libraries print.
+        # Otherwise the next opened file gets this number and receives what libraries print.
         opened = os.open(os.devnull, os.O_RDWR)
         if opened != number:
             os.dup2(opened, number)

@@ -27,7 +27,7 @@ def import_(
     system: SystemName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a run from the judgements of a published project."""
+    """Make a run from judgements in the format of a published project."""
     store = RunStore(out)
     records = import_files(file, store, format, None if system is None else said("--system", system))
     found = Results.load(store, records)

@@ -1,4 +1,4 @@
-"""Options of commands that ask judges: which judges, on which servers, with which ledger and files of tasks."""
+"""Options of commands that ask judges: judges, servers, ledger and task files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ServerOptions(Options):
     attempts: Annotated[
         int,
         typer.Option(
-            "--attempts", min=1, help="Number of times that one call is sent.", rich_help_panel=_PANEL
+            "--attempts", min=1, help="Maximum number of attempts per call.", rich_help_panel=_PANEL
         ),
     ] = PERSISTENT.attempts
     fail_after: Annotated[
@@ -104,18 +104,18 @@ class ServerOptions(Options):
         typer.Option(
             "--fail-after",
             min=1,
-            help="Stop after this number of failed calls of one judge.",
+            help="Stop after this number of failed calls to one judge.",
             rich_help_panel=_PANEL,
         ),
     ] = None
 
     @property
     def persistence(self) -> Persistence:
-        """How long and how often servers are tried."""
+        """Limits on waiting and on repeated calls."""
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
-        """Return judges with the servers given for them."""
+        """Return judges with their servers from --base-url."""
         return judge_specs_of(judges, self.base_url or ())
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ class ServerOptions(Options):
         reasks: int = 2,
         calibrations: Sequence[GivenCalibrations] = (),
     ) -> AsyncGenerator[Mapping[str, Judge]]:
-        """Open judges as the options say."""
+        """Open judges with these options."""
         async with open_judges(
             specs,
             ledger=ledger,
@@ -141,7 +141,7 @@ class ServerOptions(Options):
     async def open(
         self, spec: JudgeSpec, ledger: Path, reasks: int = 2, calibrations: Sequence[GivenCalibrations] = ()
     ) -> AsyncGenerator[Judge]:
-        """Open one judge as the options say."""
+        """Open one judge with these options."""
         async with self.open_all([spec], ledger, reasks, calibrations) as judges:
             yield judges[spec.name]
 
@@ -159,7 +159,7 @@ class LedgerOptions(ServerOptions):
         """Return the ledger that was named, or the default.
 
         Raises:
-            ConfigError: there is neither.
+            ConfigError: neither is given.
         """
         found = self.ledger or default
         if found is None:
@@ -169,7 +169,9 @@ class LedgerOptions(ServerOptions):
     def ledger_beside(self, out: Path | None) -> Path:
         """Return the ledger that was named, or OUT.ledger.sqlite."""
         if self.ledger is None and out is not None and out.name in ("", ".."):
-            raise ConfigError(f"--out {out}: has no name to call the ledger after; give --ledger")
+            raise ConfigError(
+                f"--out {out}: has no file name to derive the ledger's name from; give --ledger"
+            )
         return self.ledger_or(None if out is None else out.with_suffix(".ledger.sqlite"))
 
 
@@ -198,7 +200,7 @@ class SeveralJudges(LedgerOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RunJudges(LedgerOptions):
-    """As `SeveralJudges`, for a command whose run file can name the judges."""
+    """One or several judges as in `SeveralJudges`, for a command whose run file can also name them."""
 
     judge: Annotated[
         list[str] | None,
@@ -208,7 +210,7 @@ class RunJudges(LedgerOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class OptionalJudge(LedgerOptions):
-    """A judge for commands that also work without one: the environment names neither it nor its servers."""
+    """Optional judge of a command; environment variables do not set the judge or its servers."""
 
     judge: Annotated[str | None, typer.Option("--judge", help=JUDGE_HELP, rich_help_panel=_PANEL)] = None
     base_url: Annotated[
@@ -217,15 +219,15 @@ class OptionalJudge(LedgerOptions):
     ledger: Annotated[Path | None, typer.Option("--ledger", help=_LEDGER, rich_help_panel=_PANEL)] = None
 
     def spec(self) -> JudgeSpec | None:
-        """Return the judge; None if none is named.
+        """Return the judge, or None without --judge.
 
         Raises:
-            ConfigError: servers or a ledger without a judge.
+            ConfigError: servers or a ledger are given without a judge.
         """
         if self.judge is not None:
             return self.specs(self.judge)[0]
         if self.base_url or self.ledger:
-            raise ConfigError("--base-url and --ledger are for a judge; name it with --judge")
+            raise ConfigError("--base-url and --ledger need a judge; name it with --judge")
         return None
 
 

@@ -1,4 +1,4 @@
-"""`local-judge ledger`: the store of judges' replies."""
+"""`local-judge ledger`: checks of the store of judges' replies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from local_judge.cli.output import print_json
 from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 
-app = typer.Typer(help="Check the store of judges' replies.", no_args_is_help=True)
+app = typer.Typer(help="Check the ledger, which stores the judges' replies.", no_args_is_help=True)
 
 SHOWN = 100
-"""Problems that are listed at most."""
+"""Maximum number of problems listed."""
 
 
 @app.callback()
 def ledger() -> None:
-    """Check the store of judges' replies."""
+    """Check the ledger, which stores the judges' replies."""
 
 
 @app.command()
@@ -31,12 +31,12 @@ def verify(
         bool,
         typer.Option(
             "--remove",
-            help="Remove what is damaged, so that the next run asks again; rebuild the file if need be.",
+            help="Remove damaged rows, so that the next run asks again, and rebuild a damaged file.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check every row of a ledger against its digest, and the file by SQLite's own check."""
+    """Check every row of a ledger against its digest, and the file with SQLite's integrity check."""
     if not ledger.exists():
         raise InputError(f"{ledger}: no such file")
     removed = Removed(0, 0, False)
@@ -48,15 +48,15 @@ def verify(
         print_json({"ledger": str(ledger), **removed._asdict(), "problems": shown, "more": more})
     else:
         if removed.rebuilt:
-            print("the file was damaged, and is made anew of what could be read")
+            print("the file was damaged and has been rebuilt from its readable rows")
         if removed.replies:
             print(f"{removed.replies} damaged {'reply' if removed.replies == 1 else 'replies'} removed")
         if removed.calibrations:
-            print(f"{removed.calibrations} calibrations removed, of which some are damaged; fit them anew")
+            print(f"{removed.calibrations} calibrations removed because some are damaged; fit them again")
         for problem in shown:
             print(plain(problem))
         if more:
-            print(f"and more than these {SHOWN}")
+            print(f"more problems follow these {SHOWN}")
         if not problems:
             print(plain(f"{ledger}: every row matches its digest"))
     if problems:

@@ -1,6 +1,6 @@
-"""Runs that were modified since they ended: read only where the user says so, and then marked.
+"""Access to runs that were modified after they ended, which the user has to allow.
 
-Invariant: nothing is printed of such a run without a line, or a key `modified` in JSON, that names what differs.
+Invariant: all output from such a run has lines, or a key `modified` in JSON, that name the differences.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ AllowModified = Annotated[
     typer.Option(
         "--allow-modified",
         callback=_allow,
-        help="Read a run whose files were modified since it ended; what is printed names them.",
+        help="Read a run whose files were modified after it ended; the output lists these files.",
     ),
 ]
 
 
 MODIFIED = "MODIFIED.txt"
-"""The file that names what differs, in a folder that is exported from a modified run."""
+"""File in an exported folder that lists the differences of a modified run."""
 
 
 def write_marks(folder: Path) -> None:
-    """Write beside what was exported what differs in the runs that have been read, if anything does."""
+    """Write the differences of modified runs to a file in the exported folder."""
     found = modifications()
     if found:
         RunStore(folder).write_text(MODIFIED, "".join(f"{line}\n" for line in found))
 
 
 def print_marks() -> None:
-    """Name what differs in the runs that have been read, if anything does."""
+    """Print the differences of the modified runs that were read."""
     for line in modifications():
         print(plain(f"modified: {line}"))
 
 
 def print_found(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
-    """Print what was read from runs: its data as JSON, or its tables and lines."""
+    """Print results of runs: data as JSON, or tables and lines."""
     if as_json:
         print_json(marked(data))
         return
@@ -64,6 +64,6 @@ def print_found(data: Mapping[str, Any], parts: Iterable[RenderableType], as_jso
 
 
 def marked(dumped: Mapping[str, Any]) -> dict[str, Any]:
-    """What is printed as JSON, with what differs in the runs that have been read, if anything does."""
+    """Return data for JSON output; a key `modified` lists the differences of modified runs."""
     found = modifications()
     return {**dumped, "modified": list(found)} if found else dict(dumped)

@@ -1,7 +1,7 @@
-"""Options that several commands share, each declared once.
+"""Options shared by several commands, each declared once.
 
-A command takes options that belong together as one parameter, whose type is a subclass of `Options`: `expanded`
-replaces it by the options themselves. Invariant: a flag has the same help text in all commands, except for those that
+A command takes related options as one parameter whose type is a subclass of `Options`. `expanded` replaces this
+parameter with the options. Invariant: a flag has the same help text in all commands, except for those that
 tests/cli/test_options.py lists.
 """
 
@@ -22,20 +22,20 @@ from local_judge.rows import is_text
 from local_judge.scoring.node import Profile
 
 QUERIES = typer.Option(
-    "--queries", help="Queries: one a line, or JSONL with `query` (`evaluate` also needs `relevant`)."
+    "--queries", help="Queries: one per line, or JSONL with `query` (`evaluate` also needs `relevant`)."
 )
 SEED = typer.Option("--seed", min=0, help="Random seed.")
 SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
 PROTOCOL = typer.Option("--protocol", help="Protocol, such as deer or race.")
-SCORE = typer.Option("--score", help="Score by its id or path, such as `overall` or `a/b/c`.")
+SCORE = typer.Option("--score", help="Id or path of a score, such as `overall` or `a/b/c`.")
 PROFILE = typer.Option(
-    "--profile", help="Formulas: `paper` (as printed) or `upstream` (as the published code computes)."
+    "--profile", help="Formulas of the scores: `paper` (as printed) or `upstream` (as in the published code)."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML file of settings.")]
-Day = Annotated[str | None, typer.Option("--date", help="Day that counts as today, YYYY-MM-DD.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what the command would do, and stop.")]
+Day = Annotated[str | None, typer.Option("--date", help="Date to use as today, YYYY-MM-DD.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what the command would do, without doing it.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N reports or claims.")]
 MaxCalls = Annotated[
     int, typer.Option("--calls", min=1, help="Maximum number of searches and pages per agent.")
@@ -45,7 +45,7 @@ MaxTokens = Annotated[
     typer.Option("--tokens", min=1, help="Maximum number of tokens in all prompts and replies per agent."),
 ]
 MaxTurns = Annotated[int, typer.Option("--turns", min=1, help="Maximum number of questions per agent.")]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the plot into this SVG file.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write a plot to this SVG file.")]
 OneOfJudges = Annotated[
     str | None, typer.Option("--judge", help="Use the scores of this judge instead of the ensemble's.")
 ]
@@ -68,7 +68,8 @@ SnapshotDir = Annotated[Path, SNAPSHOT]
 SomeProtocol = Annotated[str | None, PROTOCOL]
 SomeSnapshotDir = Annotated[Path | None, SNAPSHOT]
 SystemName = Annotated[
-    str | None, typer.Option("--system", help="System that wrote the reports, where the input names none.")
+    str | None,
+    typer.Option("--system", help="System that wrote the reports, for input that does not name one."),
 ]
 TasksFile = Annotated[
     Path | None,
@@ -93,7 +94,7 @@ Tools = Annotated[
 
 
 class Options:
-    """Options that a command takes as one parameter; subclasses are dataclasses."""
+    """Base class of options that a command takes as one parameter; subclasses are dataclasses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +120,12 @@ class ClaimOptions(Options):
     ] = False
 
     def changes(self) -> dict[str, str | None]:
-        """Return what the options change of a run's `claims`."""
+        """Return the `claims` settings of a run that the options change."""
         return {"method": self.method, "view": self.view, "form": "terse" if self.terse else None}
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that takes, in place of a parameter of type `Options`, the options of that type."""
+    """Return a command in which the fields of each `Options` parameter replace that parameter."""
     own = inspect.signature(command, eval_str=True)
     groups: dict[str, type[Any]] = {
         name: one.annotation
@@ -164,15 +165,15 @@ def _parameters(group: type[Any]) -> list[inspect.Parameter]:
 
 
 def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:
-    """Return the tools that `--tool` names, each once, or the default. Raises ConfigError for an unknown name."""
+    """Return the tools named with `--tool`, or the default. Raises ConfigError for an unknown name."""
     return tuple(chosen("--tool", named, get_args(ToolName)) or default)
 
 
 def chosen(option: str, named: Sequence[str] | None, known: Sequence[str]) -> tuple[Any, ...] | None:
-    """Return the names given, each once, in the order of `known`; None if none is given.
+    """Return the given names without duplicates, in the order of `known`, or None without names.
 
     Raises:
-        ConfigError: a name that is not in `known`.
+        ConfigError: a name is not in `known`.
     """
     names = [name.strip() for one in named or () for name in one.split(",") if name.strip()]
     for name in names:
@@ -182,7 +183,7 @@ def chosen(option: str, named: Sequence[str] | None, known: Sequence[str]) -> tu
 
 
 def format_option(names: Sequence[str]) -> Any:
-    """Return the option for a file format; the names depend on which protocols are installed."""
+    """Return the option for a file format, whose names depend on the installed protocols."""
 
     def check(given: str) -> str:
         if given not in names:
@@ -202,7 +203,7 @@ def format_option(names: Sequence[str]) -> Any:
 
 
 def said(what: str, text: str) -> str:
-    """Return a text that is stored with the results, without white space at its ends.
+    """Return a text for the results, without leading and trailing white space.
 
     Raises:
         ConfigError: the text is empty, or has bytes that are not UTF-8.

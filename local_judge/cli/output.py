@@ -1,7 +1,7 @@
 """JSON on standard output.
 
-Invariant: what a report, a page or a judge says reaches the terminal as printable characters; a JSON reader gets the
-same values back.
+Invariant: text from reports, pages and judges reaches the terminal as printable characters, and a JSON parser restores
+the original values.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 from pydantic import BaseModel
 
 _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Beside what JSON escapes anyway: C1 controls, which terminals obey, line separators, and marks that turn the order of
-what is shown around."""
+"""Characters escaped in addition to those of JSON: C1 controls, which terminals execute, line separators, and marks
+that reverse the direction of text."""
 
 
 def json_line(data: object) -> str:
-    """One line of JSON; pydantic models in `data` become objects. Raises ValueError for NaN and infinities."""
+    """Return one line of JSON; pydantic models become objects. Raises ValueError for NaN and infinities."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_fields)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

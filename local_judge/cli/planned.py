@@ -1,4 +1,4 @@
-"""What `--dry-run` prints."""
+"""Output of `--dry-run`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local_judge.terminal import stdout
 
 
 def print_plan(job: Job, as_json: bool) -> None:
-    """What a job would ask; it asks nothing."""
+    """Print the calls that a job would make, without making them."""
     planned = asyncio.run(plan(job))
     if as_json:
         print_json(planned)

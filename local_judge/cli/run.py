@@ -54,7 +54,7 @@ _KEYS = {
     "calibration": "calibrations",
     "qualification": "qualifications",
 }
-"""Options whose key in a run file has another name."""
+"""Options whose key in a run file has a different name."""
 
 
 def run(
@@ -81,7 +81,10 @@ def run(
     limit: Limit = None,
     dry_run: DryRun = False,
     print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print file and options as one run file, and stop.")
+        bool,
+        typer.Option(
+            "--print-config", help="Print the combined settings of file and options as a run file, and stop."
+        ),
     ] = False,
     with_reports: WithReports = False,
     all_scores: WithAllScores = False,
@@ -89,9 +92,9 @@ def run(
     profile: WithProfile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate reports by protocols, and print their scores.
+    """Evaluate reports with one or more protocols and print their scores.
 
-    A run file holds what the options say. Options override it.
+    A run file contains the same settings as the options. Options on the command line override it.
     """
     file = _run_file(context, how, setting or ())
     if print_config:
@@ -112,7 +115,7 @@ def run(
 
 
 def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:
-    """Return what the run file, the options and the environment say together."""
+    """Return the settings of the run file, the options and the environment, combined."""
     given: dict[str, dict[str, Any]] = {"COMMANDLINE": {}, "ENVIRONMENT": {}}
     for name, value in context.params.items():
         source, key = context.get_parameter_source(name), _KEYS.get(name, name)

@@ -44,13 +44,13 @@ MORE = "More: `local-judge show RUN` with --reports, --all-scores, --bounds or -
 
 
 class Results(NamedTuple):
-    """Stored results of a run, by all of its judges."""
+    """Stored results of a run, for all of its judges."""
 
     store: RunStore
     records: Sequence[CaseRecord]
     protocols: Sequence[str]
     judges: Sequence[str]
-    """Names if there are several; else none."""
+    """Names of the judges if there are several; otherwise empty."""
     scores: Sequence[ScoreRecord]
     aggregates: Sequence[RunScoreRecord]
     agreement: Sequence[AgreementRecord]
@@ -70,7 +70,7 @@ class Results(NamedTuple):
         )
 
     def as_json(self, judge: str | None = None, *, every_judge: bool = False) -> dict[str, object]:
-        """Return the results of one judge or the ensemble, or of `every_judge`, as `show` and `run` print them."""
+        """Return the results of one judge or the ensemble, or of `every_judge`, as data for JSON output."""
         rows: dict[str, Sequence[object]] = {
             "cases": self.records,
             "scores": [row for row in self.scores if every_judge or row.judge == judge],
@@ -84,13 +84,13 @@ class Results(NamedTuple):
 def print_results(
     found: Results, options: TableOptions, judge: str | None = None, whole: bool = True
 ) -> None:
-    """Print warnings, the table of the systems, and the judges side by side if there are several.
+    """Print warnings, the table of systems and, for several judges, a comparison of the judges.
 
     Args:
         found: the results.
-        options: which tables.
+        options: choice of tables.
         judge: one of several judges; None for all of them.
-        whole: whether agreement is printed with pairs of judges and intervals.
+        whole: whether to print the agreement of each pair of judges, and intervals.
     """
     console = stdout()
     print_qualifications(found, judge)

@@ -1,4 +1,4 @@
-"""`local-judge show` and `rescore`: stored results."""
+"""`local-judge show` and `rescore`: output of stored results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Details(NamedTuple):
     """Claims and findings behind one report's scores."""
 
     claims: ClaimSet | None = None
-    """None if its claims were not verified."""
+    """Claims of the report; None if they were not verified."""
     views: tuple[View, ...] = ()
     """Views of the protocols that have one."""
 
@@ -79,7 +79,7 @@ def show(
         typer.Option(
             "--score",
             metavar="[PROTOCOL:]PATH",
-            help="With --by: this score, or all directly below it (`PATH/*`); repeat for several. Default: all roots.",
+            help="With --by: show this score, or all directly below it (`PATH/*`); repeatable. Default: all roots.",
         ),
     ] = None,
     with_reports: WithReports = False,
@@ -87,32 +87,33 @@ def show(
     bounds: WithBounds = False,
     profile: WithProfile = None,
     mean: Annotated[
-        bool, typer.Option("--mean", help="With --by: the mean of the scores, which must share a scale.")
+        bool, typer.Option("--mean", help="With --by: show the mean of the scores, which must share a scale.")
     ] = False,
     ranks: Annotated[
         bool,
         typer.Option(
-            "--rank", help="With --by: ranks by each score, and their differences from the first's."
+            "--rank", help="With --by: rank the groups by each score and show the difference from the first."
         ),
     ] = False,
     labels: Annotated[
-        bool, typer.Option("--labels", help="With --by: how labels are distributed, in place of scores.")
+        bool, typer.Option("--labels", help="With --by: show the distribution of labels instead of scores.")
     ] = False,
     attributes: Annotated[
         Path | None,
         typer.Option(
-            "--attributes", help="With --by: attributes of tasks or systems, JSONL; a file of tasks is one."
+            "--attributes",
+            help="With --by: JSONL file of attributes of tasks or systems, such as a task file.",
         ),
     ] = None,
     judge: OneOfJudges = None,
     claims: Annotated[
-        bool, typer.Option("--claims", help="With --report: each claim, verdict and quotation.")
+        bool, typer.Option("--claims", help="With --report: show each claim, verdict and quotation.")
     ] = False,
     items: Annotated[
         bool,
         typer.Option(
             "--items",
-            help="With --report: each item of a rubric, criterion, or pair of statement and page, and why.",
+            help="With --report: show each rubric item, criterion or pair of statement and page, with its rationale.",
         ),
     ] = False,
     allow_modified: AllowModified = False,
@@ -154,7 +155,9 @@ def _show_groups(
     given = load_attributes(options.attributes) if options.attributes is not None else NO_ATTRIBUTES
     if options.labels:
         if profile is not None or options != GroupOptions(labels=True, attributes=options.attributes):
-            raise ConfigError("--labels shows no scores: it goes with --attributes alone")
+            raise ConfigError(
+                "--labels shows no scores: of the options for --by, it allows only --attributes"
+            )
         kinds = label_counts(opened, by, groups_of(opened, by, given))
         dumped: dict[str, Any] = {"by": by, "labels": [kind.model_dump(mode="json") for kind in kinds]}
         parts = label_tables(kinds)
@@ -177,7 +180,7 @@ def _show_run(
     items: bool,
     as_json: bool,
 ) -> None:
-    """Print the tables of a run, or all scores of one report and what they rest on."""
+    """Print the tables of a run, or all scores of one report with the claims and findings behind them."""
     store = RunStore(run)
     found, judge = Results.load(store, load_records(store)), judge_of(store, judge)
     if report is None and len(found.records) == 1 and (claims or items or as_json):
@@ -218,7 +221,7 @@ def _of_report(found: Results, report: str) -> Results:
 
 
 def _details(found: Results, judge: str | None, items: bool) -> Details:
-    """Return the claims and the protocols' views of the only report; nothing if several judges share its scores."""
+    """Return the claims and protocol views of the only report, or nothing if several judges scored it."""
     record = found.records[0]
     if record.status != "done" or (found.judges and judge is None):
         return Details()
@@ -241,7 +244,7 @@ def _data(details: Details) -> dict[str, object]:
 def _print_report(
     found: Results, judge: str | None, profile: Profile | None, details: Details, *, claims: bool, items: bool
 ) -> None:
-    """Print the score trees of the only report, by one profile or all of them, and what they rest on."""
+    """Print the score trees of the only report in one profile or all, with its claims and findings."""
     console = stdout()
     (record,) = found.records
     for protocol in found.protocols:
@@ -264,7 +267,7 @@ def _print_report(
 def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson = False) -> None:
     """Compute all scores again from the stored findings."""
     store = RunStore(run)
-    read_records(store)  # refuses a folder that is no run before anything is written into it
+    read_records(store)  # rejects a folder that is not a run before writing to it
     with locked(run):
         records = load_records(store, rescoring=True)
         unseal_scores(store)

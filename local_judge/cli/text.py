@@ -1,4 +1,4 @@
-"""`local-judge text`: a report as the evaluator reads it, and reports without their citations."""
+"""`local-judge text`: parsed reports, and reports without their citations."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def parse(
     report: Annotated[Path, typer.Argument(help="A Markdown or text file, or a JSONL file of one report.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print a report's sentences, citations and references, and what is unresolved."""
+    """Print a report's sentences, citations and references, and list unresolved citations."""
     reports = load_reports([report])
     if len(reports) > 1:
-        raise InputError(f"{report}: holds {len(reports)} reports; `text parse` shows one")
+        raise InputError(f"{report}: contains {len(reports)} reports; `text parse` takes one report")
     document = parse_report(reports[0].content)
     if as_json:
         print_json({**document.model_dump(mode="json"), "summary": describe(document)})
@@ -87,7 +87,9 @@ def clean(
     judge: OptionalJudge,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write the texts to a file `*.jsonl`, or to a folder of one file each."),
+        typer.Option(
+            "--out", help="Write the texts to a `*.jsonl` file, or to a folder with one file per report."
+        ),
     ] = None,
     diff: Annotated[bool, typer.Option("--diff", help="Print the changes as a unified diff.")] = False,
     chatter: Annotated[
@@ -97,15 +99,14 @@ def clean(
 ) -> None:
     """Remove citation marks, addresses and reference lists from reports.
 
-    With --judge, a judge decides what is a citation. With --json, the removals are printed, one object per report.
+    With --judge, a judge decides what counts as a citation. With --json, the output lists the removals, one object per
+    report.
     """
     if diff and as_json:
         raise InputError("--diff and --json exclude each other")
     loaded = load_reports(reports)
     if len(loaded) > 1 and not (out or diff or as_json):
-        raise InputError(
-            f"{len(loaded)} reports: say with --out where to write them, or ask for --diff or --json"
-        )
+        raise InputError(f"{len(loaded)} reports: give --out, --diff or --json")
     spec = judge.spec()
     if spec is None:
         outcomes = list(clean_reports(loaded, chatter=chatter))
@@ -149,7 +150,7 @@ def _json(item: CleanedReport) -> dict[str, Any]:
 
 
 def _end(done: Sequence[CleanedReport], n_reports: int) -> None:
-    """Name the pieces that were left to code; 3 if there are any, 1 if a report could not be read."""
+    """Print the pieces that code cleaned because the judge failed; exit with code 3 for these, 1 for unread reports."""
     left = [(item, failure) for item in done if item.judged for failure in item.judged.failures]
     for item, failure in left:
         said = f"{item.report.id}: a piece was cleaned by code: {failure.kind}: {failure.detail}"
@@ -168,7 +169,7 @@ def _print_diff(item: CleanedReport) -> None:
 
 
 def _print_text(text: str) -> None:
-    """As it is into a file or a pipe; on a terminal without control characters."""
+    """Write a text unchanged to a file or a pipe, and without control characters to a terminal."""
     if sys.stdout.isatty():
         text = "\n".join(map(plain, text.split("\n")))
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

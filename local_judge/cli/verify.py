@@ -67,7 +67,7 @@ def verify(
 
 
 def _leave(found: Sequence[VerifiedRow], reliability: bool) -> None:
-    """Say which verdicts are missing, if any are, and end with the exit code for it."""
+    """Exit with code 3 if verdicts are missing, and print how many."""
     failures = [row.failure for row in found if row.failure is not None]
     unrated = {
         row.text_digest for row in found if reliability and row.status == "ok" and row.reliable is None

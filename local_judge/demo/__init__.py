@@ -1,1 +1,1 @@
-"""The sample: a short report with planted alterations, its pages, and what a judge made of them."""
+"""Sample: a short report with planted alterations, its pages, and the results of a judge."""

@@ -1,8 +1,8 @@
-"""How many planted alterations a judge caught.
+"""Number of planted alterations that a judge detected.
 
-Invariant: counted from the stored claim set and the list of what was planted, by sentence; a judge that gave no answer
-neither caught an alteration nor called a true claim wrong, and is counted apart. So is a claim that one page does not
-support while the answer on another is missing.
+Invariant: the counts come from the stored claim set and the list of planted alterations, by sentence. A missing answer
+counts neither as a detected alteration nor as a true claim called wrong; it is counted separately. The same holds for a
+claim that one page does not support while the answer for another page is missing.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ from serving.types import Frozen
 
 
 class Planted(Frozen):
-    """One alteration in the sample report."""
+    """Alteration in the sample report."""
 
     sentence: str
-    """The sentence as the report has it."""
+    """Sentence as in the report."""
     kind: str
     altered: str
-    """The words that are wrong."""
+    """Altered words."""
     actual: str
-    """What the page says."""
+    """Correct words, from the page."""
     url: str
 
 
 class Outcome(Frozen):
-    """Altered and true statements of the sample against the judge's verdicts."""
+    """Comparison of the judge's verdicts with the altered and true statements of the sample."""
 
     planted: int
     caught: int
     missed: tuple[str, ...]
     true_claims: int
-    """Claims of unaltered sentences that lean on a page in the snapshot and were judged."""
+    """Number of claims of unaltered sentences that cite a page in the snapshot and have a verdict."""
     called_wrong: tuple[str, ...]
     unjudged: int
-    """Alterations and true claims without a verdict."""
+    """Number of alterations and true claims without a verdict."""
 
 
 def sample_folder() -> Path:
-    """Where the sample's report and pages are."""
+    """Return the folder of the sample's report and pages."""
     return Path(str(files("local_judge.demo")))
 
 
 def load_planted() -> list[Planted]:
-    """The alterations in the sample report."""
+    """Load the alterations in the sample report."""
     text = (sample_folder() / "planted.jsonl").read_text(encoding="utf-8")
     return [Planted.model_validate(json.loads(line)) for line in text.splitlines() if line.strip()]
 
 
 def assess(document: Document, claims: ClaimSet, planted: Sequence[Planted]) -> Outcome:
-    """Compare verdicts with what was planted.
+    """Compare verdicts with the planted alterations.
 
-    An alteration is caught if its sentence has judged claims and at least one that holds the altered words (or, if
-    no claim does, any) is supported by no page. A true claim is called wrong if no page supports it.
+    An alteration is caught if at least one judged claim of its sentence has no supporting page. Only claims with the
+    altered words count, unless no claim contains them. A true claim is called wrong if no page supports it.
     """
     supported: dict[str, bool] = {}
     for verdict in claims.verdicts:

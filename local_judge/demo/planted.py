@@ -1,7 +1,7 @@
-"""What a judge made of the sample's planted alterations, in plain words.
+"""Plain-language summary of a judge's results on the sample.
 
-Invariant: says what a judge of the demo's size is worth, of no other judge that it is small, and which commands run a
-larger one.
+Invariant: the summary states the limits of the demo's small judge, does not call any other judge small, and lists the
+commands for a larger judge.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from local_judge.terminal import safe
 
 
 def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
-    """Lines for the terminal."""
+    """Yield lines for the terminal."""
     yield f"[bold]{outcome.caught} of {outcome.planted} planted alterations caught[/bold]" + (
         f"; {outcome.unjudged} statements without a verdict" if outcome.unjudged else ""
     )
@@ -24,9 +24,9 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
     for claim in outcome.called_wrong:
         yield f"  called wrong: {safe(claim)}"
     yield (
-        f"{judge} is a small judge: it shows the path, and its verdicts are not to be published."
+        f"{judge} is a small judge: it demonstrates the process, but its verdicts are not reliable enough to publish."
         if judge == DEMO_JUDGE
-        else f"So few statements show that {judge} works, and do not rank it."
+        else f"So few statements show that {judge} works, but not how reliable it is."
     )
     yield (
         "With a GPU:\n"

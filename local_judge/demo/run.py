@@ -1,7 +1,7 @@
-"""The sample, evaluated.
+"""Evaluation of the sample.
 
-Invariant: nothing about the demo is special: it imports its pages with the same code, runs the same job, and reads the
-same run directory as any other report; it differs in its report, its pages and the size of its judge.
+Invariant: the demo imports pages, runs the job and reads the run directory with the same code as any other evaluation.
+It differs only in its report, its pages and the size of its judge.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load
 from local_judge.runs.store import RunStore
 
 JUDGE = "qwen2.5-coder-1.5b"
-"""A judge that a laptop can run."""
+"""Judge that a laptop can run."""
 CONFIG = RunConfig(
     claims=ClaimsConfig(form="terse", method="scored", batch_sentences=7),
     settings={"deer": {"parts": ["verification"]}},
 )
-"""Small batches: on a CPU, four replies decoded together are nearly three times as fast as one after the other."""
+"""Settings with small batches: a CPU decodes four replies together nearly three times as fast as one by one."""
 
 
 class DemoResult(NamedTuple):
-    """What the demo shows."""
+    """Results of the demo."""
 
     records: list[CaseRecord]
     scores: list[ScoreRecord]
@@ -43,7 +43,7 @@ class DemoResult(NamedTuple):
 
 
 def demo_job(out: Path, judge_specs: Sequence[JudgeSpec]) -> Job:
-    """The sample's job; imports the sample's pages into `out/snapshot`."""
+    """Import the sample's pages into `out/snapshot` and return the sample's job."""
     folder = sample_folder()
     import_pages(folder / "pages", out / "snapshot")
     store = RunStore(out / "run")
@@ -58,7 +58,7 @@ def demo_job(out: Path, judge_specs: Sequence[JudgeSpec]) -> Job:
 
 
 async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResult:
-    """Evaluate the sample and compare the verdicts with what was planted.
+    """Evaluate the sample and compare the verdicts with the planted alterations.
 
     Raises:
         RunError: the sample could not be evaluated.

@@ -94,7 +94,7 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
         ended = command("tasks", "build", "rank", out, "--voter", voter, "--read", papers[voter])
         assert ended.out == f"7 tasks ranked; 7 kept: {out / 'tasks.jsonl'}\n"
     again = command("tasks", "build", "rank", out, "--voter", "ben", "--read", papers["ben"])
-    assert "in the place of an earlier ranking" in again.out
+    assert "replacing an earlier ranking" in again.out
     tasks = [json.loads(line) for line in (out / "tasks.jsonl").read_text("utf-8").splitlines()]
     assert (tasks[0]["prompt"], tasks[0]["place"]) == (matter("032"), 1)
     votes = [json.loads(line)["voter"] for line in (out / "votes.jsonl").read_text("utf-8").splitlines()]

@@ -31,10 +31,7 @@ def test_several_need_a_place(command: Command, cited: Path) -> None:
     (cited.parent / "b.md").write_text("B.\n", encoding="utf-8")
     ended = command("text", "clean", cited.parent)
     assert ended.code == 1
-    assert (
-        ended.line()
-        == "local-judge: 2 reports: say with --out where to write them, or ask for --diff or --json"
-    )
+    assert ended.line() == "local-judge: 2 reports: give --out, --diff or --json"
 
 
 def test_a_diff_names_each_changed_line(command: Command, cited: Path) -> None:
@@ -174,8 +171,8 @@ def test_a_judge_needs_a_ledger_and_a_ledger_a_judge(command: Command, cited: Pa
     )
     for nameless in (".", "..", "/"):
         assert command("text", "clean", cited, "--judge", preset, "--out", nameless).line() == (
-            f"local-judge: --out {nameless}: has no name to call the ledger after; give --ledger"
+            f"local-judge: --out {nameless}: has no file name to derive the ledger's name from; give --ledger"
         )
     assert command("text", "clean", cited, "--ledger", "l.sqlite").line() == (
-        "local-judge: --base-url and --ledger are for a judge; name it with --judge"
+        "local-judge: --base-url and --ledger need a judge; name it with --judge"
     )

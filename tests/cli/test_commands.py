@@ -163,7 +163,7 @@ def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_pat
     path.write_text('{"id": 1, "article": "One."}\n{"id": 2, "article": "Two."}\n')
     ended = command("text", "parse", path)
     assert ended.code == 1
-    assert ended.line() == f"local-judge: {path}: holds 2 reports; `text parse` shows one"
+    assert ended.line() == f"local-judge: {path}: contains 2 reports; `text parse` takes one report"
 
 
 def test_snapshot_commands(command: Command, tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def test_several_judges_have_to_be_meant(command: Command, tmp_path: Path) -> No
     assert ended.code == 1
     assert ended.line().endswith("other.yaml: several judges need --compare")
     ended = command("judge", "qualify", "--compare", one)
-    assert ended.line().endswith("one.yaml: --compare needs two judges at least")
+    assert ended.line().endswith("one.yaml: --compare needs at least two judges")
     ended = command("judge", "qualify", one, "--scored", tmp_path)
-    assert ended.line().endswith("--scored: runs are read where judges are compared (--compare)")
+    assert ended.line().endswith("--scored needs --compare")
 
 
 def test_judges_are_qualified_compared_and_asked_nothing_twice(

@@ -254,9 +254,15 @@ def test_data_of_ones_own(
             ("temporal", "--ratings", "x.jsonl"),
             "--ratings: only the experiment plans uses ratings, not temporal",
         ),
-        (("corruption", "--draft-plans", "agent"), "--draft-plans: the experiment corruption goes by no"),
-        (("temporal", "--draft-plans", "agent", "--plans", "x"), "--draft-plans and --plans: choose one"),
-        (("temporal", "--draft-plans", "agent", "--dry-run"), "--draft-plans: what is asked about reports"),
+        (("corruption", "--draft-plans", "agent"), "--draft-plans: the experiment corruption uses no"),
+        (
+            ("temporal", "--draft-plans", "agent", "--plans", "x"),
+            "--draft-plans and --plans exclude each other",
+        ),
+        (
+            ("temporal", "--draft-plans", "agent", "--dry-run"),
+            "--draft-plans: --dry-run needs finished plans",
+        ),
         (("plans", "--protocol", "dream"), "--protocol: the experiment plans does not have this option"),
         (("plans", "--dry-run"), "--dry-run: the experiment plans does not have this option"),
     ],

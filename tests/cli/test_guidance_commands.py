@@ -135,7 +135,7 @@ def test_review_refuses_in_one_line(command: Command, file: Path, monkeypatch: p
     ended = command(*review)
     assert ended.code == 1
     assert ended.line() == (
-        "local-judge: review: there is no terminal to ask at; say --accept, --reject or --edit"
+        "local-judge: review: standard input is not a terminal; give --accept, --reject or --edit"
     )
     assert command(*review, "--accept", "--reject").code == 2
     for editor, said in (("", "set EDITOR"), ("false", "nothing was changed"), ("/no/such", "No such file")):
@@ -145,7 +145,7 @@ def test_review_refuses_in_one_line(command: Command, file: Path, monkeypatch: p
         assert ended.code == 1
         assert said in ended.line()
     monkeypatch.setenv("EDITOR", "true")
-    assert command(*review, "--task", "a", "--edit").out == "task a: left as it was\n"
+    assert command(*review, "--task", "a", "--edit").out == "task a: unchanged\n"
     assert all(one.status == "drafted" for one in GUIDANCE_KIND.file(file).load().values())
 
 

@@ -107,7 +107,7 @@ def test_a_signal_says_how_to_go_on_and_the_same_command_does(
         assert ended.code == code
         assert (
             ended.line()
-            == "Stopped. Every finished reply is kept in run/ledger.sqlite; the same command goes on."
+            == "Stopped. Finished replies are stored in run/ledger.sqlite; run the same command to continue."
         )
         answered = stored(tmp_path / "run/ledger.sqlite")
         assert answered

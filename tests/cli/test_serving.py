@@ -39,5 +39,5 @@ def test_a_server_that_ends_by_itself_ends_the_command(
     result = command("judge", "serve", "qwen3-8b")
     assert (result.code, ended) == (1, [0])
     assert result.err.splitlines()[-1] == (
-        f"local-judge: qwen3-8b: the server has ended by itself (log: {tmp_path / 'server.log'})"
+        f"local-judge: qwen3-8b: the server has stopped by itself (log: {tmp_path / 'server.log'})"
     )

@@ -48,7 +48,7 @@ def test_json_has_the_cells_of_each_group(command: Command, run: Path) -> None:
         (("--by", "system", "--report", "x"), "--by prints groups of reports: leave out --report,"),
         (
             ("--by", "system", "--labels", "--rank"),
-            "--labels shows no scores: it goes with --attributes alone",
+            "--labels shows no scores: of the options for --by, it allows only --attributes",
         ),
         (("--by", "domain"), "--by domain: no report has such an attribute"),
         (

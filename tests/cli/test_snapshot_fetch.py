@@ -182,7 +182,7 @@ def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
     said = capsys.readouterr().err
     assert (
         said
-        == f"Stopped. Every finished page is kept beside {tmp_path / 'snap'}; the same command goes on.\n"
+        == f"Stopped. Finished pages are stored next to {tmp_path / 'snap'}; run the same command to continue.\n"
     )
     with pytest.raises(SnapshotMissing, match="was begun and is not whole"):
         Snapshot.open(tmp_path / "snap")

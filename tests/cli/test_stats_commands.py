@@ -76,7 +76,7 @@ def test_one_score_shows_its_tasks(command: Command, run: Path) -> None:
     out = command("results", "stats", "length", run, "--score", "integrity").out
     assert "task a" in out
     assert "flat" not in out
-    assert "tasks with fewer than 3 reports, not by themselves: [b]c (1), b (2)" in out
+    assert "tasks with fewer than 3 reports, not listed separately: [b]c (1), b (2)" in out
 
 
 def test_json_holds_all_numbers(command: Command, run: Path) -> None:

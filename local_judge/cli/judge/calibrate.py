@@ -1,4 +1,4 @@
-"""`local-judge judge calibrate`: what a judge's yes is worth."""
+"""`local-judge judge calibrate`: calibration of a judge's probabilities."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def calibrate(
     method: Annotated[
         Method,
         typer.Option(
-            "--fit", help="`beta`: two slopes, intercept; `platt`: slope, intercept; `temperature`: slope."
+            "--fit",
+            help="Model: `beta` (two slopes, intercept), `platt` (slope, intercept) or `temperature` (slope).",
         ),
     ] = "beta",
     objective: Annotated[

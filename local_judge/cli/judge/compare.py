@@ -1,4 +1,4 @@
-"""`local-judge judge compare`: judges that were qualified on the same, side by side."""
+"""`local-judge judge compare`: comparison of judges that were qualified on the same items."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from local_judge.lab.qualification.comparing.page import comparison_page
 
 Scored = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--scored", help="A finished run in which compared judges scored reports; repeat for several."
-    ),
+    typer.Option("--scored", help="Finished run in which the compared judges scored reports; repeatable."),
 ]
 
 
 def compare(
     qualifications: Annotated[
         list[Path],
-        typer.Argument(help="Directories that `local-judge judge qualify` has filled, two at least."),
+        typer.Argument(help="Two or more directories from `local-judge judge qualify`."),
     ],
     scored: Scored = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write comparison.md, comparison.json and the picture here.")
+        Path | None,
+        typer.Option("--out", help="Write comparison.md, comparison.json and the plot to this directory."),
     ] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
@@ -40,11 +39,11 @@ def compare(
 
 
 def side_by_side(folders: Sequence[Path], scored: Sequence[Path], out: Path | None, as_json: bool) -> None:
-    """Compare, write, print.
+    """Compare judges, and write and print the comparison.
 
     Raises:
-        InputError: a folder holds no qualification, or judges were not asked the same.
-        RunError: `scored` names no finished run, or `out` cannot be written.
+        InputError: a folder has no qualification, or the judges got different questions.
+        RunError: a folder in `scored` is not a finished run, or `out` cannot be written.
     """
     found = compared([load_finished(folder) for folder in folders], scored)
     if out is not None:

@@ -52,7 +52,7 @@ def copy(
     judge: JudgeName,
     file: Annotated[Path, typer.Argument(help="The new preset file; it must not exist.")],
 ) -> None:
-    """Write a preset to a new file, as a start for one of your own."""
+    """Copy a preset to a new file, as a starting point for your own."""
     text = _as_yaml(judge)
     if file.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"{file}: the name of a preset file has to end in .yaml")
@@ -71,7 +71,7 @@ def fetch(
         ),
     ] = "auto",
 ) -> None:
-    """Download the weights of a preset and check their digest; continues an interrupted download."""
+    """Download the weights of a preset and check their digest. A repeated call continues the download."""
     preset = load_preset(judge)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -85,7 +85,7 @@ def fetch(
 
 
 def _as_yaml(name: str) -> str:
-    """Return the text of a preset's file; for `NAME-thinking`, the YAML of a file that always thinks."""
+    """Return the text of a preset's file, or for `NAME-thinking` a YAML text with thinking always on."""
     preset, path = load_preset(name), preset_path(name)
     if preset.reasoning is None or preset.name == path.stem:
         return path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`local-judge judge qualify`: what a judge may be believed for."""
+"""`local-judge judge qualify`: reliability of a judge, by kind of judgement."""
 
 from __future__ import annotations
 
@@ -40,12 +40,11 @@ def qualify(
         typer.Option(
             "--out",
             show_default="qualifications/JUDGE",
-            help="Directory for everything that is stored, with --compare one folder per judge; the same command "
-            "continues it.",
+            help="Directory for all files, with --compare one folder per judge; the same command continues it.",
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Qualify several judges one after the other, and compare them.")
+        bool, typer.Option("--compare", help="Qualify several judges one after another, and compare them.")
     ] = False,
     scored: Scored = None,
     snapshot: SomeSnapshotDir = None,
@@ -56,13 +55,15 @@ def qualify(
     config: ConfigFile = None,
     parts: Annotated[
         str | None,
-        typer.Option("--parts", help="Run only these parts: names with commas, such as verification."),
+        typer.Option(
+            "--parts", help="Run only these parts: names separated by commas, such as verification."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure on items with known answers which of a judge's judgements can be relied on.
+    """Measure on items with known answers which of a judge's judgements are reliable.
 
-    Without --snapshot and --reports the packaged pages and reports are used.
+    Without --snapshot and --reports, the command uses the packaged pages and reports.
     """
     specs = servers.specs(*judge)
     _check_comparing(judge, compare, scored)
@@ -92,42 +93,42 @@ def qualify(
 
 
 def _watch(part: PartName, judges: Mapping[str, Judge]) -> RunProgress:
-    """Show the calls of one part; their number is not known in advance."""
+    """Return a progress display for the calls of one part, whose number is not known in advance."""
     return RunProgress(judges, None, unit=part)
 
 
 def _check_comparing(judges: Sequence[str], compare: bool, scored: Sequence[Path] | None) -> None:
     if compare != (len(judges) > 1):
-        said = "--compare needs two judges at least" if compare else "several judges need --compare"
+        said = "--compare needs at least two judges" if compare else "several judges need --compare"
         raise ConfigError(f"{' '.join(judges)}: {said}")
     if scored and not compare:
-        raise ConfigError("--scored: runs are read where judges are compared (--compare)")
+        raise ConfigError("--scored needs --compare")
 
 
 def _reports(paths: Sequence[Path] | None, files: TaskFiles) -> list[RawReport] | None:
-    """The user's reports, with what belongs to their tasks; None for the packaged ones."""
+    """Return the user's reports with their task files, or None for the packaged reports."""
     if paths is not None:
         return load_reports(paths, files)
     if files != TaskFiles():
-        raise ConfigError("tasks and what belongs to them are of reports; give these with --reports")
+        raise ConfigError("--tasks and task files need reports; give --reports")
     return None
 
 
 def _keep(found: Qualification, folder: Path, compare: bool, as_json: bool) -> None:
-    """Write the page, remember the verdict, and print one of them where it is the only result."""
+    """Write the page and store the verdict; without --compare, also print one of them."""
     RunStore(folder).write_text(PAGE, page_of(found))
     record = found.record()
     try:
         kept = remember(record)
     except OSError as error:
-        raise RunError(f"{error.filename}: the verdict cannot be kept ({error.strerror})") from None
+        raise RunError(f"{error.filename}: the verdict cannot be stored ({error.strerror})") from None
     if as_json and not compare:
         print_json(record)
     elif not compare:
         print(summary_of(found))
-        print(f"{folder / PAGE} has all of it.")
+        print(f"{folder / PAGE} has all details.")
     if kept != record:
         sys.stderr.write(
-            f"Reports go on to show an earlier qualification of this judge, which examined more; `--qualification "
+            f"Results keep showing an earlier, larger qualification of this judge; `--qualification "
             f"{folder / DATA}` shows this one.\n"
         )

@@ -26,7 +26,7 @@ def serve(
     log: Annotated[Path | None, typer.Option("--log", help="Keep the server's output in this file.")] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Start vLLM with a preset's settings and wait until it is healthy; Ctrl-C stops it."""
+    """Start vLLM with a preset's settings and wait until it is healthy. Ctrl-C stops it."""
     preset = load_preset(judge)
     if dry_run:
         print(command_line(preset, port=port, host=host))
@@ -43,8 +43,8 @@ def serve(
                 sys.stderr.write(
                     f"{preset.name} answers at {server.base_url}; Ctrl-C stops it. Log: {server.log}\n"
                 )
-                # Left to be reaped by `launch`, which ends the rest of its process group.
+                # `launch` reaps the process and ends the rest of its process group.
                 os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
-                raise LaunchFailed(f"{preset.name}: the server has ended by itself (log: {server.log})")
+                raise LaunchFailed(f"{preset.name}: the server has stopped by itself (log: {server.log})")
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

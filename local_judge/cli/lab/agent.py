@@ -1,4 +1,4 @@
-"""`local-judge lab agent`: a judge that looks things up in a snapshot."""
+"""`local-judge lab agent`: answers from an agent that searches a snapshot."""
 
 from __future__ import annotations
 
@@ -63,14 +63,17 @@ def ask(
     tokens: MaxTokens = _LIMITS.tokens,
     calls: MaxCalls = _LIMITS.calls,
     reasks: Annotated[
-        int, typer.Option("--reasks", min=0, help="Number of times that an invalid reply is asked for again.")
+        int, typer.Option("--reasks", min=0, help="Number of repeated calls after an invalid reply.")
     ] = 2,
     transcript: Annotated[
-        bool, typer.Option("--transcript", help="Also print every step as Markdown; --json always has them.")
+        bool,
+        typer.Option(
+            "--transcript", help="Also print every step as Markdown; --json always includes the steps."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question from the pages of a snapshot, with quotations that code has looked up."""
+    """Answer a question from the pages of a snapshot, with quotations that code has verified."""
     store = None if out is None else RunStore(out)
     replies = judge.ledger_or(store and store.ledger)
     question = said("the question", question)
@@ -84,12 +87,10 @@ def ask(
             return await ask_question(opened, toolbox, question, limits)
 
     if store is not None:
-        claim_answer(
-            store, question
-        )  # a directory with something else in it is refused before anything is written
+        claim_answer(store, question)  # rejects a directory with other contents before writing to it
     with contextlib.nullcontext() if out is None else locked(out), stoppable(replies):
         if store is not None:
-            claim_answer(store, question)  # it may have been filled since
+            claim_answer(store, question)  # another process may have written to it since
         asked = asyncio.run(answered())
         if store is not None:
             write_answer(store, asked)
@@ -109,7 +110,7 @@ def transcript(
     item: Annotated[
         str | None,
         typer.Argument(
-            help="Item that the runs are about, such as a statement's id.", show_default="all runs"
+            help="Item that the agents work on, such as the id of a statement.", show_default="all runs"
         ),
     ] = None,
     report: OneReport = None,

@@ -1,4 +1,4 @@
-"""`local-judge lab evaluate-verifier`: a judge measured against annotated reports."""
+"""`local-judge lab evaluate-verifier`: accuracy of a judge on annotated reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def evaluate_verifier(
     annotations: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files NAME.claims.jsonl, each beside its report, or folders of them.",
+            help="NAME.claims.jsonl files, each next to its report, or folders of such files.",
             show_default="the packaged sample",
         ),
     ] = None,
@@ -46,7 +46,7 @@ def evaluate_verifier(
         typer.Option("--part", help=f"Measure only this part: {', '.join(PARTS)}; repeatable."),
     ] = None,
     similarity: Annotated[
-        Name, typer.Option("--similarity", help="Measure of similarity by which claims are matched.")
+        Name, typer.Option("--similarity", help="Similarity measure for matching claims.")
     ] = "lexical",
     threshold: Annotated[
         float | None,
@@ -62,7 +62,7 @@ def evaluate_verifier(
         str | None,
         typer.Option(
             "--recall-judge",
-            help="Judge that also decides which annotated claims the extracted ones state.",
+            help="Judge that decides which annotated claims the extracted claims cover.",
             rich_help_panel="Judge",
         ),
     ] = None,
@@ -73,7 +73,7 @@ def evaluate_verifier(
 ) -> None:
     """Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.
 
-    Without --snapshot the pages in `pages` beside the annotations are used.
+    Without --snapshot, the command uses the pages in the folder `pages` next to the annotations.
     """
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
@@ -111,7 +111,7 @@ def evaluate_verifier(
 
 @contextlib.contextmanager
 def _pages(snapshot: Path | None, paths: Sequence[Path]) -> Generator[Snapshot]:
-    """Yield the snapshot given, or one made from the pages beside the annotations for the length of the block."""
+    """Yield the given snapshot, or a temporary one of the pages next to the annotations."""
     if snapshot is not None:
         yield Snapshot.open(snapshot)
         return

@@ -1,4 +1,4 @@
-"""`local-judge lab experiment`: reports altered on purpose, and whether a judge's scores notice."""
+"""`local-judge lab experiment`: reaction of scores to deliberately altered reports."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def experiment(
     how: ClaimOptions,
     out: Annotated[
         Path,
-        typer.Option("--out", help="Directory for everything that is stored; the same command continues it."),
+        typer.Option("--out", help="Directory for all files; the same command continues it."),
     ],
     data: Annotated[
         Path | None,
@@ -85,7 +85,7 @@ def experiment(
         ),
     ] = None,
     rates: Annotated[
-        str | None, typer.Option("--rates", help="corruption: shares of false claims, such as 0,0.5,1.")
+        str | None, typer.Option("--rates", help="Fractions of false claims for corruption, such as 0,0.5,1.")
     ] = None,
     topics: Annotated[
         int | None,
@@ -98,13 +98,15 @@ def experiment(
         PlanMethod | None,
         typer.Option(
             "--draft-plans",
-            help="temporal, reasoning: let the first judge draft the plans, by an `agent`, behind one `retrieval` or "
-            "by the `request` alone.",
+            help="Let the first judge draft the plans for temporal or reasoning with an `agent`, one `retrieval` or "
+            "the `request` alone.",
         ),
     ] = None,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option("--ratings", help="plans: human ratings, as in ratings.jsonl; repeatable."),
+        typer.Option(
+            "--ratings", help="File of human ratings for plans, in the format of ratings.jsonl; repeatable."
+        ),
     ] = None,
     references: References = None,
     criteria: CriteriaFile = None,
@@ -112,13 +114,15 @@ def experiment(
     setting: Settings = None,
     extract: Annotated[
         bool,
-        typer.Option("--extract", help="Let the judge extract the claims; by default each sentence is one."),
+        typer.Option(
+            "--extract", help="Let the judge extract the claims; by default, each sentence is one claim."
+        ),
     ] = False,
     profile: ProfileName = "paper",
     dry_run: DryRun = False,
     whole: Annotated[
         bool,
-        typer.Option("--all", help="Print all scores, not only overall ones and those that should change."),
+        typer.Option("--all", help="Print all scores, not only overall scores and those that should change."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -208,12 +212,12 @@ def _refuse_for_plans(options: Mapping[str, object]) -> None:
 
 def _check_drafting(name: Name, plans: Path | None, dry_run: bool) -> None:
     if name == "corruption":
-        raise ConfigError("--draft-plans: the experiment corruption goes by no plans")
+        raise ConfigError("--draft-plans: the experiment corruption uses no plans")
     if plans is not None:
-        raise ConfigError("--draft-plans and --plans: choose one of them")
+        raise ConfigError("--draft-plans and --plans exclude each other; choose one")
     if dry_run:
         raise ConfigError(
-            "--draft-plans: what is asked about reports is known once plans are drafted, not before"
+            "--draft-plans: --dry-run needs finished plans, because the calls depend on them; give --plans FILE"
         )
 
 
@@ -289,4 +293,4 @@ def _rates(given: str | None) -> list[float] | None:
     try:
         return [float(rate) for rate in given.split(",")]
     except ValueError:
-        raise ConfigError(f"--rates {given}: expected numbers with commas between, such as 0,0.5,1") from None
+        raise ConfigError(f"--rates {given}: expected numbers separated by commas, such as 0,0.5,1") from None

@@ -1,4 +1,4 @@
-"""`local-judge lab plant`: claims and reports of which it is known what is wrong with them."""
+"""`local-judge lab plant`: claims and reports with known errors."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def plant(
     sources: Annotated[
         list[Path], typer.Argument(help="A snapshot; or reports: files, folders of them, JSONL files.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="A folder; its files are written anew.")],
+    out: Annotated[Path, typer.Option("--out", help="Output folder; existing files are overwritten.")],
     judge: OptionalJudge,
     n: Annotated[
         int | None,
-        typer.Option("--n", help="Number of claims planted in a snapshot.", show_default="300"),
+        typer.Option("--n", help="Number of claims from a snapshot.", show_default="300"),
     ] = None,
     per_page: Annotated[
         int | None,
@@ -59,37 +59,41 @@ def plant(
         list[str] | None,
         typer.Option(
             "--kinds",
-            help=f"Only these kinds, with commas or repeated. Of claims: {', '.join(FALSE_KINDS)}; "
-            f"of reports: {', '.join(FLAWS)}.",
+            help=f"Only these kinds, separated by commas or repeated. For claims: {', '.join(FALSE_KINDS)}; "
+            f"for reports: {', '.join(FLAWS)}.",
         ),
     ] = None,
     languages: Annotated[
         list[str] | None,
         typer.Option(
             "--languages",
-            help="Languages of claims in a snapshot, with commas or repeated.",
+            help="Languages of claims from a snapshot, separated by commas or repeated.",
             show_default="en,zh",
         ),
     ] = None,
     places: Annotated[
         int | None,
-        typer.Option("--places", help="Contradictions and fallacies per copy of a report.", show_default="3"),
+        typer.Option(
+            "--places", help="Number of contradictions or fallacies per copy of a report.", show_default="3"
+        ),
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option("--share", help="Share of a report's citations that are moved.", show_default="0.5"),
+        typer.Option("--share", help="Fraction of a report's citations to move.", show_default="0.5"),
     ] = None,
     padding: Annotated[
         float | None,
-        typer.Option("--padding", help="Added words over words of a report's body.", show_default="0.5"),
+        typer.Option(
+            "--padding", help="Ratio of added words to the words of a report's body.", show_default="0.5"
+        ),
     ] = None,
     tasks: TasksFile = None,
     checklists: ChecklistsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make labelled claims from a snapshot's pages, or copies of reports with one flaw each.
+    """Plant errors: labelled claims from a snapshot's pages, or copies of reports with one flaw each.
 
-    With --judge, true claims are put in other words.
+    With --judge, the judge paraphrases the true claims.
     """
     of_reports = {
         "--places": places,
@@ -108,7 +112,9 @@ def plant(
     }
     if _is_snapshot(sources[0]):
         if len(sources) > 1:
-            raise InputError(f"{sources[1]}: claims are planted in one snapshot per command; run another one")
+            raise InputError(
+                f"{sources[1]}: a command takes only one snapshot; run the command again for the next"
+            )
         _refuse(of_reports, "reports", sources[0], "a snapshot")
         given = {
             "n": n,
@@ -175,7 +181,7 @@ def _claims(snapshot: Path, settings: DrawSettings, out: Path, judge: OptionalJu
             print(line)
     if failures:
         why = plain(failures[0].detail)
-        leave_missing(f"{len(failures)} of the judge's answers ({why}); these claims stay word for word")
+        leave_missing(f"{len(failures)} of the judge's answers ({why}); these claims are not paraphrased")
 
 
 async def _restated(

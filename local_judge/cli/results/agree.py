@@ -1,4 +1,4 @@
-"""`local-judge results agree`: how far scores agree with people."""
+"""`local-judge results agree`: agreement of scores with human ratings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from local_judge.terminal import stdout
 
 
 def agree(
-    ratings: Annotated[Path, typer.Argument(help="Ratings by people: a CSV or JSONL file.")],
+    ratings: Annotated[Path, typer.Argument(help="Human ratings: a CSV or JSONL file.")],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     protocol: SomeProtocol = None,
     profile: ProfileName = "paper",
@@ -54,7 +54,7 @@ def agree(
     ] = "strict",
     unfiltered: Annotated[
         bool,
-        typer.Option("--unfiltered", help="Also use tasks on which people disagree for correlations."),
+        typer.Option("--unfiltered", help="Also use tasks on which raters disagree for correlations."),
     ] = False,
     seed: Seed = 0,
     resamples: Resamples = DRAWS,
@@ -72,7 +72,7 @@ def agree(
     if plot is not None:
         mark = ", modified since the run ended" if modifications() else ""
         title = f"score: {score} ({profile} profile{mark})"
-        picture = svg(agreement_scatter(joined.runs, title), f"{title} against ratings by people")
+        picture = svg(agreement_scatter(joined.runs, title), f"{title} against human ratings")
         RunStore(plot.parent).write_text(plot.name, picture)
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
@@ -93,7 +93,7 @@ def agree(
 def _agreement(
     joined: Joined, n_empty: int, ties: Ties, filtered: bool, seed: int, resamples: int
 ) -> Agreement:
-    """Compute the agreement of people, of each run with them, and the differences of the runs."""
+    """Compute the agreement among raters, of each run with the raters, and the differences between runs."""
     per_run = partial(agreement_of_method, ties=ties, filtered=filtered, seed=seed, draws=resamples)
     per_pair = partial(difference_of_methods, ties=ties, filtered=filtered, seed=seed, draws=resamples)
     return Agreement(

@@ -1,4 +1,4 @@
-"""`local-judge results rank`: systems in order."""
+"""`local-judge results rank`: ranking of systems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rank(
 ) -> None:
     """Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates.
 
-    With --score, a report wins against another if its score is higher. --protocol is needed if several have results.
+    With --score, the report with the higher score wins. A run with results of several protocols needs --protocol.
     """
     matches = (
         compared(runs, protocol, profile, judge)

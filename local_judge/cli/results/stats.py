@@ -1,4 +1,4 @@
-"""`local-judge results stats`: what the scores of many reports say together."""
+"""`local-judge results stats`: statistics over the scores of many reports."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def statistics() -> None:
 @app.command()
 def length(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run directories; a report counts once.")
+        list[Path], typer.Argument(metavar="RUN...", help="Run directories; each report counts once.")
     ],
     protocol: Annotated[str, PROTOCOL] = "deer",
     profile: ProfileName = "paper",
     score: ScorePath = None,
-    measure: Annotated[Measure, typer.Option("--measure", help="How length is measured.")] = "words",
+    measure: Annotated[Measure, typer.Option("--measure", help="Unit of length.")] = "words",
     judge: OneOfJudges = None,
     seed: Seed = 0,
     allow_modified: AllowModified = False,
@@ -106,7 +106,7 @@ def length(
     few = {task: n for row in rows for task, n in row.bias.too_few}
     if few and score is not None:
         listed = ", ".join(f"{safe(task, 40)} ({n})" for task, n in sorted(few.items()))
-        console.print(f"tasks with fewer than {LEAST} reports, not by themselves: {listed}")
+        console.print(f"tasks with fewer than {LEAST} reports, not listed separately: {listed}")
 
 
 @app.command()

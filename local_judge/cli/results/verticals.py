@@ -1,4 +1,4 @@
-"""`local-judge results verticals`: a run of several protocols as one profile."""
+"""`local-judge results verticals`: one profile of a run with several protocols."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def verticals(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the metrics of all protocols under presentation, task compliance, depth and sources.
+    """Print the metrics of all protocols in four groups: presentation, task compliance, depth and sources.
 
-    Each metric is shown on its own scale and from 0 to 100; nothing is averaged over metrics.
+    Each metric has two values: on its own scale and from 0 to 100. Metrics are not averaged.
     """
     store = RunStore(run)
     records = load_records(store)

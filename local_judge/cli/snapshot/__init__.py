@@ -1,1 +1,1 @@
-"""`local-judge snapshot`: the frozen web."""
+"""`local-judge snapshot`: frozen copies of web pages."""

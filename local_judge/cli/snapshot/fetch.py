@@ -1,8 +1,8 @@
-"""`local-judge snapshot fetch`: the pages that reports cite, asked for once.
+"""`local-judge snapshot fetch`: download of the pages that reports cite.
 
-Invariant: what the command was told, and nothing of the environment, decides what is asked for; whoever stops it is
-told that the same command goes on. There is no switch that passes robots.txt over: who may have a page all the same
-saves it by other means, and brings it in with `snapshot import`.
+Invariants: only arguments and options decide which pages are requested, not the environment. A stopped command prints
+that the same command continues. No option ignores robots.txt: a user who has permission to use a page saves it with
+another tool and adds it with `snapshot import`.
 """
 
 from __future__ import annotations
@@ -31,50 +31,54 @@ _DEFAULTS = FetchSettings()
 _NAMED = USER_AGENT.replace("local_judge", f"local_judge/{__version__}", 1)
 
 
-Out = Annotated[Path, typer.Argument(help="The snapshot directory to make; the same command continues it.")]
+Out = Annotated[Path, typer.Argument(help="New snapshot directory; the same command continues it.")]
 Tasks = Annotated[
     list[Path] | None,
     typer.Option("--tasks", help="Fetch all addresses in this JSON or JSONL file; repeatable."),
 ]
 Lists = Annotated[
     list[Path] | None,
-    typer.Option("--urls", help="Fetch the addresses in this file, one a line, # for comments; repeatable."),
+    typer.Option(
+        "--urls", help="Fetch the addresses in this file, one per line; # starts a comment; repeatable."
+    ),
 ]
 Wishes = Annotated[
     list[Path] | None,
     typer.Option(
         "--evidence-gaps",
-        help="Fetch the pages that agents missed: an evidence-gaps file, or a run's directory; repeatable.",
+        help="Fetch the pages that agents did not find: an evidence-gaps file or a run directory; repeatable.",
     ),
 ]
 Base = Annotated[
     Path | None,
-    typer.Option("--base", help="An earlier snapshot: pages that did not change are not sent again."),
+    typer.Option("--base", help="Earlier snapshot; unchanged pages are not downloaded again."),
 ]
 UserAgent = Annotated[
-    str, typer.Option("--user-agent", help="Starts with the name that robots.txt is searched for.")
+    str, typer.Option("--user-agent", help="User agent; robots.txt rules apply to the name at its start.")
 ]
 Delay = Annotated[
-    float, typer.Option("--delay", help="Seconds between the starts of two requests to a host.")
+    float, typer.Option("--delay", help="Minimum seconds between the starts of two requests to a host.")
 ]
-PerHost = Annotated[int, typer.Option("--per-host", help="Requests under way to one host.")]
-Concurrency = Annotated[int, typer.Option("--concurrency", help="Requests under way in all.")]
+PerHost = Annotated[int, typer.Option("--per-host", help="Maximum number of concurrent requests per host.")]
+Concurrency = Annotated[int, typer.Option("--concurrency", help="Maximum number of concurrent requests.")]
 MaxBytes = Annotated[
-    int, typer.Option("--max-bytes", help="Most bytes of one page, as sent and as unpacked.")
+    int, typer.Option("--max-bytes", help="Maximum bytes per page, compressed and decompressed.")
 ]
-Timeout = Annotated[float, typer.Option("--timeout", help="Seconds for one request with its whole answer.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", help="Maximum seconds per request, with the complete response.")
+]
 AllowHosts = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-host", help="A test host (or host:port) that may have a private address; repeatable."
+        "--allow-host", help="Test host (or host:port) that may have a private address; repeatable."
     ),
 ]
 Render = Annotated[
     str | None,
-    typer.Option("--render", help="Run scripts that write a page in this Chromium; `auto` finds one."),
+    typer.Option("--render", help="Render pages that scripts generate with this Chromium; `auto` finds one."),
 ]
 Sandbox = Annotated[
-    bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Chromium's own sandbox.")
+    bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Use Chromium's sandbox.")
 ]
 
 
@@ -97,7 +101,7 @@ def fetch(
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch the pages that reports cite, politely and once, into a snapshot."""
+    """Fetch the pages that reports cite into a snapshot: each page once, at a polite rate."""
     settings = make_settings(
         user_agent=user_agent,
         delay=delay,
@@ -115,16 +119,18 @@ def fetch(
     try:
         done = _fetched(cited, out, settings, earlier, workers)
     except KeyboardInterrupt:
-        sys.stderr.write(f"Stopped. Every finished page is kept beside {out}; the same command goes on.\n")
+        sys.stderr.write(
+            f"Stopped. Finished pages are stored next to {out}; run the same command to continue.\n"
+        )
         raise SystemExit(130) from None
     _show(done, cited, out, as_json)
 
 
 def make_settings(**chosen: Any) -> FetchSettings:
-    """Settings from options.
+    """Return the fetch settings for the given options.
 
     Raises:
-        ConfigError: a value that is none for its option.
+        ConfigError: a value is invalid for its option.
     """
     try:
         return FetchSettings.model_validate(chosen)
@@ -138,7 +144,7 @@ def make_settings(**chosen: Any) -> FetchSettings:
 def _fetched(
     cited: Cited, out: Path, settings: FetchSettings, base: Snapshot | None, workers: int
 ) -> Fetched:
-    """Fetch and build, showing how far both are."""
+    """Fetch the pages and build the snapshot, with progress displays."""
     with FetchProgress() as progress, page_bar() as built:
 
         def tell_built(done: int, total: int) -> None:
@@ -152,7 +158,7 @@ def _fetched(
 
 
 def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
-    """Print what a fetch did; end with 3 if something is left that another run may bring."""
+    """Print the results of a fetch. Exit with code 3 if another run may fetch more pages."""
     report = done.report
     for place, reason in cited.unreadable:
         sys.stderr.write(f"Not read: {plain(f'{place}: {reason}')}\n")
@@ -174,9 +180,11 @@ def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
             statuses = ", ".join(f"{status} {count}" for status, count in done.manifest.statuses.items())
             print(f"{plain(str(out))}: {statuses} after extraction; digest {done.manifest.digest}")
             if done.manifest.statuses.get("ok", 0) < done.manifest.n_pages:
-                print("`snapshot pages` says why; a fetch into another directory with --base asks again")
+                print(
+                    "`snapshot pages` lists the reasons; a fetch to another directory with --base tries again"
+                )
     if done.manifest is None:
         sys.stderr.write(
-            "The rest is kept; the same command tries again those that failed, and makes the snapshot.\n"
+            "All other pages are stored. The same command retries the failed pages and makes the snapshot.\n"
         )
         raise SystemExit(3)

@@ -1,4 +1,4 @@
-"""Looking at snapshots: `info`, `page`, `verify`, `diff`."""
+"""`local-judge snapshot info`, `page`, `pages`, `verify` and `diff`: inspection of snapshots."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         formats=["%Y-%m-%d"],
-        help="Use only pages known by this day: fetched by then or, failing that, published by then.",
+        help="Use only captures fetched by this day or, if a page has none, published by this day.",
     ),
 ]
 SearchMode = Annotated[
-    Mode, typer.Option("--mode", help="Search by words (bm25), by meaning (dense) or both (fused).")
+    Mode, typer.Option("--mode", help="Search mode: by words (bm25), by meaning (dense) or both (fused).")
 ]
 
 
@@ -42,15 +42,13 @@ def info(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
 
 def page(
     snapshot: SnapshotPath,
-    url: Annotated[str, typer.Argument(help="The URL in any form, or one that was redirected.")],
+    url: Annotated[str, typer.Argument(help="URL of the page, in any form or before redirection.")],
     text: Annotated[bool, typer.Option("--text", help="Print the text (the default).")] = False,
-    html: Annotated[
-        bool, typer.Option("--html", help="Print the page's bytes as they were archived.")
-    ] = False,
+    html: Annotated[bool, typer.Option("--html", help="Print the page's archived bytes.")] = False,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print one page: its text, its archived bytes, or all that is known of it."""
+    """Print one page: its text, its archived bytes, or its complete record."""
     if text + html + as_json > 1:
         raise typer.BadParameter("give one of --text, --html and --json")
     opened = Snapshot.open(snapshot)
@@ -69,11 +67,11 @@ def page(
 def pages(
     snapshot: SnapshotPath,
     status: Annotated[
-        list[str] | None, typer.Option("--status", help="Only pages of this status; repeat for several.")
+        list[str] | None, typer.Option("--status", help="List only pages with this status; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the pages: status, address as cited, and why there is no text."""
+    """List the pages: status, address as cited, and the reason if there is no text."""
     for record in Snapshot.open(snapshot).records():
         if status and record.status not in status:
             continue
@@ -96,7 +94,7 @@ def pages(
 
 
 def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
-    """Hash every byte of a snapshot again, and compare pages, texts and archive."""
+    """Rehash every byte of a snapshot and check that its pages, texts and archive agree."""
     report = verify_bytes(snapshot)
     if as_json:
         print_json(report)
@@ -110,7 +108,7 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
 
 
 def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> None:
-    """Name the pages and settings in which two snapshots differ; exits 1 if they do."""
+    """List the pages and settings in which two snapshots differ. The exit code is 1 if they differ."""
     found = compare(Snapshot.open(first), Snapshot.open(second))
     if as_json:
         print_json(found)
@@ -129,12 +127,12 @@ def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> 
 
 
 def day(given: datetime | None) -> date | None:
-    """The day that `--as-of` names."""
+    """Return the day of `--as-of`."""
     return None if given is None else given.replace(tzinfo=UTC).date()
 
 
 def show_info(description: SnapshotInfo, as_json: bool) -> None:
-    """Print what a snapshot holds."""
+    """Print the description of a snapshot."""
     if as_json:
         print_json(description)
         return
@@ -153,7 +151,7 @@ def _described(snapshot: Snapshot, page: Page) -> dict[str, object]:
 
 
 def _print_bytes(data: bytes) -> None:
-    """As they are into a file or a pipe; without control characters on a terminal."""
+    """Write bytes unchanged to a file or a pipe, and without control characters to a terminal."""
     if sys.stdout.isatty():
         for line in data.decode("utf-8", "replace").splitlines():
             print(plain(line))

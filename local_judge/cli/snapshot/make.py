@@ -1,4 +1,4 @@
-"""Making snapshots from what is there already: `import`, `merge`, `export`."""
+"""`local-judge snapshot import`, `merge` and `export`: snapshots from existing pages and archives."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from local_judge.errors import one_line, plain
 from local_judge.reporting.progress import Lines
 from local_judge.terminal import is_quiet
 
-Out = Annotated[Path, typer.Argument(help="The snapshot directory to make.")]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that extract texts.")]
+Out = Annotated[Path, typer.Argument(help="New snapshot directory.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Number of processes that extract texts.")]
 
 
 def import_(
@@ -41,10 +41,10 @@ def import_(
     ],
     out: Out,
     pages: Annotated[
-        Path | None, typer.Option("--pages", help="The page list of a folder, if it is not in it.")
+        Path | None, typer.Option("--pages", help="Page list of a folder, if it is outside the folder.")
     ] = None,
     require_signature: Annotated[
-        bool, typer.Option("--require-signature", help="Refuse archives without a signature that holds.")
+        bool, typer.Option("--require-signature", help="Refuse archives without a valid signature.")
     ] = False,
     signed_by: Annotated[
         str | None,
@@ -57,12 +57,12 @@ def import_(
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Make a snapshot of pages that are there already."""
+    """Make a snapshot from pages that you already have."""
     archives = _archives(source)
     key = None if signed_by is None else read_public_key(signed_by)
     trust = Trust(require_signature or key is not None, key)
     if trust.required and not archives:
-        raise ImportRefused(f"{source} is no archive and has no signature; only WACZ files have one")
+        raise ImportRefused(f"{source} is not an archive; only WACZ files have a signature")
     with page_bar() as progress:
         if archives:
             import_archives(archives, out, warn=_warn, progress=progress, workers=workers, trust=trust)
@@ -79,7 +79,7 @@ def merge(
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Make one snapshot of all captures of several."""
+    """Merge the captures of several snapshots into one snapshot."""
     with page_bar() as progress:
         merge_snapshots(snapshots, out, progress=progress, workers=workers)
     show_info(Snapshot.open(out).info(), as_json)
@@ -92,12 +92,12 @@ def export(
     sign: Annotated[
         Path | None,
         typer.Option(
-            "--sign", metavar="KEYFILE", help="A private key for ECDSA in PEM, to sign the file with."
+            "--sign", metavar="KEYFILE", help="Private ECDSA key in PEM format for signing the file."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a snapshot as one WACZ 1.1.1 file, which other tools for web archives open."""
+    """Write a snapshot as one WACZ 1.1.1 file, which other web archive tools can open."""
     opened = Snapshot.open(snapshot)
     export_wacz(opened, wacz, title=title, key_file=sign)
     if as_json:
@@ -108,7 +108,7 @@ def export(
 
 
 def _archives(source: Path) -> list[Path]:
-    """The WARC and WACZ files that are meant; none where the source is a page list or a folder with one."""
+    """Return the WARC and WACZ files of a source, or none if it is a page list or a folder with one."""
     suffixes = (".warc", ".warc.gz", ".wacz")
     if source.is_file():
         return [source] if source.name.lower().endswith(suffixes) else []
@@ -127,7 +127,7 @@ def _warn(said: str) -> None:
 
 @contextmanager
 def page_bar() -> Generator[Progress]:
-    """Count pages on standard error, once the first is done: a bar in a terminal, a line now and then elsewhere."""
+    """Show progress on standard error after the first page: a bar in a terminal, occasional lines elsewhere."""
     columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     bar = Bar(*columns, console=console, transient=True)

@@ -1,4 +1,4 @@
-"""`local-judge snapshot mcp`: a snapshot's tools for other programs."""
+"""`local-judge snapshot mcp`: search tools of a snapshot for other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mcp(
     mode: SearchMode = "bm25",
     as_of: AsOf = None,
 ) -> None:
-    """Serve search, open and find to other programs, over MCP on standard input and output."""
+    """Serve the tools search, open and find over MCP on standard input and output."""
     settings = ToolSettings(tools=tools_named(tool, get_args(ToolName)), mode=mode, as_of=day(as_of))
     toolbox = Toolbox(Snapshot.open(snapshot), settings)
     with offline.only(()):

@@ -1,4 +1,4 @@
-"""Searching snapshots: `search`, `index`, `evaluate`."""
+"""`local-judge snapshot search`, `index` and `evaluate`: search in snapshots."""
 
 from __future__ import annotations
 
@@ -33,69 +33,71 @@ from local_judge.terminal import plain_table, safe, stdout
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", help="Folder of an embedding model; default: the packaged MiniLM (extra `dense`)."
+        "--model", help="Folder of an embedding model. Default: the packaged MiniLM (extra `dense`)."
     ),
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", help=f"How the model wants to be used: {', '.join(sorted(PRESETS))}."),
+    typer.Option("--preset", help=f"Prompts and pooling of the model: {', '.join(sorted(PRESETS))}."),
 ]
 Endpoint = Annotated[
     str | None,
     typer.Option(
-        "--embeddings-url", help="Embed with an OpenAI-compatible server (vLLM), http://HOST:PORT/v1."
+        "--embeddings-url",
+        help="Compute embeddings on an OpenAI-compatible server (vLLM), http://HOST:PORT/v1.",
     ),
 ]
 ServedAs = Annotated[
-    str | None, typer.Option("--embeddings-model", help="Name under which that server serves the model.")
+    str | None, typer.Option("--embeddings-model", help="Name of the model on the embeddings server.")
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(
-        "--revision", help="Commit or digest of the weights that the server has; the index names it."
-    ),
+    typer.Option("--revision", help="Commit or digest of the server's weights, stored in the index."),
 ]
 From = Annotated[
     datetime | None,
-    typer.Option("--published-from", formats=["%Y-%m-%d"], help="First day of publication."),
+    typer.Option("--published-from", formats=["%Y-%m-%d"], help="Earliest day of publication."),
 ]
 To = Annotated[
-    datetime | None, typer.Option("--published-to", formats=["%Y-%m-%d"], help="Last day of publication.")
+    datetime | None, typer.Option("--published-to", formats=["%Y-%m-%d"], help="Latest day of publication.")
 ]
 _DEPTH = 100
-"""Chunks ranked for each query of an evaluation."""
+"""Number of chunks ranked per query in an evaluation."""
 _SHOWN = 200
-"""Characters of a passage in the table."""
+"""Maximum characters of a passage in the table."""
 
 
 def search(
     snapshot: SnapshotPath,
     query: Annotated[
-        list[str] | None, typer.Argument(help="What to look for; several are one batch.")
+        list[str] | None, typer.Argument(help="Query; several queries are searched as one batch.")
     ] = None,
     queries: Annotated[Path | None, QUERIES] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Chunks a query.")] = 5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of chunks returned per query.")] = 5,
     mode: SearchMode = "bm25",
     as_of: AsOf = None,
     published_from: From = None,
     published_to: To = None,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", help="Only this host and those below it; repeat for several."),
+        typer.Option("--host", help="Search only this host and its subdomains; repeatable."),
     ] = None,
     language: Annotated[
-        list[str] | None, typer.Option("--language", help="Only this ISO 639-1 language; repeat for several.")
+        list[str] | None, typer.Option("--language", help="Search only this ISO 639-1 language; repeatable.")
     ] = None,
     fusion: Annotated[
-        str, typer.Option("--fusion", help="How mode fused merges: `rrf`, or `convex` with --alpha.")
+        str, typer.Option("--fusion", help="Fusion method of mode fused: `rrf`, or `convex` with --alpha.")
     ] = "rrf",
     alpha: Annotated[
-        float, typer.Option("--alpha", min=0, max=1, help="Share of meaning in `convex`.")
+        float,
+        typer.Option("--alpha", min=0, max=1, help="Weight of the dense score in `convex`, from 0 to 1."),
     ] = 0.5,
     rerank: Annotated[
-        Path | None, typer.Option("--rerank", help="Folder of a cross-encoder that orders the first anew.")
+        Path | None, typer.Option("--rerank", help="Folder of a cross-encoder that reranks the first chunks.")
     ] = None,
-    rerank_depth: Annotated[int, typer.Option("--rerank-depth", min=1, help="How many it orders.")] = 50,
+    rerank_depth: Annotated[
+        int, typer.Option("--rerank-depth", min=1, help="Number of chunks that the cross-encoder reranks.")
+    ] = 50,
     model: Model = None,
     preset: Preset = None,
     embeddings_url: Endpoint = None,
@@ -135,10 +137,14 @@ def search(
 
 def index(
     snapshot: SnapshotPath,
-    dense: Annotated[bool, typer.Option("--dense", help="Also build the index by meaning.")] = False,
+    dense: Annotated[bool, typer.Option("--dense", help="Also build the dense index.")] = False,
     method: Annotated[Method, typer.Option("--bm25", help="Variant of BM25.")] = "lucene",
-    k1: Annotated[float, typer.Option("--k1", min=0, help="Saturation of term frequency in BM25.")] = 1.5,
-    b: Annotated[float, typer.Option("--b", min=0, max=1, help="Length normalisation in BM25.")] = 0.75,
+    k1: Annotated[
+        float, typer.Option("--k1", min=0, help="BM25 parameter k1: saturation of term frequency.")
+    ] = 1.5,
+    b: Annotated[
+        float, typer.Option("--b", min=0, max=1, help="BM25 parameter b: length normalisation.")
+    ] = 0.75,
     stemming: Annotated[
         bool, typer.Option("--stemming/--no-stemming", help="Reduce words to their stems.")
     ] = True,
@@ -148,13 +154,16 @@ def index(
     embeddings_model: ServedAs = None,
     revision: Revision = None,
     kind: Annotated[
-        str, typer.Option("--faiss", help="`flat` (exact), `ivf`, or `auto`: flat up to a measured size.")
+        str,
+        typer.Option(
+            "--faiss", help="Faiss index: `flat` (exact), `ivf`, or `auto` (flat for small indexes)."
+        ),
     ] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Build a snapshot's search indexes again, or add the one by meaning. The snapshot's digest stays."""
+    """Rebuild a snapshot's search indexes, or add a dense index. The snapshot's digest does not change."""
     if kind not in ("auto", "flat", "ivf"):
-        raise typer.BadParameter(f"--faiss {kind!r} is none of auto, flat and ivf")
+        raise typer.BadParameter(f"--faiss {kind!r}: expected auto, flat or ivf")
     encoder = _encoder(model, preset, embeddings_url, embeddings_model, revision)
     reindex(
         snapshot,
@@ -166,7 +175,7 @@ def index(
     if as_json:
         print_json(infos)
         return
-    table = plain_table(texts=("index", "chunks", "what made it"))
+    table = plain_table(texts=("index", "chunks", "settings"))
     for name, info in infos.items():
         made = {key: info[key] for key in ("settings", "encoder", "versions") if key in info}
         table.add_row(name, f"{info['n_chunks']:,}", safe(json.dumps(made, ensure_ascii=False)))
@@ -184,7 +193,7 @@ def evaluate_(
     revision: Revision = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how well search finds the pages that are known to be relevant, in every mode that has its index."""
+    """Measure how well each search mode with an index finds the pages that are known to be relevant."""
     opened = Snapshot.open(snapshot)
     corpus = opened.corpus(encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision))
     judged = [
@@ -205,21 +214,23 @@ def evaluate_(
     print(f"{some.n_queries} queries; 95% bootstrap intervals of {some.replicates:,} draws, seed {some.seed}")
     stdout().print(_qualities(found))
     if lacking:
-        print(f"{lacking} relevant URLs have no text in the snapshot; no search can find them")
+        print(f"{lacking} relevant URLs have no text in the snapshot, so no search can find them")
 
 
 def _encoder(
     model: Path | None, preset: str | None, url: str | None, served_as: str | None, revision: str | None
 ) -> Encoder | None:
-    """The encoder that the options name; None for the packaged one."""
+    """Return the encoder that the options name, or None for the packaged one."""
     chosen: EncoderPreset | None = None
     if preset is not None:
         if preset not in PRESETS:
-            raise UserError(f"no embedding preset {preset!r}; there are {', '.join(sorted(PRESETS))}")
+            raise UserError(f"unknown embedding preset {preset!r}; choose from {', '.join(sorted(PRESETS))}")
         chosen = PRESETS[preset]
     if url is not None:
         if served_as is None or revision is None:
-            raise UserError("--embeddings-url needs --embeddings-model and --revision (the index names both)")
+            raise UserError(
+                "--embeddings-url needs --embeddings-model and --revision (the index stores both)"
+            )
         return EndpointEncoder(url, served_as, revision=revision, preset=chosen)
     if model is not None:
         return LocalEncoder(model, preset=chosen)
@@ -230,7 +241,7 @@ def _encoder(
 
 def _fusion(method: str, alpha: float) -> FusionSettings:
     if method not in ("rrf", "convex"):
-        raise typer.BadParameter(f"--fusion {method!r} is neither rrf nor convex")
+        raise typer.BadParameter(f"--fusion {method!r}: expected rrf or convex")
     return FusionSettings(method=method, alpha=alpha)
 
 

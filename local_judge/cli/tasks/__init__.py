@@ -1,1 +1,1 @@
-"""`local-judge tasks`: research tasks, what is expected of their reports, and what they are about."""
+"""`local-judge tasks`: research tasks, requirements for their reports, and topics."""

@@ -1,4 +1,4 @@
-"""Commands that ask a judge about the tasks without an answer so far, and print how many got one."""
+"""Commands that ask a judge about tasks without an answer, and print how many got one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True, kw_only=True)
 class DraftOptions(OneJudge):
-    """Tasks, the judge that is asked about them, and the file for its answers."""
+    """Tasks, the judge to ask about them, and the file for its answers."""
 
     tasks: Annotated[
         Path,
@@ -39,13 +39,15 @@ class DraftOptions(OneJudge):
     ]
     open_dates: Annotated[
         bool,
-        typer.Option("--open-dates", help="Use the dataset's questions with open dates, for `run --date`."),
+        typer.Option(
+            "--open-dates", help="Use the dataset's questions that leave the date open, for `run --date`."
+        ),
     ] = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Numbers of tasks, and failures."""
+    """Number of tasks with and without an answer, and failures."""
 
     n_tasks: int
     n_asked: int
@@ -60,15 +62,15 @@ def asking_command(
     done: str = "drafted",
     say: Callable[[Iterable[R]], None] = lambda rows: None,
 ) -> Command:
-    """Return a command that lets a judge write rows, without options of its own.
+    """Return a command that lets a judge write rows, with the common options only.
 
     Args:
-        file: opens the file that is written.
+        file: function that opens the output file.
         drafts: prompts and parsing of the rows.
-        one: name of a row, for the last line.
+        one: name of a row in the last line.
         help: help text of the command.
-        done: participle for the last line.
-        say: prints further lines about all rows.
+        done: past participle of the verb in the last line.
+        say: function that prints further lines about all rows.
     """
 
     def command(options: DraftOptions) -> None:

@@ -1,4 +1,4 @@
-"""`local-judge tasks build`: tasks made, filtered, freed of duplicates, and ranked by people."""
+"""`local-judge tasks build`: creation, filtering, deduplication and human ranking of tasks."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from local_judge.scoring.node import Profile
 from local_judge.terminal import count, stdout
 
 N_STAGES = 5
-"""That ask or decide before people do."""
+"""Number of stages that ask or filter, before the human ranking."""
 
 
 class _MakeUnlessNamed(TyperGroup):
-    """`tasks build DIR` is `tasks build make DIR`."""
+    """Group in which `tasks build DIR` is short for `tasks build make DIR`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Arguments whose first is no command are those of `make`."""
+        """Insert the command `make` if the first argument is not a command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["make", *args]
         return super().parse_args(ctx, args)
@@ -64,30 +64,33 @@ def make_(
     config: ConfigFile = None,
     clarify: Annotated[
         Path | None,
-        typer.Option("--clarify", help="Users' questions (JSONL), to be made tasks by asking back."),
+        typer.Option(
+            "--clarify", help="Users' questions (JSONL) to turn into tasks with clarifying questions."
+        ),
     ] = None,
     reformulate: Annotated[
         Path | None,
-        typer.Option("--reformulate", help="Questions with answers (JSONL), to be made report tasks."),
+        typer.Option("--reformulate", help="Questions with answers (JSONL) to turn into report tasks."),
     ] = None,
     given: Annotated[
         Path | None,
-        typer.Option("--from", help="Go on from DeepResearchEval's experts or tasks, or from any tasks."),
+        typer.Option("--from", help="Start from DeepResearchEval's experts or tasks, or from any tasks."),
     ] = None,
-    domains: Annotated[int | None, typer.Option("--domains", help="Only the first so many domains.")] = None,
-    personas: Annotated[int | None, typer.Option("--personas", help="Persons of each domain.")] = None,
-    tasks: Annotated[int | None, typer.Option("--tasks", help="Tasks of each person.")] = None,
+    domains: Annotated[int | None, typer.Option("--domains", help="Use only the first N domains.")] = None,
+    personas: Annotated[int | None, typer.Option("--personas", help="Number of personas per domain.")] = None,
+    tasks: Annotated[int | None, typer.Option("--tasks", help="Number of tasks per persona.")] = None,
     duplicates: Annotated[
-        str | None, typer.Option("--duplicates", help="How they are found: embedding, lexical or off.")
+        str | None,
+        typer.Option("--duplicates", help="Method of finding duplicates: embedding, lexical or off."),
     ] = None,
     profile: Annotated[Profile | None, PROFILE] = None,
     date: Day = None,
     change: Annotated[
-        bool, typer.Option("--change", help="Take other settings than the directory was begun with.")
+        bool, typer.Option("--change", help="Replace the settings that the directory was started with.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make tasks in DIR; the same command goes on where it was stopped."""
+    """Make tasks in DIR. The same command continues after an interruption."""
     changes = {
         "make": {"domains": domains, "personas": personas, "tasks": tasks},
         "duplicates": {"method": duplicates},
@@ -97,7 +100,7 @@ def make_(
     settings = load_build_config(config, changes)
     begun = read_source(clarify, reformulate, given)
     store = BuildStore(directory)
-    store.manifest()  # what is no build is refused before a judge is looked for
+    store.manifest()  # rejects a directory that is not a build before opening a judge
     method = method_of(settings.duplicates)
     spec, replies = _seeded(judge.spec(), settings.seed), judge.ledger_or(store.ledger)
 
@@ -120,26 +123,26 @@ def make_(
 def show(
     directory: Directory,
     drops: Annotated[
-        bool, typer.Option("--drops", help="Also every task that is not kept, with the reason.")
+        bool, typer.Option("--drops", help="Also print every dropped task, with the reason.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print how many tasks got how far, and why others did not."""
+    """Print how many tasks reached each stage, and why others were dropped."""
     _show(outcome_of(BuildStore(directory)), as_json, drops)
 
 
 @app.command()
 def rank(
     directory: Directory,
-    voter: Annotated[str, typer.Option("--voter", help="Who ranks; kept with the votes.")],
+    voter: Annotated[str, typer.Option("--voter", help="Name of the voter, stored with the votes.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the paper: a CSV file with an empty column `rank`.")
+        Path | None, typer.Option("--out", help="Write the ballot: a CSV file with an empty column `rank`.")
     ] = None,
-    read: Annotated[Path | None, typer.Option("--read", help="Count the filled-in paper.")] = None,
+    read: Annotated[Path | None, typer.Option("--read", help="Read and count a completed ballot.")] = None,
 ) -> None:
-    """Let a person rank the tasks: write a paper with --out, have its `rank` filled in (1 the best), --read it."""
+    """Let a person rank the tasks: write a ballot with --out, fill in `rank` (1 is best), read it with --read."""
     if (out is None) == (read is None):
-        raise typer.BadParameter("say either --out or --read")
+        raise typer.BadParameter("give either --out or --read")
     name = said("--voter", voter)
     store = BuildStore(directory)
     if out is not None:
@@ -150,7 +153,7 @@ def rank(
         outcome, ballot, again = count_ballot(store, name, read)
         print(
             f"{count(len(ballot.ranks), 'task')} ranked"
-            + (", in the place of an earlier ranking" if again else "")
+            + (", replacing an earlier ranking" if again else "")
             + f"; {len(outcome.kept)} kept: {directory / 'tasks.jsonl'}"
         )
 
@@ -161,12 +164,12 @@ def _seeded(spec: JudgeSpec, seed: int) -> JudgeSpec:
 
 
 def _leave(outcome: Outcome, directory: Path) -> None:
-    """Say that tasks are missing, if any are, and end with the exit code for it."""
+    """Exit with code 3 if tasks are missing, and print how to see which."""
     if any(counts.failed for counts in outcome.counts):
         sys.stderr.write(
             "Some tasks could not be made or decided on: "
-            f"`local-judge tasks build show {directory} --drops` says which, and why. {ASKS_AGAIN} "
-            "Where replies were of no use, another seed or judge may help.\n"
+            f"`local-judge tasks build show {directory} --drops` lists them with the reasons. {ASKS_AGAIN} "
+            "If replies were unusable, another seed or judge may help.\n"
         )
         raise SystemExit(3)
 

@@ -40,11 +40,16 @@ def draft_guidance(
     options: DraftOptions,
     snapshot: SomeSnapshotDir = None,
     evidence_tokens: Annotated[
-        int, typer.Option("--evidence-tokens", min=0, help="Tokens of passages from --snapshot in a prompt.")
+        int,
+        typer.Option(
+            "--evidence-tokens", min=0, help="Maximum tokens of passages from --snapshot per prompt."
+        ),
     ] = DraftSettings().evidence_tokens,
     points: Annotated[
         int,
-        typer.Option("--points", min=1, max=30, help="Maximum number of points; few suit a small judge."),
+        typer.Option(
+            "--points", min=1, max=30, help="Maximum number of points; a small judge needs a small number."
+        ),
     ] = DraftSettings().points,
 ) -> None:
     """Let the judge draft guidance for the tasks that have none."""
@@ -60,9 +65,9 @@ def lint_checklists(
     tasks: TasksFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check checklists by rules in code; exit code 1 if one is broken.
+    """Check checklists against rules in code. The exit code is 1 if a rule is broken.
 
-    --tasks gives requests that the file lacks.
+    --tasks adds requests that the file lacks.
     """
     leave_findings(CHECKLIST_KIND, RULES, lint_file(file, tasks), as_json)
 
@@ -79,12 +84,12 @@ guidance = commands(
 criteria = commands(
     Shown(CRITERIA_KIND, criteria_table, lambda row, _: criteria_view(row)),
     _draft(CRITERIA_KIND, CRITERIA_DRAFTS, "criteria", "weights and criteria"),
-    help="Draft and review criteria by which reports on a task are compared.",
+    help="Draft and review criteria for comparing reports on a task.",
 )
 dimensions = commands(
     Shown(DIMENSIONS_KIND, dimensions_table, lambda row, _: dimensions_view(row)),
     _draft(DIMENSIONS_KIND, DIMENSIONS_DRAFTS, "dimensions", "dimensions, weights and criteria"),
-    help="Draft and review dimensions by which a report on a task is judged alone.",
+    help="Draft and review dimensions for judging a single report on a task.",
 )
 checklist = commands(
     Shown(CHECKLIST_KIND, checklist_table, lambda row, _: checklist_view(row), ".txt"),

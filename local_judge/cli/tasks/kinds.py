@@ -1,4 +1,4 @@
-"""Commands that every kind of task file has: `draft`, `show`, `review`, and `lint` for kinds with rules."""
+"""Commands of every kind of task file: `draft`, `show`, `review`, and `lint` for kinds with rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D
 from local_judge.terminal import count
 
-FilePath = Annotated[Path, typer.Argument(metavar="FILE", help="File that `draft` or a person has written.")]
+FilePath = Annotated[Path, typer.Argument(metavar="FILE", help="File written by `draft` or by hand.")]
 OneTask = Annotated[str | None, typer.Option("--task", help="Use only the task with this id.")]
 Reviewer = Annotated[str, typer.Option("--reviewer", help="Name of the reviewer, stored with each row.")]
 Accept = Annotated[bool, typer.Option("--accept", help="Accept the drafts without asking.")]
@@ -32,9 +32,9 @@ def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, he
     """Return the group of commands of a kind.
 
     Args:
-        shown: the kind, and views of its rows.
-        draft: the command that drafts rows.
-        lint: the command that checks rows, for a kind with rules; `show` prints what is wrong too.
+        shown: kind of task file, and views of its rows.
+        draft: command that drafts rows.
+        lint: command that checks rows, for a kind with rules; `show` also prints its findings.
         help: help text of the group.
     """
     several = shown.kind.several
@@ -43,13 +43,13 @@ def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, he
     if lint is not None:
         app.command("lint")(lint)
 
-    @app.command(help=f"Print a table of the {several} in a file, or with --task those of one task in full.")
+    @app.command(help=f"Print a table of the {several} in a file, or with --task all details of one task.")
     def show(file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
         show_rows(file, shown, task, as_json)
 
     @app.command(
         help=f"Accept, edit (as {_EDITED_AS[shown.suffix]}) or reject drafted {several}. Each decision is stored at "
-        "once.\n\nWithout --task: all drafts without a decision. With --task: that of one task, also if it has one."
+        "once.\n\nWithout --task: all drafts without a decision. With --task: one task, even if it has a decision."
     )
     def review(
         file: FilePath,

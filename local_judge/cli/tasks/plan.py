@@ -1,4 +1,4 @@
-"""`local-judge tasks plan`: evaluation plans, made from the task without a report."""
+"""`local-judge tasks plan`: evaluation plans, drafted from the task without a report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draft(
         PlanMethod,
         typer.Option(
             "--method",
-            help="Way of gathering key information: by an `agent`, one `retrieval`, or the `request` alone.",
+            help="Source of key information: an `agent`, one `retrieval`, or the `request` alone.",
         ),
     ] = _DEFAULTS.method,
     items: Annotated[
@@ -63,7 +63,10 @@ def draft(
     pages: Annotated[
         int,
         typer.Option(
-            "--pages", min=0, max=40, help="Maximum number of pages asked about one by one after the agent."
+            "--pages",
+            min=0,
+            max=40,
+            help="Maximum number of pages to ask about individually after the agent.",
         ),
     ] = _DEFAULTS.pages,
     turns: MaxTurns = _DEFAULTS.limits.turns,
@@ -81,7 +84,7 @@ def draft(
     tool: Tools = None,
     mode: SearchMode = _DEFAULTS.tools.mode,
 ) -> None:
-    """Let the judge draft plans for the tasks that have none, by default from what an agent finds in the snapshot."""
+    """Let the judge draft plans for the tasks that have none. By default, an agent searches the snapshot for them."""
     if not (items or questions):
         raise ConfigError("--items 0 and --questions 0: nothing to draft")
     reply = tokens_per_reply or reply_tokens(items)
@@ -103,7 +106,7 @@ def draft(
 
 
 def _print_coverage(transcripts: PlanTranscripts, out: Path) -> None:
-    """Write the evidence gaps of all agents beside the file, and print how much the snapshot could answer."""
+    """Write the evidence gaps of all agents next to the file, and print how much the snapshot covers."""
     found = transcripts.all()
     if not found:
         return
@@ -118,9 +121,9 @@ def lint(
     snapshot: SomeSnapshotDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check plans by rules in code; exit code 1 if one is broken.
+    """Check plans against rules in code. The exit code is 1 if a rule is broken.
 
-    --tasks gives requests that the file lacks; --snapshot is searched for the quotations.
+    --tasks adds requests that the file lacks. --snapshot adds a check of the quotations.
     """
     requests = {} if tasks is None else {key: task.prompt for key, task in load_tasks(tasks).items()}
     found = lint_file(file, requests, Snapshot.open(snapshot) if snapshot else None)

@@ -1,7 +1,7 @@
-"""How drafts are shown and decided on, whatever they are: by flags, in an editor, or at a terminal.
+"""Display and review of drafts of every kind: by flags, in an editor, or at a terminal.
 
-Invariant: each decision is in the file before the next is asked for; what an editor saved and could not stand is there
-again when it is opened again.
+Invariant: each decision is in the file before the next question. Text that was saved in an editor but is invalid is
+shown again when the editor opens again.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _KEYS: dict[str, Decision | Stop] = {
 
 @dataclass(frozen=True)
 class Shown(Generic[D]):
-    """How rows of a kind are shown."""
+    """Views of the rows of one kind of task file."""
 
     kind: Kind[D]
     table: Callable[[Sequence[D]], RenderableType]
     view: Callable[[D, Path], RenderableType]
-    """Of a row and its file."""
+    """Full view of a row in its file."""
     suffix: str = ".yaml"
-    """Of the file that an editor opens."""
+    """Suffix of the file that an editor opens."""
 
 
 def show_rows(path: Path, shown: Shown[D], task: str | None, as_json: bool) -> None:
-    """Print a table of all rows of a file, or all of one task's."""
+    """Print a table of all rows of a file, or the full row of one task."""
     rows = _rows(shown.kind.file(path), shown, task)
     if as_json:
         print_json(rows)
@@ -61,20 +61,20 @@ def show_rows(path: Path, shown: Shown[D], task: str | None, as_json: bool) -> N
 
 
 def decision_of(accept: bool, reject: bool, edit: bool) -> Decision | None:
-    """The decision that the flags name; None where a person is to be asked."""
+    """Return the decision that the flags name, or None to ask at the terminal."""
     flags: list[tuple[bool, Decision]] = [(accept, "accept"), (reject, "reject"), (edit, "edit")]
     wanted: list[Decision] = [decision for given, decision in flags if given]
     if len(wanted) > 1:
         raise typer.BadParameter("--accept, --reject and --edit exclude each other")
     if not wanted and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UserError("review: there is no terminal to ask at; say --accept, --reject or --edit")
+        raise UserError("review: standard input is not a terminal; give --accept, --reject or --edit")
     return wanted[0] if wanted else None
 
 
 def review_rows(
     path: Path, shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
 ) -> None:
-    """Decide on the drafts that wait, or on one task's row, as `wanted` or as a person says at the terminal."""
+    """Decide on all open drafts or on one task's row: as `wanted`, or as entered at the terminal."""
     reviewer = said("--reviewer", reviewer)
     file = shown.kind.file(path)
     rows = [row for row in _rows(file, shown, task) if task is not None or row.status == "drafted"]
@@ -89,7 +89,7 @@ def review_rows(
 
 
 def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: str, editor: _Editor) -> bool:
-    """Ask until there is a decision; whether to go on with the next row."""
+    """Ask until there is a decision, and return whether to continue with the next row."""
     stdout().print(shown.view(row, file.path))
     while True:
         answer = _ask()
@@ -107,7 +107,7 @@ def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: s
 def _put(file: RowFile[D], before: D, after: D | None) -> None:
     if after is not None:
         file.replace(before, after)
-    print(plain(f"task {before.key}: {after.status if after is not None else 'left as it was'}"))
+    print(plain(f"task {before.key}: {after.status if after is not None else 'unchanged'}"))
 
 
 def _ask() -> Decision | Stop:
@@ -122,7 +122,7 @@ def _ask() -> Decision | Stop:
 
 
 class _Editor:
-    """A person's editor; opened again, it has what was saved the last time."""
+    """Editor of the user; when opened again, it shows the text that was last saved."""
 
     def __init__(self, suffix: str) -> None:
         self._suffix = suffix
@@ -131,7 +131,7 @@ class _Editor:
     def __call__(self, text: str) -> str:
         command = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not command:
-            raise UserError("review: no editor to edit with; set EDITOR")
+            raise UserError("review: no editor is set; set EDITOR")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"draft{self._suffix}"
             path.write_text(

@@ -1,4 +1,4 @@
-"""`local-judge tasks classify`, `filter` and `topics`: what tasks are about, and which of them need deep research."""
+"""`local-judge tasks classify`, `filter` and `topics`: topics of tasks, and tasks that need deep research."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ classify = asking_command(
     topic_file,
     TOPIC_DRAFTS,
     "a row",
-    "Let the judge say which of DeepResearch Bench's 22 topics each task is about.",
+    "Let the judge assign each task one of DeepResearch Bench's 22 topics.",
     done="classified",
 )
 filter_tasks = asking_command(
     need_file,
     NEED_DRAFTS,
     "a row",
-    "Let the judge decide which tasks need deep research; kept and dropped ones are written, with the reason.",
+    "Let the judge decide which tasks need deep research. The output has all tasks, each with the reason.",
     done="decided on",
     say=_kept,
 )
 
 
 def topics(
-    tasks: Annotated[Path, typer.Argument(help="Tasks with topics, such as `tasks classify` writes.")],
-    other: Annotated[Path | None, typer.Argument(help="Other tasks, to be set beside them.")] = None,
+    tasks: Annotated[Path, typer.Argument(help="Tasks with topics, such as the output of `tasks classify`.")],
+    other: Annotated[Path | None, typer.Argument(help="Other tasks, for comparison.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how tasks are distributed over topics, and how far a judge agrees with topics that were given."""
+    """Show the distribution of tasks over topics, and how far a judge agrees with given topics."""
     corpora = [count_topics(path) for path in (tasks, other) if path is not None]
     apart = total_variation(corpora[0].counts, corpora[1].counts) if len(corpora) == 2 else None
     agreement = agreement_with_given(tasks)
