@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError, field_validator
 
-from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew
+from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew, first_problem
 from indexes.model import Frozen
 
 FORMAT = "frozen-web-snapshot"
@@ -185,9 +185,9 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
     try:
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise NotASnapshot(f"{path}: {place}: {first['msg']}; make the snapshot again") from None
+        raise NotASnapshot(
+            f"{path}: {first_problem(error, 'the manifest')}; make the snapshot again"
+        ) from None
     if check_digest and manifest.digest != manifest.expected_digest():
         raise DigestMismatch(
             f"{path} says digest {manifest.digest[:12]} but its contents give "

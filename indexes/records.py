@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 
 from indexes.archive.captures import RecordRef
-from indexes.errors import DigestMismatch, NotASnapshot
+from indexes.errors import DigestMismatch, NotASnapshot, first_problem
 from indexes.manifest import canonical, sha256
 from indexes.model import Frozen, Page, SourceStatus
 
@@ -99,8 +99,7 @@ def parse_record(line: bytes, place: str) -> PageRecord:
     try:
         return PageRecord.model_validate_json(line)
     except ValidationError as error:
-        message = error.errors()[0]["msg"]
-        raise NotASnapshot(f"{place}: {message}; make the snapshot again") from None
+        raise NotASnapshot(f"{place}: {first_problem(error)}; make the snapshot again") from None
 
 
 def parse_records(data: bytes, place: str) -> Iterator[PageRecord]:

@@ -46,6 +46,9 @@ from indexes.search.searcher import PairScorer
 from indexes.text.chunk import make_chunks
 from indexes.urls import normalise_url
 
+NOT_THERE = "not among the pages"
+"""Reason of a page that a snapshot does not have."""
+
 
 class DateRange(Frozen):
     """First and last of some days or times; None where none is known."""
@@ -159,7 +162,7 @@ class Snapshot:
         except ValueError as error:
             return Page(url=url, original_url=url, status="not_in_snapshot", reason=f"not a URL: {error}")
         captures = [self._record(row) for row in self._rows.get(wanted) or self._met.get(wanted, ())]
-        reason = "not among the pages"
+        reason = NOT_THERE
         if captures and wanted not in self._rows:
             captures = sorted(captures, key=lambda record: record.fetched or "")
             if _differ(captures) and not all(record.fetched for record in captures):

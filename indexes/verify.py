@@ -98,7 +98,7 @@ def _check(root: Path, entry: FileEntry) -> FileProblem | None:
         detail = f"{found.size:,} bytes, not {entry.size:,}"
         return FileProblem(path=entry.path, kind="wrong", detail=detail)
     if found.sha256 != entry.sha256:
-        return FileProblem(path=entry.path, kind="wrong", detail="its SHA-256 is another")
+        return FileProblem(path=entry.path, kind="wrong", detail="SHA-256 differs from the manifest")
     return None
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from indexes.strict_json import strict_json
-from local_judge.errors import InputError, first_problem, os_errors
+from local_judge.errors import InputError, first_problem, not_json, os_errors
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -45,7 +45,7 @@ def parse_object(text: str, place: str) -> dict[str, Any]:
     try:
         found: object = strict_json(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON ({error})") from None
+        raise InputError(f"{place}: {not_json(error)}") from None
     if not isinstance(found, dict):
         raise InputError(f"{place}: expected a JSON object")
     return cast("dict[str, Any]", found)
@@ -84,7 +84,7 @@ def row_of(model: type[M], row: dict[str, Any], place: str) -> M:
     try:
         return model.model_validate_json(json.dumps(row))
     except ValidationError as error:
-        raise InputError(f"{place}: {first_problem(error)}") from None
+        raise InputError(f"{place}: {first_problem(error, 'the row', model)}") from None
 
 
 def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:

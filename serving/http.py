@@ -151,14 +151,27 @@ def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineE
             said = f"did not answer within {limit.total:g} s; raise the time limit or send less at once"
             return EngineTimeout(f"{url} {said}")
         case aiohttp.ClientConnectorError():
-            why = _one_line(str(error.os_error))
-            return EngineUnreachable(f"{url} cannot be reached ({why}); check that the server runs")
+            return EngineUnreachable(unreachable(url, error.os_error))
         case aiohttp.ClientPayloadError() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
             said = "closed the connection before its answer was complete; look at the server's log"
             return EngineUnreachable(f"{url} {said}")
         case _:
             why = _one_line(str(error))
             return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
+
+
+def unreachable(url: str, error: OSError) -> str:
+    """Return the message about a server to which no connection can be made."""
+    base = _BELOW_BASE.sub("", url)
+    if isinstance(error, ConnectionRefusedError):
+        return f"nothing answers at {base}; start the server (`local-judge judge serve NAME`) or check --base-url"
+    why = _one_line(_ERRNO.sub("", str(error)))
+    return f"{base} cannot be reached ({why}); check --base-url and that the server runs"
+
+
+_BELOW_BASE = re.compile(r"(?<=/v1)/[a-z/]+$")
+"""Path of a request below the base URL."""
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 async def _pieces(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

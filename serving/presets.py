@@ -6,6 +6,8 @@ line that names the file and the key.
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -20,6 +22,18 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 PackageName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
+
+_WORDS = (
+    (r"^(Input|String|List|Tuple) should ", "must "),
+    (r" or instance of \w+", ""),
+    (r", unable to .*| after validation, not .*", ""),
+    (r"a valid integer", "a whole number"),
+    (r"a valid dictionary", "a mapping of keys to values"),
+    (r"a valid (tuple|list)", "a list"),
+    (r"a valid string", "a text"),
+    (r"\bvalid ", ""),
+)
+"""Patterns in messages of pydantic, and what replaces them."""
 
 THINKING_SUFFIX = "-thinking"
 
@@ -222,7 +236,9 @@ def _no_preset(name: str) -> PresetError:
 def _read(path: Path) -> Preset:
     try:
         loaded: object = load_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise PresetError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:
         raise PresetError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
         raise PresetError(f"{path}: a preset is a mapping of keys to values")
@@ -232,8 +248,23 @@ def _read(path: Path) -> Preset:
     try:
         return Preset.model_validate({**fields, "name": path.stem})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "(whole file)"
-        unknown = first["type"] == "extra_forbidden"
-        what = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
-        raise PresetError(f"{path}: {key}: {what}") from error
+        raise PresetError(f"{path}: {_problem(error)}") from error
+
+
+def _problem(error: ValidationError) -> str:
+    """Return the first problem of a preset, or all missing keys."""
+    found = error.errors(include_url=False)
+    missing = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
+    if missing:
+        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    first = found[0]
+    key = ".".join(map(str, first["loc"])) or "the file"
+    if first["type"] == "extra_forbidden":
+        near = get_close_matches(key, Preset.model_fields, 1)
+        return f"{key}: unknown key" + (f"; did you mean {near[0]}?" if near else "")
+    what = first["msg"].removeprefix("Value error, ")
+    if first["type"] != "value_error":
+        for pattern, words in _WORDS:
+            what = re.sub(pattern, words, what)
+        what = f"{what} (got {str(first['input'])[:60]!r})"
+    return f"{key}{' ' if what.startswith('must ') else ': '}{what}"

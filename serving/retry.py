@@ -225,7 +225,9 @@ class Retry:
                 if final or wait is None:
                     if attempt == 1:
                         raise
-                    text = f"{error} (attempt {attempt})"
+                    text = (
+                        str(error) if isinstance(error, EngineUnreachable) else f"{error} (attempt {attempt})"
+                    )
                     raise type(error)(text, retry_after=error.retry_after) from error
                 if not isinstance(error, EngineOverloaded):
                     order = order[1:] + order[:1]

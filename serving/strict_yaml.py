@@ -56,7 +56,11 @@ class _Loader(yaml.SafeLoader):
             return value
         except (ValueError, LookupError, AttributeError, OverflowError):
             kind = node.tag.rpartition(":")[2]
-            problem = f"{str(node.value)[:40]!r} cannot be read as {kind}"
+            shown = repr(str(node.value)[:40])
+            is_date = kind == "timestamp"
+            problem = (
+                f"{shown} is not a date (YYYY-MM-DD)" if is_date else f"{shown} cannot be read as {kind}"
+            )
             raise ConstructorError(None, None, problem, node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

@@ -29,7 +29,7 @@ from typing import BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from indexes.archive.model import utc_seconds
-from indexes.errors import ImportRefused
+from indexes.errors import ImportRefused, first_problem
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
 from indexes.strict_json import strict_json
@@ -130,9 +130,7 @@ def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
     try:
         parsed = PageLine.model_validate(strict_json(line.decode("utf-8-sig")))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"][:1]) or "the line"
-        raise ImportRefused(f"{place}: {field}: {first['msg']}") from None
+        raise ImportRefused(f"{place}: {first_problem(error)}") from None
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{place}: not JSON in UTF-8 ({error})") from None
     url = _normalised(parsed.url, place)

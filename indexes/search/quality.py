@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
+from indexes.errors import first_problem
 from indexes.model import Frozen
 from indexes.search.errors import QueriesRefused
 from indexes.search.model import Ranked
@@ -113,10 +114,7 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
                 fields = {**fields, "relevant": [normalise_url(str(url)) for url in urls]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             judged = JudgedQuery.model_validate(fields)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            reason = f"{place}: {first['msg']}" if place else first["msg"]
-            raise QueriesRefused(f"{path}, line {number}: {reason}") from None
+            raise QueriesRefused(f"{path}, line {number}: {first_problem(error)}") from None
         except (ValueError, RecursionError) as error:
             raise QueriesRefused(f"{path}, line {number}: {error}") from None
         found.append(judged if judged.id else judged.model_copy(update={"id": str(number)}))

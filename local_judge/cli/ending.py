@@ -6,17 +6,68 @@ Invariant: a stopped run and missing answers have different exit codes, and the 
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
 
-from local_judge.runs.records import CaseRecord
+from local_judge.judge.failures import FailureKind
+from local_judge.runs.records import TOO_LONG, CaseRecord
+from local_judge.runs.rescoring import failure_kinds
+from local_judge.runs.store import RunStore
 
-ASKS_AGAIN = "The same command asks again for what no server answered, and keeps replies that are no answer."
-"""End of the line with the number of missing answers."""
+_WORDS: Mapping[FailureKind, str] = {
+    "unreachable": "no connection to the server",
+    "timeout": "no answer in time",
+    "overloaded": "the server was overloaded",
+    "server_error": "the server failed",
+    "refused": "the server refused the request",
+    "malformed": "the server's answer was damaged",
+    "wrong_model": "another model answered",
+    "corrupt_reply": "the stored reply is damaged",
+    "planned": "not asked",
+    "unsupported": "the engine does not support the request",
+    "unreported": "the server reports too few probabilities",
+    "truncated": "the reply was cut at its token limit",
+    "invalid_reply": "the reply does not have the form asked for",
+    "incomplete": "the reply leaves items out",
+    "off_menu": "the reply is none of the options",
+    "prompt_too_long": "the question does not fit the judge's context",
+    "report_too_long": "the report does not fit the judge's context",
+}
+"""Kinds of failures in words."""
+
+_ASKED_AGAIN = tuple(_WORDS)[: tuple(_WORDS).index("unsupported")]
+"""Kinds that are asked again by the same command; of the others the reply is kept."""
+
+ASKS_AGAIN = "Repeat the command to ask again for what no server answered."
+"""End of the line with the number of missing answers of unknown kinds."""
+
+
+def why(kinds: Iterable[str]) -> str:
+    """Return the kinds of failures in words, in parentheses; nothing for none."""
+    words = [_WORDS[kind] for kind in get_args(FailureKind) if kind in set(kinds)]
+    return f" ({'; '.join(words)})" if words else ""
+
+
+def remedy(kinds: Iterable[str]) -> str:
+    """Return the sentence that says whether the same command helps, and else what to do."""
+    found = set(kinds)
+    again, kept = found & set(_ASKED_AGAIN), found - set(_ASKED_AGAIN)
+    if not kept:
+        return "Repeat the command to ask again." if again else ASKS_AGAIN
+    longer = kept & set(TOO_LONG)
+    other = "a judge with a longer context" if longer == kept else "another judge"
+    if "unsupported" in kept or "unreported" in kept:
+        other = "another judge or engine"
+    if kept & {"truncated"} == kept:
+        other = "a larger max_tokens in the judge's preset, or another judge"
+    if again:
+        return f"Repeat the command to ask again for what no server answered; the rest needs {other}."
+    return f"Repeating the command does not help: use {other}."
 
 
 def relax_collector() -> None:
@@ -44,9 +95,10 @@ def stoppable(ledger: Path) -> Generator[None]:
         raise SystemExit(130) from None
 
 
-def leave_missing(what: str) -> NoReturn:
-    """Print which answers are missing and exit with code 3."""
-    sys.stderr.write(f"Missing: {what}. {ASKS_AGAIN}\n")
+def leave_missing(what: str, kinds: Iterable[str] = ()) -> NoReturn:
+    """Print which answers are missing and why, and exit with code 3."""
+    found = list(kinds)
+    sys.stderr.write(f"Missing: {what}{why(found)}. {remedy(found)}\n")
     raise SystemExit(3)
 
 
@@ -54,22 +106,20 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
     """Exit with code 3 if answers or reports are missing, and print how many."""
     missing = sum(record.n_calls_failed for record in records)
     not_done = sum(record.status != "done" for record in records)
-    if missing or not_done:
-        by_judge: Counter[str] = Counter()
-        for record in records:
-            by_judge.update(record.n_failed_by_judge)
-        listed = ", ".join(f"{judge} {n}" for judge, n in by_judge.items() if n)
-        answers = (
-            f"{missing} of the judges' answers ({listed})" if listed else f"{missing} of the judge's answers"
-        )
-        too_long = sum(record.n_too_long for record in records)
-        hopeless = (
-            f" {too_long} of the questions do not fit the judge's context: only a judge with a longer one can answer."
-            if too_long
-            else ""
-        )
-        sys.stderr.write(
-            f"Missing: {answers}, {not_done} of {len(records)} reports. {ASKS_AGAIN} "
-            f"`local-judge show {out}` says what is missing.{hopeless}\n"
-        )
-        raise SystemExit(3)
+    if not (missing or not_done):
+        return
+    by_judge: Counter[str] = Counter()
+    for record in records:
+        by_judge.update(record.n_failed_by_judge)
+    judges = ", ".join(f"{judge} {n}" for judge, n in by_judge.items() if n)
+    parts: list[str] = []
+    if missing:
+        whose = f"the judges' answers ({judges})" if judges else "the judge's answers"
+        parts.append(f"{missing} of {whose}")
+    if not_done:
+        parts.append(f"{not_done} of {len(records)} reports")
+    kinds = failure_kinds(RunStore(out), records)
+    command = f"`local-judge show {shlex.quote(str(out))} --reports`"
+    then = f"{remedy(kinds)} " if missing else ""
+    sys.stderr.write(f"Missing: {' and '.join(parts)}{why(kinds)}. {then}{command} lists what is missing.\n")
+    raise SystemExit(3)

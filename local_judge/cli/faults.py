@@ -23,7 +23,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import UserError, one_line
+from local_judge.errors import UserError, one_line, reason_of
 
 FIXABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
 """Exit codes: an error that the user can fix, or something that the machine lacks; a bug in this program; interrupted
@@ -201,7 +201,7 @@ def _ours() -> tuple[type[BaseException], ...]:
 
 
 def _of_system(error: OSError) -> str:
-    what = error.strerror or str(error) or type(error).__name__
+    what = reason_of(error) or type(error).__name__
     where = f"in {_place(error)}" if error.filename is None else os.fsdecode(error.filename)
     remedy = _REMEDIES.get(error.errno or 0)
     return f"{where}: {what}" + (f"; {remedy}" if remedy else "")

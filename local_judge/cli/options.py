@@ -27,7 +27,11 @@ QUERIES = typer.Option(
 SEED = typer.Option("--seed", min=0, help="Random seed.")
 SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
 PROTOCOL = typer.Option("--protocol", help="Protocol, such as deer or race.")
-SCORE = typer.Option("--score", help="Id or path of a score, such as `overall` or `a/b/c`.")
+SCORE = typer.Option(
+    "--score",
+    metavar="[PROTOCOL:]PATH",
+    help="Id or path of a score, such as `overall`, `a/b/c` or `fact:citation_accuracy`.",
+)
 PROFILE = typer.Option(
     "--profile", help="Formulas of the scores: `paper` (as printed) or `upstream` (as in the published code)."
 )
@@ -200,6 +204,22 @@ def format_option(names: Sequence[str]) -> Any:
         autocompletion=complete,
         help="Format of the files.",
     )
+
+
+def protocol_and_score(protocol: str | None, score: str | None) -> tuple[str | None, str | None]:
+    """Return the protocol and the path of `--score [PROTOCOL:]PATH`.
+
+    Raises:
+        ConfigError: `--protocol` names another protocol than `--score`.
+    """
+    name, colon, path = (score or "").rpartition(":")
+    if not colon:
+        return protocol, score
+    if protocol not in (None, name):
+        raise ConfigError(
+            f"--score {score}: names another protocol than --protocol {protocol}; give one of them"
+        )
+    return name, path
 
 
 def said(what: str, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +35,8 @@ from local_judge.cli.run_output import (
     WithReports,
     print_results,
 )
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, plain
+from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.calibrations import given_calibrations
@@ -46,6 +47,7 @@ from local_judge.runs.judges import judge_specs_of
 from local_judge.runs.qualifications import load_qualification
 from local_judge.runs.run_file import RunFile, is_run_file, load_run_file
 from local_judge.runs.store import RunStore
+from local_judge.terminal import is_quiet
 
 _KEYS = {
     "judge": "judges",
@@ -100,12 +102,20 @@ def run(
     if print_config:
         print(file.as_yaml(), end="")
         return
-    job = _job(file)
+    job = _job(context, file)
     if dry_run:
         print_plan(job, as_json)
         return
+    shown: list[RunProgress] = []
+
+    def watch(judges: Mapping[str, Judge], total: int) -> RunProgress:
+        shown.append(RunProgress(judges, total))
+        return shown[0]
+
     with stoppable(job.ledger):
-        records = asyncio.run(run_job(job, sys.argv[1:], RunProgress))
+        records = asyncio.run(run_job(job, sys.argv[1:], watch))
+    if not shown and not is_quiet():
+        sys.stderr.write(f"{plain(str(job.store.root))} is finished; 0 calls\n")
     found = Results.load(job.store, records)
     if as_json:
         print_json(found.as_json(every_judge=True))
@@ -138,11 +148,11 @@ def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str])
     return load_run_file(path, options, given["ENVIRONMENT"])
 
 
-def _job(file: RunFile) -> Job:
+def _job(context: typer.Context, file: RunFile) -> Job:
     """Open the inputs of a run."""
     for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
         if not getattr(file, name):
-            raise typer.BadParameter(f"missing: give {option}, or a run file with the key `{name}`")
+            context.fail(f"Give {option}, or a run file with the key `{name}`.")
     assert file.out is not None
     store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
     config = settled(with_batch_metrics(file.reports, file.config))

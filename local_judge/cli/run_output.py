@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -28,7 +29,7 @@ from local_judge.runs.records import (
 from local_judge.runs.rescoring import AgreementRecord, load_agreement
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
-from local_judge.terminal import stdout
+from local_judge.terminal import safe, stdout
 
 WithReports = Annotated[bool, typer.Option("--reports", help="Add a row for each report.")]
 WithAllScores = Annotated[
@@ -40,7 +41,8 @@ WithBounds = Annotated[
 ]
 WithProfile = Annotated[Profile | None, PROFILE]
 
-MORE = "More: `local-judge show RUN` with --reports, --all-scores, --bounds or --profile upstream."
+MORE = "More: `local-judge show {}` with --reports, --all-scores, --bounds or --profile upstream."
+"""Last line; the gap is the run directory."""
 
 
 class Results(NamedTuple):
@@ -100,7 +102,7 @@ def print_results(
     if found.judges and judge is None:
         print_judges(found, options, whole=whole)
     if options == TableOptions():
-        console.print(MORE, style="dim", soft_wrap=True)
+        console.print(MORE.format(safe(shlex.quote(str(found.store.root)))), style="dim", soft_wrap=True)
 
 
 def print_judges(found: Results, options: TableOptions, *, whole: bool) -> None:

@@ -15,7 +15,6 @@ from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import CalibrationFiles, OneJudge
 from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, SnapshotDir
 from local_judge.cli.output import json_line
-from local_judge.errors import plain
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.reporting.tables import verified_table
@@ -73,6 +72,5 @@ def _leave(found: Sequence[VerifiedRow], reliability: bool) -> None:
         row.text_digest for row in found if reliability and row.status == "ok" and row.reliable is None
     }
     if failures or unrated:
-        why = f" ({failures[0].kind}: {plain(failures[0].detail)})" if failures else ""
         pages = f" and the reliability of {count(len(unrated), 'page')}" if unrated else ""
-        leave_missing(f"{len(failures)} of {len(found)} verdicts{why}{pages}")
+        leave_missing(f"{len(failures)} of {len(found)} verdicts{pages}", [one.kind for one in failures])

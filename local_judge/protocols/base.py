@@ -20,7 +20,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError, brief
+from local_judge.errors import ConfigError, SettingError, first_problem
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
@@ -207,11 +207,8 @@ class BaseProtocol(Examiner[S, R]):
         try:
             return cls(cast("S", cls.settings_type.model_validate(settings)))
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, (cls.name, *first["loc"])))
-            if first["type"] == "extra_forbidden":
-                raise ConfigError(f"settings: unknown key {key!r}") from None
-            raise ConfigError(f"settings: {key}: {first['msg']} (got {brief(first['input'])})") from None
+            problem = first_problem(error, model=cls.settings_type, below=cls.name, noun="setting")
+            raise SettingError(problem, (cls.name, *map(str, error.errors()[0]["loc"]))) from None
 
     @property
     def without_task(self) -> str | None:

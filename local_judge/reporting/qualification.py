@@ -23,12 +23,13 @@ def qualification_lines(
         protocols: the protocols whose scores are printed; None for the verdict over all of them.
     """
     for name, record in qualifications.items():
-        yield plain(f"judge {name}: {_verdicts(name, record, protocols)}")
+        if record is None:
+            yield plain(f"judge {name} is not qualified; run `local-judge judge qualify {name}` to test it")
+        else:
+            yield plain(f"judge {name}: {_verdicts(record, protocols)}")
 
 
-def _verdicts(name: str, record: QualificationRecord | None, protocols: Sequence[str] | None) -> str:
-    if record is None:
-        return f"not qualified: `local-judge judge qualify {name}` tests how reliable it is"
+def _verdicts(record: QualificationRecord, protocols: Sequence[str] | None) -> str:
     settings = " (with the quick settings)" if record.scale == "quick" else ""
     if record.prompts and record.prompts != prompts_digest():
         settings += " (with the prompts of another version)"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.result import read_evidence_gaps
 from local_judge.documents import UnreadableReport, parse_report
-from local_judge.errors import InputError
+from local_judge.errors import InputError, not_json
 from local_judge.rows import read_jsonl, read_text
 from local_judge.runs.inputs import load_reports
 
@@ -129,7 +129,7 @@ def _load(path: Path) -> object:
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+        raise InputError(f"{path}: {not_json(error)}") from None
 
 
 def _in_value(value: object) -> Iterator[str]:

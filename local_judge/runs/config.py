@@ -7,14 +7,14 @@ the metrics of a LiveResearchBench batch file are used only if neither sets them
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError, brief, first_problem, os_errors
+from local_judge.errors import ConfigError, SettingError, brief, first_problem, os_errors, problem_of
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.tasks.layouts import BATCH_SUFFIXES, read_batch
 from serving.strict_yaml import load_yaml
@@ -54,7 +54,10 @@ def settled(config: RunConfig) -> RunConfig:
     }
     idle = [name for name in config.settings if name not in config.protocols]
     if idle:
-        raise ConfigError(f"settings: {idle[0]!r} is not one of the protocols to run")
+        raise SettingError(
+            f"{idle[0]}: not a protocol of this run; add --protocol {idle[0]}, or leave the setting out",
+            idle[:1],
+        )
     return config.model_copy(update={"settings": settings})
 
 
@@ -119,8 +122,24 @@ def read_mapping(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", loaded or {})
 
 
-def validated(model: type[T], data: object, place: str) -> T:
+_OPTIONS = {
+    "base_urls": "base-url",
+    "calibrations": "calibration",
+    "judges": "judge",
+    "protocols": "protocol",
+    "qualifications": "qualification",
+}
+"""Options whose key in a run file has another name."""
+
+
+def validated(model: type[T], data: object, place: str, given: Mapping[str, Any] | None = None) -> T:
     """Return `data` as a model.
+
+    Args:
+        model: the model.
+        data: values of a file and of options.
+        place: the file; `options` if there is none.
+        given: values of the options of `run`, nested as in the file; the message names the option of a value from it.
 
     Raises:
         ConfigError: a value is invalid; names the place and the key.
@@ -128,9 +147,24 @@ def validated(model: type[T], data: object, place: str) -> T:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        got = "" if first["type"] == "extra_forbidden" else f" (got {brief(first['input'])})"
-        raise ConfigError(f"{place}: {first_problem(error, 'the settings')}{got}") from None
+        steps = [str(step) for step in error.errors()[0]["loc"]]
+        keys = steps[1:] if steps[:1] == ["claims"] else steps
+        if given is not None and has_key(given, steps) and keys and keys[0] != "reports":
+            problem = problem_of(error.errors()[0])
+            option = "--" + _OPTIONS.get(keys[0], keys[0]).replace("_", "-")
+            raise ConfigError(f"{option}{' ' if problem.startswith('must ') else ': '}{problem}") from None
+        raise ConfigError(f"{place}: {first_problem(error, 'the settings', model)}") from None
+
+
+def has_key(given: object, steps: Sequence[str], *, nulls: bool = False) -> bool:
+    """Check whether nested mappings have a key, or a value on the way to it; without `nulls`, None is no value."""
+    for step in steps:
+        if not isinstance(given, dict):
+            break
+        if step not in given:
+            return False
+        given = cast("dict[str, object]", given)[step]
+    return nulls or given is not None
 
 
 def laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:

@@ -69,6 +69,9 @@ def load_reports(
     """
     reports = [report for path in paths for report in _load(path)]
     if not reports:
+        empty = [path for path in paths if path.is_file() and not path.read_bytes().strip()]
+        if empty:
+            raise InputError(f"{empty[0]}: the file is empty")
         raise InputError(
             f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
         )

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 import indexes
 import local_judge
 import serving
-from local_judge.errors import RunError, first_problem
+from local_judge.errors import LONGEST_SHOWN, RunError, first_problem
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
 from local_judge.judge.qualification_record import QualificationRecord
@@ -151,10 +151,9 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
         raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
     for key in changed(there, manifest):
-        below = difference(there.get(key), manifest[key])
-        where = f" ({'.'.join([key, *below])})" if below else ""
         raise RunError(
-            f"{store.root}: already contains a run with different {key}{where}; choose another --out, or delete it"
+            f"{store.root}: already contains a run with different {_differing(there, manifest, key)}; "
+            "choose another --out, or delete it"
         )
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
@@ -165,6 +164,27 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     made = sealed_as(made, seal.files) if seal is not None and same else made
     if made != there:
         store.write_json(MANIFEST, made)
+
+
+def _differing(there: Mapping[str, Any], manifest: Mapping[str, Any], key: str) -> str:
+    """Return what differs: `claims.form (graded there, terse now)`, or `reports (reports.'mill'.sha256)`."""
+    below = difference(there.get(key), manifest[key])
+    if key != "config":
+        return f"{key} ({'.'.join([key, *below])})" if below else key
+    values: list[object] = [there.get(key), manifest[key]]
+    steps: list[str] = []
+    for step in below:
+        if not all(isinstance(value, dict) for value in values):
+            break
+        values = [cast("dict[str, object]", value).get(step) for value in values]
+        steps.append(step)
+    shown = ["not set" if value is None else _in_words(value) for value in values]
+    name = ".".join(steps) or key
+    return f"{name} ({shown[0]} there, {shown[1]} now)" if max(map(len, shown)) <= LONGEST_SHOWN else name
+
+
+def _in_words(value: object) -> str:
+    return ", ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:

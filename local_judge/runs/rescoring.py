@@ -12,11 +12,16 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
+from pydantic import BaseModel
+
 from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
+from local_judge.claims.model import ClaimSet
+from local_judge.judge.failures import FailureKind
 from local_judge.protocols.base import AnyProtocol, load_protocol
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
+from local_judge.runs.manifest import judges_of, protocols_of
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, failures_in
 from local_judge.runs.seal import AGREEMENT
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore, claims_file, findings_file
 from local_judge.scoring.coverage import known_enough_trees
 from local_judge.scoring.node import ScoreNode, placed
 from local_judge.stats.agreement.inter_judge import Answer, agreement_of_judges
@@ -124,6 +129,24 @@ def aggregate_records(
     """
     protocol = load_protocol(name)
     return _aggregate_rows(protocol, records, _found(store, protocol, records, judges), judges)
+
+
+def failure_kinds(store: RunStore, records: Sequence[CaseRecord]) -> set[FailureKind]:
+    """Return the kinds of the failures in the claim sets and findings of a run."""
+    found: set[FailureKind] = set()
+    protocols = [load_protocol(name) for name in protocols_of(store)]
+    for record in records:
+        if record.status != "done" or not record.n_calls_failed:
+            continue
+        for judge in judges_of(store) or (None,):
+            models: list[BaseModel] = [
+                store.read_model(findings_file(one.name, record.key, judge), one.findings_type)
+                for one in protocols
+            ]
+            if (store.root / claims_file(record.key, judge)).exists():
+                models.append(store.read_model(claims_file(record.key, judge), ClaimSet))
+            found |= {failure.kind for one in models for failure in failures_in(one)}
+    return found
 
 
 def _found(

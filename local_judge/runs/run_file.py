@@ -6,14 +6,16 @@ the file overrides the environment; relative paths in the file start at its fold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import yaml
 from pydantic import Field, StringConstraints
 
-from local_judge.runs.config import RunConfig, laid_over, read_mapping, settled, validated
+from local_judge.errors import ConfigError, SettingError
+from local_judge.runs.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
 from serving.connect import PERSISTENT, Persistence
@@ -96,12 +98,22 @@ def load_run_file(
     Raises:
         ConfigError: the file cannot be read, is not a mapping, or has an unknown key or an invalid value.
     """
+    file = _laid(path, overrides, defaults)
+    with setting_places(path, overrides):
+        settled(file.config)
+    return file
+
+
+def _laid(
+    path: Path | None, overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> RunFile:
+    """Return a run file whose settings of protocols are not checked; see `load_run_file`."""
     data = {} if path is None else _from_folder(read_mapping(path), path.parent)
     data = {**(defaults or {}), **{key: value for key, value in data.items() if value is not None}}
     laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
     if overrides.get("settings"):
         laid = laid_over(laid, {"settings": overrides["settings"]}, nulls=True)
-    return validated(RunFile, laid, str(path) if path else "options")
+    return validated(RunFile, laid, str(path) if path else "options", overrides)
 
 
 def load_config(
@@ -117,7 +129,21 @@ def load_config(
         overrides: as in `load_run_file`.
         completed: fills in settings that neither file nor overrides choose, before the defaults apply.
     """
-    return settled(completed(load_run_file(path, overrides).config))
+    with setting_places(path, overrides):
+        return settled(completed(_laid(path, overrides).config))
+
+
+@contextmanager
+def setting_places(path: Path | None, overrides: Mapping[str, Any]) -> Generator[None]:
+    """Name the option `--set` or the file in the error of a setting."""
+    try:
+        yield
+    except SettingError as error:
+        if overrides.get("settings") and has_key(overrides["settings"], error.steps, nulls=True):
+            raise ConfigError(f"--set {error.problem}") from None
+        if path is not None:
+            raise ConfigError(f"{path}: {error}") from None
+        raise
 
 
 def _from_folder(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:

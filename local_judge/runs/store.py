@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.errors import RunError, brief, first_problem, os_errors
+from local_judge.errors import RunError, brief, first_problem, not_json, os_errors, reason_of
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -202,18 +202,30 @@ class RunStore:
                 raise RunError(f"{path}: not a file")
             return path.read_bytes()
         except FileNotFoundError:
-            raise RunError(
-                f"{self.root}: no {name} there; is it a finished run of `local-judge run`?"
-            ) from None
+            if not self.root.exists():
+                raise RunError(f"{self.root}: no such folder") from None
+            if not self._has_manifest():
+                raise RunError(f"{self.root}: not a run; `local-judge run` makes one") from None
+            if name == CASES or not (self.root / CASES).exists():
+                raise RunError(f"{self.root}: the run is not finished; repeat its command") from None
+            raise RunError(f"{self.root}: no {name} there; repeat the command of the run") from None
         except OSError as error:
-            raise RunError(f"{path}: {error}") from None
+            raise RunError(f"{path}: {reason_of(error)}") from None
+
+    def _has_manifest(self) -> bool:
+        """Check whether the directory has the manifest of a run; a snapshot has a file of the same name."""
+        try:
+            manifest: object = json.loads((self.root / MANIFEST).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(manifest, dict) and "config" in manifest
 
     def read_json(self, name: str) -> Any:
         """Read a JSON file; NaN and infinity are refused."""
         try:
             return json.loads(self.read_text(name), parse_constant=_finite, parse_float=_finite)
         except (ValueError, RecursionError) as error:
-            raise RunError(f"{self.root / name}: not JSON ({error})") from None
+            raise RunError(f"{self.root / name}: {not_json(error)}") from None
 
     def read_model(self, name: str, model: type[T]) -> T:
         """Read a JSON file as a model."""
@@ -247,4 +259,4 @@ def _validated(model: type[T], text: str, place: str) -> T:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise RunError(f"{place}: {first_problem(error)}") from None
+        raise RunError(f"{place}: {first_problem(error, 'the record', model)}") from None

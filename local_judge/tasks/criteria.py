@@ -78,7 +78,7 @@ class CriteriaRow(DraftRow[Criteria], Weighed):
             # Validated before it is written as JSON: data from YAML may contain itself.
             row = cls.model_validate(data)
         except ValidationError as error:
-            raise InputError(f"{place}: {first_problem(error)}") from None
+            raise InputError(f"{place}: {first_problem(error, 'the criteria', cls)}") from None
         if not is_text(json.dumps(row.model_dump(mode="json"), ensure_ascii=False)):
             raise InputError(f"{place}: contains a lone surrogate, which cannot be written as UTF-8")
         check_weights(row, place)

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from indexes.strict_json import strict_json
-from local_judge.errors import InputError, brief, os_errors
+from local_judge.errors import InputError, brief, first_problem, os_errors
 from local_judge.rows import is_text, read_text, row_id
 from local_judge.tasks.model import Guidance, Task
 from serving.strict_yaml import load_yaml
@@ -324,12 +324,7 @@ def _index_rows(path: Path, rows: Sequence[object]) -> list[_IndexRow]:
     try:
         return _INDEX_ROWS.validate_python(rows)
     except ValidationError as error:
-        first = error.errors()[0]
-        number, *key = first["loc"]
-        where = ".".join(map(str, key))
-        raise InputError(
-            f"{path}: reports[{number}]: {where or 'the row'}: {first['msg']} (got {brief(first['input'])})"
-        ) from None
+        raise InputError(f"{path}: {first_problem(error, below='reports')}") from None
 
 
 def _named_file(index: Path, name: str, place: str) -> Path:

@@ -201,7 +201,7 @@ def _read(text: str, place: str) -> _Edited:
     try:
         return _Edited.model_validate(from_yaml(text, place))
     except ValidationError as error:
-        raise InputError(f"{place}: {first_problem(error, 'the plan')}") from None
+        raise InputError(f"{place}: {first_problem(error, 'the plan', _Edited)}") from None
 
 
 PLAN_KIND = Kind("plan", "plans", PlanRow)

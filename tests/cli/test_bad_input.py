@@ -74,7 +74,7 @@ def test_unreadable_reports_are_failures_of_their_own_and_stop_no_other(run: Run
     (folder / "good.md").write_text(REPORT, encoding="utf-8")
     ended = run(folder)
     assert ended.code == 3
-    assert ended.line().startswith("Missing: 0 of the judge's answers, 5 of 6 reports.")
+    assert ended.line().startswith("Missing: 5 of 6 reports. `local-judge show ")
     by_id = {record["id"]: record for record in records(ended)}
     assert by_id.pop("good")["status"] == "done"
     assert {record["status"] for record in by_id.values()} == {"unreadable"}
@@ -167,13 +167,13 @@ def test_an_altered_page_ends_the_run_in_one_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("claims: {metod: scored}", "unknown key 'claims.metod'"),
-        ("seed: 1", "unknown key 'seed'"),
-        ("claims: {threshold: 2}", "claims.threshold: Input should be less than 1 (got 2)"),
-        ("claims: 5", "claims: Input should be a valid dictionary or instance of ClaimsConfig (got 5)"),
+        ("claims: {metod: scored}", "claims.metod: unknown key; did you mean claims.method?"),
+        ("seed: 1", "seed: unknown key"),
+        ("claims: {threshold: 2}", "claims.threshold must be less than 1 (got 2)"),
+        ("claims: 5", "claims must be a mapping of keys to values (got 5)"),
         ("- a", "expected a mapping of settings"),
         ("a: [", "expected the node content"),
-        ("a: 2001-99-99", "'2001-99-99' cannot be read as timestamp"),
+        ("a: 2001-99-99", "'2001-99-99' is not a date (YYYY-MM-DD)"),
         ("protocols: [deeer]", "no protocol 'deeer'; there are: deepresearcheval, deer"),
     ],
 )
@@ -228,7 +228,11 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
         "local-judge: deer: report 'mill' has no task; give --tasks, or do without: --set deer.parts=[verification]"
     )
     assert "needs a snapshot; give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
-    assert command(*given, "--set", "deer.part=[rubric]").line().endswith("settings: unknown key 'deer.part'")
+    assert (
+        command(*given, "--set", "deer.part=[rubric]")
+        .line()
+        .endswith("--set deer.part: unknown setting; did you mean deer.parts?")
+    )
     assert (
         command(*given, "--set", "deer")
         .line()
@@ -242,7 +246,8 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
         for folder in (tmp_path / "nowhere", tmp_path, snapshot):
             ended = command(name, folder)
             assert ended.code == 1
-            assert ended.line().endswith("no cases.jsonl there; is it a finished run of `local-judge run`?")
+            lacks = "not a run; `local-judge run` makes one" if folder.exists() else "no such folder"
+            assert ended.line() == f"local-judge: {folder}: {lacks}"
 
 
 @pytest.mark.parametrize(
@@ -374,7 +379,7 @@ def test_a_server_that_fails_is_a_failure_of_its_kind(met: Met, kind: str, failu
 
 def test_a_server_that_is_down_is_one_line(met: Met) -> None:
     assert met.down.code == 1
-    assert met.down.line().startswith("local-judge: http://127.0.0.1:9/v1/models cannot be reached")
+    assert met.down.line().startswith("local-judge: nothing answers at http://127.0.0.1:9/v1; start")
     assert not (met.folder / "down/manifest.json").exists()
 
 
@@ -403,9 +408,7 @@ def test_a_model_that_answers_nonsense_is_a_typed_failure(
         # Both sentences together twice, then each alone.
         assert len(server.chats) == 4
     assert ended.code == 3
-    assert ended.line().startswith(
-        "Missing: 2 of the judge's answers, 0 of 1 reports. The same command asks again"
-    )
+    assert ended.line().startswith("Missing: 2 of the judge's answers (")
     [claims] = (tmp_path / "run/claims").glob("*.json")
     failures = json.loads(claims.read_text())["extraction_failures"]
     assert {failure["failure"]["kind"] for failure in failures} == {kind}
@@ -422,7 +425,7 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
     with StubThread(StubPlan(answer=answer, top_logprobs=())) as server:
         ended = run(report, base_url=server.url)
         assert ended.code == 3
-        assert ended.line().startswith("Missing: 2 of the judge's answers, 0 of 1 reports.")
+        assert ended.line().startswith("Missing: 2 of the judge's answers. Repeat")
         assert [record["n_pages_unrated"] for record in records(ended)] == [2]
         config = tmp_path / "config.yaml"
         config.write_text("claims: {reliability: false}")
@@ -446,8 +449,10 @@ def test_missing_verdicts_are_told_and_kept_apart(
         ended = command("verify", claims, *given, "--ledger", tmp_path / "l.sqlite", "--json")
     assert ended.code == 3
     row = json.loads(ended.out)
-    why = f"invalid_reply: {row['failure']['detail']}"
-    assert ended.line() == f"Missing: 1 of 1 verdicts ({why}). {ASKS_AGAIN}"
+    assert ended.line() == (
+        "Missing: 1 of 1 verdicts (the reply does not have the form asked for). "
+        "Repeating the command does not help: use another judge."
+    )
     assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")
     with StubThread(
         StubPlan(content='{"1": {"quote": "", "label": "supported"}}', top_logprobs=())

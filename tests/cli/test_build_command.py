@@ -159,9 +159,9 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
     ("options", "says"),
     [
         (("--domains", "11"), "11 domains asked for; the list has 10"),
-        (("--domains", "0"), "make.domains: Input should be greater than or equal to 1"),
-        (("--duplicates", "guess"), "duplicates.method: Input should be 'embedding', 'lexical' or 'off'"),
-        (("--date", "yesterday"), "date must be YYYY-MM-DD"),
+        (("--domains", "0"), "make.domains must be at least 1"),
+        (("--duplicates", "guess"), "duplicates.method: 'guess' is not one of embedding, lexical, off"),
+        (("--date", "yesterday"), "date: 'yesterday' is not a date (YYYY-MM-DD)"),
         ((), "or compare words with `--duplicates lexical`"),
     ],
 )
@@ -177,8 +177,8 @@ def test_a_mistake_is_one_line_before_anything_is_asked(
 def test_a_config_with_an_unknown_key_is_refused(command: Command, tmp_path: Path, preset: Path) -> None:
     config = tmp_path / "build.yaml"
     for text, says in {
-        "make: {persona: 2}\n": "unknown key 'make.persona'",
-        "confidence: 2\n": "confidence: Input should be less than or equal to 1 (got 2)",
+        "make: {persona: 2}\n": "make.persona: unknown key; did you mean make.personas?",
+        "confidence: 2\n": "confidence must be at most 1 (got 2)",
         "language: xx\n": "no prompt can name language 'xx'",
         "domain_list: [{name: A-B}, {name: A B}]\n": "domains 'A-B' and 'A B' would share their ids",
         "domain_list: [{name: 医学}]\n": "needs a letter a to z or a digit",

@@ -192,7 +192,7 @@ def test_the_calibration_of_other_words_is_refused(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "not a file of calibrations (calibrations: Field required)"),
+        ("{}", "not a file of calibrations (calibrations is missing)"),
         ("[", "not a file of calibrations"),
         (
             '{"calibrations": []}',

@@ -307,8 +307,8 @@ def test_a_run_directory_is_of_one_run(
     other = command(*run, "--method", "scored")
     assert other.code == 1
     assert other.line() == (
-        f"local-judge: {out}: already contains a run with different config "
-        "(config.claims.method); choose another --out, or "
+        f"local-judge: {out}: already contains a run with different claims.method "
+        "(grouped there, scored now); choose another --out, or "
         "delete it"
     )
     report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")

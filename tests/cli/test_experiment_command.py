@@ -231,7 +231,7 @@ def test_data_of_ones_own(
     assert (ended.code, "contains another experiment" in ended.line()) == (1, True)
     own.write_text("- id: ferry\n")
     ended = command(*started, "--out", tmp_path / "other")
-    assert (ended.code, f"{own}: entry 1: request: Field required" in ended.line()) == (1, True)
+    assert (ended.code, f"{own}: entry 1: request is missing" in ended.line()) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_data_of_ones_own(
         (("temporal", "--topics", "21"), "--topics 21: there are 20 timelines; choose 1 to 20"),
         (("reasoning", "--topics", "11"), "--topics 11: there are 10 pairs of reports; choose 1 to 10"),
         (("corruption", "--protocol", "nothing"), "no protocol 'nothing'"),
-        (("temporal", "--plans", "none.jsonl"), "none.jsonl: cannot be read (No such file"),
+        (("temporal", "--plans", "none.jsonl"), "none.jsonl: no such file"),
         (
             ("temporal", "--ratings", "x.jsonl"),
             "--ratings: only the experiment plans uses ratings, not temporal",

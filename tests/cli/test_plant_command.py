@@ -87,7 +87,7 @@ def test_a_judge_may_put_true_claims_in_other_words(command: Command, frozen: Pa
     [
         (["--kinds", "colour"], "--kinds colour: unknown name; choose from contradiction, moved_citations"),
         (["--n", "5"], "--n is for a snapshot; "),
-        (["--share", "2"], "options: share: Input should be less than or equal to 1 (got 2.0)"),
+        (["--share", "2"], "options: share must be at most 1 (got 2.0)"),
         (["--base-url", "http://x.example"], "--base-url is for a snapshot; "),
     ],
 )
@@ -104,7 +104,7 @@ def test_mistakes_with_reports_end_in_one_line(
         (["--kinds", "padding"], "--kinds padding: unknown name; choose from number, date"),
         (["--languages", "fr"], "--languages fr: unknown name; choose from en, zh"),
         (["--padding", "1"], "--padding is for reports; "),
-        (["--n", "1"], "options: n: Input should be greater than or equal to 2 (got 1)"),
+        (["--n", "1"], "options: n must be at least 2 (got 1)"),
         (["--base-url", "http://x.example"], "--base-url and --ledger need a judge; name it with --judge"),
     ],
 )

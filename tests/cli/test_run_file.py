@@ -73,18 +73,19 @@ def test_only_one_run_file_is_taken(command: Command, tmp_path: Path, run_file: 
         f"local-judge: {other}: a second run file; give one run file per command"
     )
     missing = tmp_path / "none.yaml"
-    assert command("run", missing).line() == (
-        f"local-judge: {missing}: cannot be read (No such file or directory)"
-    )
+    assert command("run", missing).line() == (f"local-judge: {missing}: no such file")
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("judge: [x]\n", "unknown key 'judge'"),
-        ("system: '  '\n", "system: String should have at least 1 character"),
-        ("attempts: 0\n", "attempts: Input should be greater than or equal to 1"),
-        ("reports: 7\n", "reports must be a list (got 7)"),
+        ("judge: [x]\n", "judge: unknown key; did you mean judges?"),
+        ("system: '  '\n", "system must not be empty"),
+        ("attempts: 0\n", "attempts must be at least 1"),
+        ("snapshott: there\n", "snapshott: unknown key; did you mean snapshot?"),
+        ("settings: {deer: {parts: [x]}}\n", "settings.deer.parts: 'x' is not one of verification, rubric"),
+        ("date: '2026-13-01'\n", "date: '2026-13-01' is not a date (YYYY-MM-DD)"),
+        ("reports: 7\n", "reports must be a list, such as [7]"),
         ("- a\n", "expected a mapping"),
     ],
 )

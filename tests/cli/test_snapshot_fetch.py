@@ -243,9 +243,9 @@ def stored_in(database: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--delay", "-1", "--delay: Input should be greater than or equal to 0, not -1.0"),
-        ("--timeout", "0", "--timeout: Input should be greater than 0, not 0.0"),
-        ("--per-host", "0", "--per-host: Input should be greater than or equal to 1, not 0"),
+        ("--delay", "-1", "--delay must be at least 0 (got -1.0)"),
+        ("--timeout", "0", "--timeout must be greater than 0 (got 0.0)"),
+        ("--per-host", "0", "--per-host must be at least 1 (got 0)"),
         ("--user-agent", "a\nb", "--user-agent: String should match pattern"),
         ("--user-agent", "", "--user-agent: String should match pattern"),
     ],

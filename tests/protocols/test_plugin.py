@@ -141,7 +141,7 @@ def test_it_has_settings_and_says_what_it_needs() -> None:
     assert (whole.needs_claims, whole.missing_inputs(None)) == (True, "has no task; give --tasks")
     chosen = load_protocol("house", {"parts": "style"})
     assert (chosen.needs_claims, chosen.missing_inputs(TASK)) == (False, None)
-    with pytest.raises(ConfigError, match=r"settings: unknown key 'house\.tone'"):
+    with pytest.raises(ConfigError, match=r"settings\.house\.tone: unknown setting"):
         load_protocol("house", {"tone": 1})
 
 

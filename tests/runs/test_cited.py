@@ -99,7 +99,7 @@ def test_a_broken_task_file_is_said(tmp_path: Path, name: str, content: bytes, w
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     for more in ({"tasks": [tmp_path / "no.json"]}, {"lists": [tmp_path / "no.txt"]}):
-        with pytest.raises(InputError, match="No such file"):
+        with pytest.raises(InputError, match="no such file"):
             collect_urls(**more)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
     with pytest.raises(InputError, match=r"not UTF-8 \(byte 3\)"):

@@ -41,18 +41,18 @@ def test_empty_files_and_sections_are_the_defaults(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sead: 1", "unknown key 'sead'"),
-        ("claims: {metod: scored}", "unknown key 'claims.metod'"),
-        ("claims: {method: guess}", "claims.method: Input should be 'grouped' or 'scored' (got 'guess')"),
-        ("claims: {batch_sentences: 51}", "claims.batch_sentences: "),
-        ("date: tomorrow", "date must be YYYY-MM-DD (got 'tomorrow')"),
-        ("date: 5", "date must be YYYY-MM-DD (got 5)"),
-        ("protocols: []", "protocols: "),
-        ("claims: 5", "claims: "),
-        ("claims: [a]", "claims: "),
+        ("sead: 1", "sead: unknown key"),
+        ("claims: {metod: scored}", "claims.metod: unknown key; did you mean claims.method?"),
+        ("claims: {method: guess}", "claims.method: 'guess' is not one of grouped, scored"),
+        ("claims: {batch_sentences: 51}", "claims.batch_sentences must be at most 50"),
+        ("date: tomorrow", "date: 'tomorrow' is not a date (YYYY-MM-DD)"),
+        ("date: 5", "date: 5 is not a date (YYYY-MM-DD)"),
+        ("protocols: []", "protocols must not be empty"),
+        ("claims: 5", "claims must be a mapping"),
+        ("claims: [a]", "claims must be a mapping"),
         ("5", "expected a mapping of settings"),
         ("a: {b", "line 1: expected ',' or '}'"),
-        ("a: 2001-99-99", "line 1: '2001-99-99' cannot be read as timestamp"),
+        ("a: 2001-99-99", "line 1: '2001-99-99' is not a date (YYYY-MM-DD)"),
         ("reasks: 1\nreasks: 2", "line 2: the key 'reasks' appears twice"),
         ("\x00", "special characters are not allowed"),
     ],
@@ -67,12 +67,12 @@ def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, 
 
 
 def test_a_wrong_option_is_named_as_one() -> None:
-    with pytest.raises(ConfigError, match=r"^options: claims\.method: .*got 'guess'"):
+    with pytest.raises(ConfigError, match=r"^--method: 'guess' is not one of"):
         load_config(None, {"claims": {"method": "guess"}})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         load_config(tmp_path / "none.yaml", {})
 
 
@@ -84,9 +84,9 @@ def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None
     assert (deer["scale"], deer["mode"], deer["parts"]) == (5, "vanilla", ["verification", "rubric"])
     assert DEFAULTS.settings["deer"]["scale"] == 10
     for text, said in (
-        ("{deer: {scale: 7}}", r"settings: deer\.scale: .*got 7"),
-        ("{deer: {scael: 5}}", r"settings: unknown key 'deer\.scael'"),
-        ("{deer: {parts: []}}", r"settings: deer\.parts: "),
+        ("{deer: {scale: 7}}", r"settings\.deer\.scale: 7 is not one of 5, 10"),
+        ("{deer: {scael: 5}}", r"settings\.deer\.scael: unknown setting; did you mean deer\.scale"),
+        ("{deer: {parts: []}}", r"settings\.deer\.parts "),
         ("{race: {}}", "settings: 'race' is not one of the protocols to run"),
     ):
         with pytest.raises(ConfigError, match=said):
@@ -114,7 +114,7 @@ def test_null_of_the_command_line_undoes_what_a_file_sets(tmp_path: Path) -> Non
     assert load(tmp_path, text).settings["deer"]["as_of"] == "2024-01-01"
     undone = load(tmp_path, text, {"settings": parse_settings(["deer.as_of=null"])})
     assert undone.settings["deer"]["as_of"] is None
-    with pytest.raises(ConfigError, match=r"deer\.scale: .*got None"):
+    with pytest.raises(ConfigError, match=r"--set deer\.scale: null is not one of 5, 10"):
         load(tmp_path, text, {"settings": parse_settings(["deer.scale="])})
     one = load(tmp_path, "", {"settings": parse_settings(["deer.parts=rubric"])})
     assert one.settings["deer"]["parts"] == ["rubric"]

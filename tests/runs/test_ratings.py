@@ -131,7 +131,7 @@ def test_scores_are_the_decimals_that_are_written(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         load_ratings(tmp_path / "none.csv")
     bad = tmp_path / "bad.csv"
     bad.write_bytes(b"task,system,annotator,score\n\xff")

@@ -202,5 +202,5 @@ def test_a_server_that_is_not_there_is_one_line(script: str) -> None:
     )
     assert ended.returncode == 1
     assert ended.stdout == ""
-    assert ended.stderr.startswith("error: http://127.0.0.1:9/v1/models cannot be reached")
+    assert ended.stderr.startswith("error: nothing answers at http://127.0.0.1:9/v1")
     assert ended.stderr.count("\n") == 1

@@ -227,9 +227,7 @@ async def test_a_server_that_is_down() -> None:
     naps = Naps()
     url = closed_port()
     engine = OpenAIEngine([url], max_attempts=3, sleep=naps)
-    with pytest.raises(
-        EngineUnreachable, match=rf"^{url}/models cannot be reached .*check that the server runs"
-    ):
+    with pytest.raises(EngineUnreachable, match=rf"^nothing answers at {url}; start the server"):
         await engine.generate(PROMPT, Sampling())
     await engine.aclose()
     assert len(naps.taken) == 2

@@ -111,7 +111,7 @@ async def test_without_patience_each_call_fails_by_itself() -> None:
     async with Stub(StubPlan()) as stub:
         engine = engine_for(stub, Nap(at=0), told, patience=0.0)
         await engine.generate(prompt(0), Sampling())
-    with pytest.raises(Exception, match=r"cannot be reached .*\(attempt 2\)"):
+    with pytest.raises(Exception, match=r"nothing answers at"):
         await engine.generate(prompt(1), Sampling())
     await engine.aclose()
     assert told == []

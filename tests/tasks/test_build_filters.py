@@ -230,5 +230,5 @@ def test_ids_change_with_the_text() -> None:
 def test_a_word_is_no_number_of_a_config(tmp_path: Path, text: str, place: str) -> None:
     path = tmp_path / "build.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"build\.yaml: {place}: Input should be a valid"):
+    with pytest.raises(ConfigError, match=rf"build\.yaml: {place} must be a"):
         load_build_config(path, {})

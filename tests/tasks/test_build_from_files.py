@@ -172,9 +172,9 @@ async def test_from_any_tasks(tmp_path: Path, make_judge: MakeJudge) -> None:
         ),
         (
             [task("133", filter_result={"needs_deep_research": True})],
-            "confidence_score: is missing; correct it, or",
+            "confidence_score is missing; correct it, or",
         ),
-        ([{key: value for key, value in task("133").items() if key != "expert"}], "expert: is missing"),
+        ([{key: value for key, value in task("133").items() if key != "expert"}], "expert is missing"),
         ([retained("133", requires_search="no")], "evaluation_results.requires_search"),
         ([retained("133", quality_score=None)], "evaluation_results.quality_score"),
         ([{**EXPERT}], "expert 'Ana' has no `domain`"),

@@ -289,11 +289,11 @@ def test_words() -> None:
 @pytest.mark.parametrize(
     ("option", "rows", "says"),
     [
-        ("reformulate", [{"id": "a", "question": "Why?"}], "answer: Field required"),
+        ("reformulate", [{"id": "a", "question": "Why?"}], "answer is missing"),
         ("reformulate", [{**ITEM, "image": "data:image/png;base64,xx"}], "item 'q1' has an image"),
         ("reformulate", [ITEM, ITEM], "id 'q1' stands twice"),
-        ("clarify", [{"id": "a", "question": " "}], "question: String should have at least 1 character"),
-        ("clarify", [{"id": "a", "question": "Why?", "answer": "So."}], "unknown key 'answer'"),
+        ("clarify", [{"id": "a", "question": " "}], "question must not be empty"),
+        ("clarify", [{"id": "a", "question": "Why?", "answer": "So."}], "answer: unknown key"),
         ("clarify", [], "contains nothing to make tasks from"),
     ],
 )

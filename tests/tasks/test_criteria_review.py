@@ -58,11 +58,11 @@ BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
         (DRAFTED.editable + "status: given\n", "expected the keys criterions and dimension_weight"),
         ("[", "not YAML: "),
         ("", "expected the keys"),
-        (DRAFTED.editable.replace("weight: ", "wieght: "), "weight: Field required"),
+        (DRAFTED.editable.replace("weight: ", "wieght: "), "weight is missing"),
         (changed("style", 0.0), "dimension_weight must name comprehensiveness, insight"),
         (
             changed("insight", 0.35).replace("0.35", "2026-01-01"),
-            "dimension_weight.insight: Input should be a valid number",
+            "dimension_weight.insight must be a number",
         ),
         (
             "dimension_weight: &a {insight: *a}\ncriterions: *a",

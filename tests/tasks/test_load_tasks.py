@@ -52,7 +52,7 @@ def test_bad_rows_end_in_one_line(tmp_path: Path, text: str, said: str) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         load_tasks(path)
     path.write_bytes(b'{"id": 1, "prompt": "\xff"}')
     with pytest.raises(InputError, match="not UTF-8"):

@@ -52,8 +52,8 @@ def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
         ([], "no plans in it"),
         ([{"task_id": "mill"}], "p.jsonl:1: needs `key_information`, `reasoning` or both"),
         ([ROW, ROW], "p.jsonl:2: task id 'mill' appears twice"),
-        ([{**ROW, "items": []}], "p.jsonl:1: unknown key 'items'"),
-        ([{**ROW, "reasoning": [{"question": "Why?"}]}], "p.jsonl:1: reasoning.0.extract: Field required"),
+        ([{**ROW, "items": []}], "p.jsonl:1: items: unknown key"),
+        ([{**ROW, "reasoning": [{"question": "Why?"}]}], "p.jsonl:1: reasoning.0.extract, "),
     ],
 )
 def test_what_is_no_file_of_plans(rows: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_an_edit_keeps_what_was_and_drops_proof_that_it_changed() -> None:
     # The page was never looked into for these words.
     source = other.key_information[0].source
     assert source is not None and (source.text_digest, source.start, source.published) == ("", None, None)
-    for text, why in (("key_information: [", "not YAML"), ("a: 1", "key_information: Field required")):
+    for text, why in (("key_information: [", "not YAML"), ("a: 1", "key_information")):
         with pytest.raises(InputError, match=why):
             row.edited(text)
     with pytest.raises(InputError, match="the plan is empty; reject it instead"):

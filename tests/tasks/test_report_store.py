@@ -115,8 +115,8 @@ def test_an_index_gives_requests_and_each_report_once(store: Path, tmp_path: Pat
             r"reports\[0\]: no file 'nowhere.md', neither here nor beside the index",
         ),
         ([row("a", "t", "x" * 5_000)], r"reports\[0\]: no file 'x{59}… \(File name too long"),
-        ([{"model_name": "a"}], r"reports\[0\]: query_id: Field required"),
-        (["x"], r"reports\[0\]: the row: "),
+        ([{"model_name": "a"}], r"reports\.0\.query_id"),
+        (["x"], r"reports\.0 must be a mapping"),
         (
             [row("a", "t", "reports/alpha/qid_t1_report.md"), row("a", "t", "reports/beta/qid_t1_report.md")],
             r"reports\[1\]: a, t has another file than at .*reports\[0\]",

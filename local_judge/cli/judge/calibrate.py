@@ -107,7 +107,7 @@ def calibrate(
         _print(report, spec.name)
     missing = sum(report.failures.values())
     if missing:
-        leave_missing(f"{missing} of {count(report.n_rows, 'answer')}")
+        leave_missing(f"{missing} of {count(report.n_rows, 'answer')}", report.failures)
 
 
 def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:

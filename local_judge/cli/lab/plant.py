@@ -15,7 +15,7 @@ from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import ChecklistsFile, OptionalJudge
 from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, InputError, plain
+from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import Failure
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (
@@ -180,8 +180,8 @@ def _claims(snapshot: Path, settings: DrawSettings, out: Path, judge: OptionalJu
         for line in claims_notes(summary):
             print(line)
     if failures:
-        why = plain(failures[0].detail)
-        leave_missing(f"{len(failures)} of the judge's answers ({why}); these claims are not paraphrased")
+        what = f"{len(failures)} of the judge's answers, so that these claims are not paraphrased"
+        leave_missing(what, [one.kind for one in failures])
 
 
 async def _restated(

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
-from local_judge.cli.options import SCORE, AsJson, OneOfJudges, ProfileName, Resamples, Seed, SomeProtocol
+from local_judge.cli.options import (
+    SCORE,
+    AsJson,
+    OneOfJudges,
+    ProfileName,
+    Resamples,
+    Seed,
+    SomeProtocol,
+    protocol_and_score,
+)
 from local_judge.cli.output import print_json
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
 from local_judge.runs.ranking import by_scores, compared
@@ -32,6 +41,7 @@ def rank(
 
     With --score, the report with the higher score wins. A run with results of several protocols needs --protocol.
     """
+    protocol, score = protocol_and_score(protocol, score)
     matches = (
         compared(runs, protocol, profile, judge)
         if score is None

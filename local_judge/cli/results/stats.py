@@ -9,7 +9,6 @@ import typer
 
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
-    PROTOCOL,
     SCORE,
     AsJson,
     OneOfJudges,
@@ -17,6 +16,7 @@ from local_judge.cli.options import (
     Resamples,
     Seed,
     SomeProtocol,
+    protocol_and_score,
 )
 from local_judge.cli.output import print_json
 from local_judge.reporting.stats import (
@@ -51,7 +51,7 @@ def length(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Run directories; each report counts once.")
     ],
-    protocol: Annotated[str, PROTOCOL] = "deer",
+    protocol: SomeProtocol = None,
     profile: ProfileName = "paper",
     score: ScorePath = None,
     measure: Annotated[Measure, typer.Option("--measure", help="Unit of length.")] = "words",
@@ -61,6 +61,8 @@ def length(
     as_json: AsJson = False,
 ) -> None:
     """Correlate scores with the length of reports: overall, within tasks, and per task."""
+    named, score = protocol_and_score(protocol, score)
+    protocol = named or "deer"
     columns = score_columns(runs, protocol, profile, score, measure, judge)
     rows = [
         LengthRow(
@@ -126,6 +128,7 @@ def stability(
     as_json: AsJson = False,
 ) -> None:
     """Measure whether judges give reports the same scores and order: Kendall's W, correlations, alpha, ICC."""
+    protocol, score = protocol_and_score(protocol, score)
     judged = judged_runs(runs, protocol, profile, score)
     rows = [
         StabilityRow(

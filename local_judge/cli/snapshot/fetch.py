@@ -22,7 +22,7 @@ from local_judge import __version__
 from local_judge.cli.options import AsJson, Reports
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.make import Workers, page_bar
-from local_judge.errors import ConfigError, plain
+from local_judge.errors import ConfigError, plain, problem_of
 from local_judge.reporting.fetching import FetchProgress, fetch_table
 from local_judge.runs.cited import Cited, collect_urls
 from local_judge.terminal import stdout
@@ -138,7 +138,8 @@ def make_settings(**chosen: Any) -> FetchSettings:
         first = error.errors()[0]
         field = str(first["loc"][0])
         option = {"total_seconds": "timeout", "allow_hosts": "allow-host"}.get(field, field.replace("_", "-"))
-        raise ConfigError(f"--{option}: {first['msg']}, not {first['input']!r}") from None
+        problem = problem_of(first)
+        raise ConfigError(f"--{option}{' ' if problem.startswith('must ') else ': '}{problem}") from None
 
 
 def _fetched(

@@ -7,16 +7,16 @@ import sys
 from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from indexes.compare import compare
-from indexes.model import Page
+from indexes.model import Page, SourceStatus
 from indexes.search.searcher import Mode
-from indexes.snapshot import Snapshot, SnapshotInfo
+from indexes.snapshot import NOT_THERE, Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, chosen
 from local_judge.cli.output import print_json
 from local_judge.errors import plain
 from local_judge.terminal import plain_table, safe, stdout
@@ -60,7 +60,7 @@ def page(
     elif found.status == "ok":
         _print_bytes(found.text.encode() + b"\n")
     if found.status != "ok":
-        sys.stderr.write(f"local-judge: {plain(found.url)}: {found.status}: {plain(found.reason)}\n")
+        sys.stderr.write(f"local-judge: {plain(_why_no_text(found))}\n")
         raise SystemExit(1)
 
 
@@ -72,8 +72,9 @@ def pages(
     as_json: AsJson = False,
 ) -> None:
     """List the pages: status, address as cited, and the reason if there is no text."""
+    statuses = chosen("--status", status, get_args(SourceStatus))
     for record in Snapshot.open(snapshot).records():
-        if status and record.status not in status:
+        if statuses and record.status not in statuses:
             continue
         if as_json:
             fields = {
@@ -100,7 +101,7 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
         print_json(report)
     else:
         for problem in report.problems:
-            print(plain(f"{problem.path}: {problem.kind}: {problem.detail}"))
+            print(plain(f"{problem.path}: {problem.detail}"))
         digest = f"digest {report.digest}" if report.ok else f"not confirmed: digest {report.digest}"
         print(f"{report.n_files} files, {len(report.problems)} wrong; {digest}")
     if not report.ok:
@@ -142,6 +143,13 @@ def show_info(description: SnapshotInfo, as_json: bool) -> None:
     for key, entry in description.model_dump(mode="json").items():
         table.add_row(key, safe(entry if isinstance(entry, str) else json.dumps(entry)))
     stdout().print(table)
+
+
+def _why_no_text(page: Page) -> str:
+    if page.status != "not_in_snapshot":
+        return f"{page.url}: {page.status}: {page.reason}"
+    why = "" if page.reason == NOT_THERE else f" ({page.reason})"
+    return f"{page.url} is not in the snapshot{why}"
 
 
 def _described(snapshot: Snapshot, page: Page) -> dict[str, object]:

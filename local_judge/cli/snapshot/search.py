@@ -27,7 +27,7 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.options import QUERIES, AsJson, Seed
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
-from local_judge.errors import UserError
+from local_judge.errors import UserError, first_problem
 from local_judge.terminal import plain_table, safe, stdout
 
 Model = Annotated[
@@ -124,7 +124,7 @@ def search(
             languages=tuple(language or ()),
         )
     except ValidationError as error:
-        raise UserError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+        raise UserError(first_problem(error, "the filters", Filters)) from None
     found = corpus.search(asked, k, mode, filters)
     for one, hits in zip(asked, found, strict=True):
         if as_json:

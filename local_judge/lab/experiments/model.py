@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, StringConstraints, ValidationError
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.errors import ConfigError, InputError
+from local_judge.errors import ConfigError, InputError, first_problem
 from local_judge.rows import is_text, read_text
 from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Task
@@ -225,10 +225,7 @@ def load_entries(path: Path, model: type[M]) -> tuple[M, ...]:
         try:
             entries.append(model.model_validate(entry))
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "the whole"
-            said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-            raise InputError(f"{path}: entry {number}: {place}: {said}") from None
+            raise InputError(f"{path}: entry {number}: {first_problem(error, 'the entry', model)}") from None
     return tuple(entries)
 
 

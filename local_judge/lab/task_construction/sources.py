@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from indexes.strict_json import strict_json
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem, not_json
 from local_judge.lab.task_construction.model import (
     Assessment,
     Baseline,
@@ -269,11 +269,9 @@ def _read(place: str, row: Mapping[str, Any], model: type[M]) -> M:
     try:
         return model.model_validate(row)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        what = "is missing" if first["type"] == "missing" else first["msg"]
+        problem = first_problem(error, "the row", model)
         raise InputError(
-            f"{place}: {key}: {what}; correct it, or remove the decision to have it made again"
+            f"{place}: {problem}; correct it, or remove the decision to have it made again"
         ) from None
 
 
@@ -286,7 +284,7 @@ def _rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     try:
         data: object = strict_json(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON ({error})") from None
+        raise InputError(f"{path}: {not_json(error)}") from None
     items = cast("list[object]", data)
     odd = [number for number, item in enumerate(items) if not isinstance(item, dict)]
     if odd or not items:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import StrictFloat, StrictInt, ValidationError
 
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem, reason_of
 from local_judge.protocols.deer.names import INTEGRATED_NAMES
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.rubric import upstream as rubric
@@ -321,11 +321,9 @@ def read_file(path: Path, model: type[F]) -> F:
     try:
         return model.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise InputError(f"{path}: {where}: {first['msg']}") from None
+        raise InputError(f"{path}: {first_problem(error, 'the whole')}") from None
 
 
 def findings_of(file: OthersFile) -> RubricFindings:

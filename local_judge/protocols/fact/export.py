@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from indexes.model import SourceStatus
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
 from local_judge.protocols.file_formats import (
@@ -137,8 +137,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
         try:
             read = _Validated.model_validate(row)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise InputError(f"{place}: {first_problem(error, 'the row')}") from None
         found[case] = _findings(case, read, place)
     return tuple(found.values())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from local_judge.errors import ConfigError, InputError, brief
+from local_judge.errors import ConfigError, InputError, first_problem, reason_of
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
 from serving.strict_yaml import load_yaml
@@ -45,11 +45,9 @@ def _read(file: Traversable) -> Criteria:
     try:
         given = _File.model_validate(load_yaml(file.read_text(encoding="utf-8")))
     except OSError as error:
-        raise ConfigError(f"{file}: the criteria cannot be read: {error.strerror or error}") from None
+        raise ConfigError(f"{file}: the criteria cannot be read: {reason_of(error)}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "the whole"
-        raise ConfigError(f"{file}: {key}: {first['msg']} (got {brief(first['input'])})") from None
+        raise ConfigError(f"{file}: {first_problem(error, 'the whole', _File)}") from None
     except ValueError as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
     row = CriteriaRow(

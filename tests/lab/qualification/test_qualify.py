@@ -323,7 +323,7 @@ def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path
     )
     assert "not examined for race" in line and line.endswith("(with the quick settings)")
     [never] = qualification_lines({"q": None}, ["deer"])
-    assert never == "judge q: not qualified: `local-judge judge qualify q` tests how reliable it is"
+    assert never == "judge q is not qualified; run `local-judge judge qualify q` to test it"
 
 
 def test_a_part_that_is_none_is_refused() -> None:

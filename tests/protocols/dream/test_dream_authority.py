@@ -164,12 +164,12 @@ async def test_a_persons_rating_is_not_asked_for(make_judge: MakeJudge, tmp_path
     [
         ('{"domain": "blogs.who.int", "score": 3}', "'blogs.who.int' belongs to 'who.int'; rate that domain"),
         ('{"domain": "not a domain", "score": 3}', "'not a domain' is not a domain"),
-        ('{"domain": "who.int", "score": 11}', "score: Input should be less than or equal to 10"),
+        ('{"domain": "who.int", "score": 11}', "score must be at most 10"),
         (
             '{"domain": "who.int", "score": 3}\n{"domain": "WHO.int", "score": 4}',
             "'WHO.int' is rated twice",
         ),
-        ('{"domain": "who.int", "points": 3}', "score: Field required"),
+        ('{"domain": "who.int", "points": 3}', "score is missing"),
         ("who.int 3", "not JSON"),
     ],
 )

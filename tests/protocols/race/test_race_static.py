@@ -90,7 +90,7 @@ def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        ([1], "the whole: Input should be a valid dictionary or instance of _File (got a list)"),
+        ([1], "the whole must be a mapping of keys to values (got a list)"),
         ({"dimensions": DIMENSIONS, "scale": 5}, "scale: Extra inputs are not permitted (got 5)"),
         (changed("insight", criteria=[]), "dimensions.insight.criteria: Tuple should have at least 1 item"),
         (
@@ -113,7 +113,7 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, data: object, why: st
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"absent\.yaml: the criteria cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"absent\.yaml: the criteria cannot be read: no such file"):
         Race(RaceSettings(criteria="static", criteria_file=str(tmp_path / "absent.yaml"))).data_digest()
     (tmp_path / "own.yaml").write_text("a: [", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"own\.yaml: line 1: expected the node content"):

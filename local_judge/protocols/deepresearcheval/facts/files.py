@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from local_judge.errors import InputError
+from local_judge.errors import InputError, first_problem, reason_of
 from local_judge.protocols.deepresearcheval.facts.findings import (
     Evidence,
     FactsFindings,
@@ -101,11 +101,9 @@ def read_results(path: Path) -> FactsFindings:
     try:
         rows = _ROWS.validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {place + ': ' if place else ''}{first['msg']}") from None
+        raise InputError(f"{path}: {first_problem(error)}") from None
     return findings_of(rows)
 
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.errors import ConfigError, brief
+from local_judge.errors import ConfigError, problem_of, reason_of
 from local_judge.protocols.deer.names import RUBRIC
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
 from serving.strict_yaml import load_yaml
@@ -98,7 +98,7 @@ def _read(folder: Traversable, published: Rubric | None = None) -> Rubric:
     try:
         there = sorted(entry.name for entry in folder.iterdir())
     except OSError as error:
-        raise ConfigError(f"{folder}: the rubric's folder cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{folder}: the rubric's folder cannot be read: {reason_of(error)}") from None
     for name in FILES:
         if name not in there:
             raise ConfigError(f"{folder}: {name} is missing; a rubric has {', '.join(FILES)}")
@@ -170,7 +170,7 @@ def _model(model: type[M], file: Traversable) -> M:
     try:
         data: object = load_yaml(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{file}: cannot be read: {reason_of(error)}") from None
     except ValueError as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
     try:
@@ -182,7 +182,7 @@ def _model(model: type[M], file: Traversable) -> M:
             raise ConfigError(f"{file}: {place}: unknown key") from None
         if first["type"] == "missing":
             raise ConfigError(f"{file}: {place}: is missing") from None
-        raise ConfigError(f"{file}: {place}: {first['msg']} (got {brief(first['input'])})") from None
+        raise ConfigError(f"{file}: {place}: {problem_of(first)}") from None
     for place, text in _texts(read.model_dump(mode="json"), ()):
         if not text.strip():
             raise ConfigError(f"{file}: {_place(place)}: is empty")

@@ -78,5 +78,5 @@ def test_one_judge_twice_is_refused(examine: Examine, tmp_path: Path) -> None:
 
 
 def test_what_holds_no_qualification_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no finished qualification \(manifest.json: No such file"):
+    with pytest.raises(InputError, match=r"no finished qualification \(manifest.json: no such file"):
         load_finished(tmp_path)

@@ -82,12 +82,12 @@ def test_another_shape_is_one_line(tmp_path: Path) -> None:
     item.pop("weight")
     item["score"] = 2
     del file["score_avgs"]
-    with pytest.raises(InputError, match=r"0007\.json: score_avgs: Field required"):
+    with pytest.raises(InputError, match=r"0007\.json: score_avgs"):
         read(file, tmp_path)
 
 
 def test_no_file_and_no_json_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_file(tmp_path / "none.json", AveragesFile)
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match=r"bad\.json: the whole: Invalid JSON"):
