@@ -11,6 +11,7 @@
     ├── ServerDown
     └── EngineError
         ├── EngineUnreachable
+        │   └── NoServer
         ├── EngineTimeout
         ├── EngineOverloaded
         ├── EngineFault
@@ -86,6 +87,10 @@ class EngineUnreachable(EngineError):
 
     kind = "unreachable"
     retryable = True
+
+
+class NoServer(EngineUnreachable):
+    """No server listens at the address."""
 
 
 class EngineTimeout(EngineError):

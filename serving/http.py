@@ -29,6 +29,7 @@ from serving.errors import (
     EngineUnreachable,
     KeyRefused,
     MalformedReply,
+    NoServer,
     PromptTooLong,
     RequestRefused,
 )
@@ -151,7 +152,7 @@ def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineE
             said = f"did not answer within {limit.total:g} s; raise the time limit or send less at once"
             return EngineTimeout(f"{url} {said}")
         case aiohttp.ClientConnectorError():
-            return EngineUnreachable(unreachable(url, error.os_error))
+            return _unreachable(url, error.os_error)
         case aiohttp.ClientPayloadError() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
             said = "closed the connection before its answer was complete; look at the server's log"
             return EngineUnreachable(f"{url} {said}")
@@ -160,13 +161,15 @@ def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineE
             return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
 
 
-def unreachable(url: str, error: OSError) -> str:
-    """Return the message about a server to which no connection can be made."""
+def _unreachable(url: str, error: OSError) -> EngineUnreachable:
+    """Return the error for a server to which no connection can be made."""
     base = _BELOW_BASE.sub("", url)
     if isinstance(error, ConnectionRefusedError):
-        return f"nothing answers at {base}; start the server (`local-judge judge serve NAME`) or check --base-url"
+        return NoServer(
+            f"nothing answers at {base}; start the server (`local-judge judge serve NAME`) or check --base-url"
+        )
     why = _one_line(_ERRNO.sub("", str(error)))
-    return f"{base} cannot be reached ({why}); check --base-url and that the server runs"
+    return EngineUnreachable(f"{base} cannot be reached ({why}); check --base-url and that the server runs")
 
 
 _BELOW_BASE = re.compile(r"(?<=/v1)/[a-z/]+$")

@@ -18,7 +18,14 @@ from datetime import datetime
 from random import Random
 from typing import TypeVar
 
-from serving.errors import EngineError, EngineOverloaded, EngineTimeout, EngineUnreachable, ServerDown
+from serving.errors import (
+    EngineError,
+    EngineOverloaded,
+    EngineTimeout,
+    EngineUnreachable,
+    NoServer,
+    ServerDown,
+)
 
 T = TypeVar("T")
 
@@ -225,9 +232,7 @@ class Retry:
                 if final or wait is None:
                     if attempt == 1:
                         raise
-                    text = (
-                        str(error) if isinstance(error, EngineUnreachable) else f"{error} (attempt {attempt})"
-                    )
+                    text = str(error) if isinstance(error, NoServer) else f"{error} (attempt {attempt})"
                     raise type(error)(text, retry_after=error.retry_after) from error
                 if not isinstance(error, EngineOverloaded):
                     order = order[1:] + order[:1]

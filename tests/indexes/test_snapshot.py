@@ -251,7 +251,7 @@ def test_a_redirect_shared_by_different_pages_names_none(folder: Path, tmp_path:
             "title must have at most",
         ),
         ('{"file": "a.html"}', "url is missing"),
-        ('{"url": "https://e.org/a", "file": "a.html", "status": "fine"}', "status: "),
+        ('{"url": "https://e.org/a", "file": "a.html", "status": "fine"}', "status must be"),
         ('{"url": "https://e.org/a", "file": "a.html", "fetched": "last week"}', "fetched: "),
         ("[1, 2]", "the line must be a mapping"),
         ('{"url": ', "not JSON in UTF-8"),

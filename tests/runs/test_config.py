@@ -87,7 +87,7 @@ def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None
         ("{deer: {scale: 7}}", r"settings\.deer\.scale: 7 is not one of 5, 10"),
         ("{deer: {scael: 5}}", r"settings\.deer\.scael: unknown setting; did you mean deer\.scale"),
         ("{deer: {parts: []}}", r"settings\.deer\.parts "),
-        ("{race: {}}", "settings: 'race' is not one of the protocols to run"),
+        ("{race: {}}", r"settings\.race: not a protocol of this run"),
     ):
         with pytest.raises(ConfigError, match=said):
             load(tmp_path, f"settings: {text}")

@@ -19,6 +19,7 @@ from local_judge.cli.options import (
     Resamples,
     Seed,
     SomeProtocol,
+    protocol_and_score,
 )
 from local_judge.cli.output import print_json
 from local_judge.reporting.agreement import (
@@ -65,6 +66,8 @@ def agree(
     """Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability."""
     if plot is not None:
         require_plots()
+    protocol, named = protocol_and_score(protocol, score)
+    score = named or score
     rated = load_ratings(ratings)
     protocols = [protocol_of(RunStore(run), protocol) for run in runs]
     joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
