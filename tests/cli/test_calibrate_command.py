@@ -196,7 +196,7 @@ def test_the_calibration_of_other_words_is_refused(
         ("[", "not a file of calibrations"),
         (
             '{"calibrations": []}',
-            "not a file of calibrations (calibrations: Tuple should have at least 1 item",
+            "not a file of calibrations (calibrations must not be empty",
         ),
     ],
 )

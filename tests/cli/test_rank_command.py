@@ -125,7 +125,7 @@ def test_by_a_score(command: Command, made: Path) -> None:
 
 
 def test_mistakes_are_one_line(command: Command, made: Path, tmp_path: Path) -> None:
-    assert "no manifest.json there" in command("results", "rank", tmp_path / "nowhere").line()
+    assert "no such folder" in command("results", "rank", tmp_path / "nowhere").line()
     assert "a comparison counts once" in command("results", "rank", made, made).line()
     assert (
         "no judge 'x' to choose; it has only one judge"

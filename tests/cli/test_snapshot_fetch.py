@@ -246,8 +246,8 @@ def stored_in(database: Path) -> set[str]:
         ("--delay", "-1", "--delay must be at least 0 (got -1.0)"),
         ("--timeout", "0", "--timeout must be greater than 0 (got 0.0)"),
         ("--per-host", "0", "--per-host must be at least 1 (got 0)"),
-        ("--user-agent", "a\nb", "--user-agent: String should match pattern"),
-        ("--user-agent", "", "--user-agent: String should match pattern"),
+        ("--user-agent", "a\nb", "--user-agent must have the form"),
+        ("--user-agent", "", "--user-agent must have the form"),
     ],
 )
 def test_values_that_are_none_are_said(
