@@ -30,6 +30,7 @@ from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
 from local_judge.runs.execute import CASES_IN_FLIGHT
 from local_judge.terminal import count, is_quiet
+from serving.engines.embedded import EmbeddedEngine
 
 POLL_SECONDS = 0.5
 """Time between two drawings in a terminal."""
@@ -143,7 +144,7 @@ class RunProgress:
         """
         meter, elapsed = self._meter(), time.monotonic() - self._begun
         answered = meter.made + meter.failed
-        if self._total is None or not answered or self._done >= self._total:
+        if self._total is None or not meter.made or self._done >= self._total:
             return None
         to_do, done = self._total - self._kept, self._done - self._kept
         if not done:
@@ -157,7 +158,8 @@ class RunProgress:
         of = "" if self._total is None else f"{self._done}/{self._total} "
         elapsed = duration(time.monotonic() - self._begun)
         left = self._left_text()
-        return f"{of}{self._unit}: {counts(self._meter())}; {elapsed}{', ' if left else ''}{left}"
+        done = LOADING if all(map(_is_loading, self._judges.values())) else counts(self._meter())
+        return f"{of}{self._unit}: {done}; {elapsed}{', ' if left else ''}{left}"
 
     def summary(self) -> str:
         """Return `60 of 60 reports in 21 min: 2,040 calls, …`."""
@@ -178,12 +180,25 @@ class RunProgress:
     def _counters(self) -> str:
         """Return the counters for the bar, a line for each judge."""
         seconds = time.monotonic() - self._begun
-        lines = {name: describe(judge.meter, seconds) for name, judge in self._judges.items()}
+        lines = {
+            name: LOADING if _is_loading(judge) else describe(judge.meter, seconds)
+            for name, judge in self._judges.items()
+        }
         return "\n".join(f"{name}: {said}" if len(lines) > 1 else said for name, said in lines.items())
 
     def _left_text(self) -> str:
         left = self.left()
         return "" if left is None else f"about {duration(left)} left"
+
+
+LOADING = "loading the model"
+"""Progress of a judge in this process before its first call is answered."""
+
+
+def _is_loading(judge: Judge) -> bool:
+    meter = judge.meter
+    begun = meter.made or meter.failed or meter.replayed or meter.planned
+    return not begun and isinstance(judge.engine, EmbeddedEngine)
 
 
 class _TextColumn(ProgressColumn):

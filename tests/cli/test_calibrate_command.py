@@ -304,4 +304,4 @@ def test_near_is_a_question_of_its_own(
     assert grouped.code == 1
     assert "the view near is one of the method scored, not of grouped" in grouped.err
     wrong = command(*verify, "--view", "far")
-    assert (wrong.code, "claims.view" in wrong.err, "'far'" in wrong.err) == (1, True, True)
+    assert (wrong.code, "--view: " in wrong.err, "'far'" in wrong.err) == (1, True, True)

@@ -304,6 +304,7 @@ def test_a_run_directory_is_of_one_run(
     out = tmp_path / "run"
     run = run_arguments(report, snapshot, preset, server, out)
     assert command(*run).code == 0
+    assert command(*run).line() == f"{out} is finished; 0 calls"
     other = command(*run, "--method", "scored")
     assert other.code == 1
     assert other.line() == (

@@ -64,6 +64,7 @@ def test_what_a_run_needs_is_asked_for(command: Command, tmp_path: Path, run_fil
     (tmp_path / "empty.yaml").write_text("{}\n")
     assert "with the key `reports`" in " ".join(command("run", tmp_path / "empty.yaml").err.split())
     assert command("run").code == 2
+    assert "missing" not in command("run").err
 
 
 def test_only_one_run_file_is_taken(command: Command, tmp_path: Path, run_file: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_methods_folder_is_read_by_name(tmp_path: Path) -> None:
     [
         ("task_1.json", '{"statement": "x"}', "must be a list"),
         ("task_1.json", '[{"statement": "x"}]', "0.verification"),
-        ("task_1.json", "[", "Invalid JSON"),
+        ("task_1.json", "[", "not JSON"),
         ("result.json", "[]", "must be task_ID.json"),
         ("task_1.json", None, "no such file"),
     ],

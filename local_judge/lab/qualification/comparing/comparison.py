@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from local_judge.errors import InputError
+from local_judge.errors import InputError, reason_of
 from local_judge.judge.qualification_record import checked_record
 from local_judge.lab.qualification.comparing.ensembles import ensembles
 from local_judge.lab.qualification.comparing.expense import expenses, quality_costs
@@ -59,7 +59,7 @@ def load_finished(folder: Path) -> Finished:
         return Finished(folder, manifest, Qualification.model_validate(data))
     except OSError as error:
         raise InputError(
-            f"{folder}: no finished qualification ({Path(error.filename).name}: {error.strerror})"
+            f"{folder}: no finished qualification ({Path(error.filename).name}: {reason_of(error)})"
         ) from None
     except (ValidationError, ValueError, TypeError, RecursionError) as error:
         reason = str(error).splitlines()[0]

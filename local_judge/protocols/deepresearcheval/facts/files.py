@@ -84,7 +84,7 @@ def result_files(path: Path) -> list[ResultFile]:
     found: list[ResultFile] = []
     for one in paths:
         if not one.exists():
-            raise InputError(f"{one}: No such file or directory")
+            raise InputError(f"{one}: no such file")
         named = FILE.fullmatch(one.name)
         if named is None:
             raise InputError(f"{one}: the name of a result file must be task_ID.json")
