@@ -151,10 +151,9 @@ def _names_at(model: object, steps: Sequence[int | str]) -> list[str]:
     """Return the names of the keys that a model has below some steps; none if they are free."""
     for step in steps:
         fields: Mapping[str, Any] = getattr(model, "model_fields", {})
-        if fields:
-            if step not in fields:
-                return []
-            model = fields[str(step)].annotation
+        if step not in fields:
+            continue  # an entry of a list or a mapping, whose type is already that of its entries
+        model = fields[str(step)].annotation
         for _ in range(_DEEPEST_TYPE):  # the models inside Optional, Annotated, tuple and dict
             if hasattr(model, "model_fields"):
                 break
