@@ -188,9 +188,20 @@ def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp
     texts.write_bytes(data)
     verified = command("snapshot", "verify", out)
     assert verified.code == 1
-    assert verified.out.startswith("texts.utf8: ")
+    assert verified.out.startswith("texts.utf8: SHA-256 differs from the manifest\n")
     [problem] = json.loads(command("snapshot", "verify", out, "--json").out)["problems"]
     assert problem["path"] == "texts.utf8"
+
+
+def test_what_a_snapshot_lacks_is_said(command: Command, snapshot: Path, tmp_path: Path) -> None:
+    lacking = command("snapshot", "page", snapshot, "https://no.example")
+    assert lacking.line() == "local-judge: https://no.example is not in the snapshot"
+    unknown = command("snapshot", "pages", snapshot, "--status", "foo")
+    assert (unknown.code, "--status foo: unknown name; choose from ok" in unknown.line()) == (1, True)
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    ended = command("run", empty, "--judge", "qwen3-8b", "--out", tmp_path / "out")
+    assert ended.line() == f"local-judge: {empty}: the file is empty"
 
 
 def test_judges_lists_presets(command: Command) -> None:

@@ -285,7 +285,7 @@ def test_a_whole_run_is_confirmed_without_judging_or_scoring(
     monkeypatch.setattr(Ledger, "get", never)
     n_asked = len(made.server.chats)
     ended = made.run()
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.line()) == (0, f"{made.out} is finished; 0 calls")
     assert len(made.server.chats) == n_asked
     assert files(made.out) == before
     assert made.read("show").out == printed

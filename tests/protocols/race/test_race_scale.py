@@ -126,7 +126,7 @@ async def test_what_is_sampled_stays_as_it_was(ledger: Ledger) -> None:
         ({"scoring": "expected", "mode": "reference"}, "scoring=expected scores one article"),
         ({"scoring": "analysed", "mode": "reference"}, "scoring=analysed scores one article"),
         ({"scoring": "expected", "draws": 3}, "draws=3 would all be the same"),
-        ({"scoring": "guessed"}, "is not one of"),
+        ({"scoring": "guessed"}, "Input should be"),
     ],
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
