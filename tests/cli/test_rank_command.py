@@ -116,6 +116,10 @@ def test_as_json(command: Command, made: Path) -> None:
 
 def test_by_a_score(command: Command, made: Path) -> None:
     found = json.loads(command("results", "rank", made, "--score", "margin", "--json").out)
+    named = command("results", "rank", made, "--score", f"{found['protocol']}:margin", "--json")
+    assert json.loads(named.out) == found
+    two = command("results", "rank", made, "--score", "race:margin", "--protocol", "deer")
+    assert "names another protocol than --protocol deer" in two.line()
     # Margins over the baseline: ada +5, bo +2 and 0, cy -10: no baseline among the systems.
     assert [(row["system"], row["wins"]) for row in found["systems"]] == [
         ("[b]ada[/b]", 4),
