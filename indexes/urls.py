@@ -110,7 +110,11 @@ def shown_url(url: str) -> str:
 
 
 def identifier_url(text: str) -> str | None:
-    """The normalised address that `doi:10.…` or `arXiv:…` stands for; None for any other text."""
+    """Return the normalised address that `doi:10.…` or `arXiv:…` stands for; None for any other text.
+
+    Raises:
+        UrlError: The identifier is too long or has no valid address.
+    """
     match = _IDENTIFIER.fullmatch(text)
     if match is None:
         return None

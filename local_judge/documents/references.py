@@ -108,11 +108,8 @@ def find_references(blocks: Sequence[RawBlock]) -> References:
 
 def address_of(mark: Mark) -> str | None:
     """Return the normalised address of a link or bare address; None if it is no web address."""
-    found = identifier_url(mark.target)
-    if found is not None:
-        return found
     try:
-        return normalise_url(mark.target)
+        return identifier_url(mark.target) or normalise_url(mark.target)
     except UrlError:
         return None
 

@@ -90,3 +90,8 @@ def test_a_fence_closed_by_a_citation() -> None:
 def test_a_rule_right_below_a_paragraph_makes_no_heading() -> None:
     document = parse_report("A claim of note. [1]\n---\nTitle\n=====\n\nB.\n")
     assert [block.kind for block in document.blocks] == ["paragraph", "heading", "paragraph"]
+
+
+def test_an_identifier_that_is_too_long_for_an_address_is_no_source() -> None:
+    document = parse_report(f"It rose (doi:10.1234/{'a' * 70_000}) in 2024.")
+    assert [citation.url for citation in document.citations if citation.url] == []
