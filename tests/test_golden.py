@@ -318,7 +318,7 @@ def test_a_case_with_more_than_is_compared_is_a_failure(
         ('{"r": [{"in": "", "out": {}}, {"in": ""}]}', "r[1]: not a case of refs, as others of the list are"),
         (
             '{"f": [{"validated": [{"id": 1}], "upstream_fact_result": {}}]}',
-            "validated[0]: citations: Field req",
+            "validated[0]: citations is missing",
         ),
         ('{"m": [{"in": {"claims": [{}], "references": {}}, "out": {}}]}', "m[0]: not a case of metrics"),
     ],

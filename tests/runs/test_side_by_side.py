@@ -89,7 +89,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         score_columns([one], "race", "paper", None, "words")
     with pytest.raises(RunError, match="has no profile 'upstream'; there are: paper"):
         score_columns([one], "deer", "upstream", None, "words")
-    with pytest.raises(RunError, match="is it a finished run"):
+    with pytest.raises(RunError, match="not a run; `local-judge run` makes one"):
         score_columns([tmp_path], "deer", "paper", None, "words")
     unread = make(tmp_path / "unread", [case("1", status="unreadable", document=None)], {})
     with pytest.raises(RunError, match="no report has a score"):
