@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from serving.engine import Engine
 from serving.errors import PresetError
 from serving.presets import Preset, VllmSettings
-from serving.weights import require_weights
+from serving.weights import require_weights, weights_commit
 
 
 class Persistence(NamedTuple):
@@ -53,7 +53,7 @@ def connect(
     """
     common: dict[str, Any] = {
         "weights_digest": preset.weights.sha256,
-        "revision": preset.weights.revision,
+        "revision": weights_commit(preset),
         "quantisation": preset.quantisation,
         "context_tokens": preset.context_tokens,
         "concurrency": preset.concurrency,

@@ -66,7 +66,8 @@ class Weights(Frozen):
     hub: str
     """Repository on the model hub, `owner/name`."""
     revision: Commit | None = None
-    """Commit of the repository; null must be replaced before the weights can be fetched from the hub."""
+    """Commit of the repository; null for the one that is current at the first fetch, which is recorded beside the
+    weights and used from then on."""
     file: FileName | None = None
     """File of the repository; null for the whole checkpoint as a folder."""
     size: int | None = Field(default=None, ge=1)

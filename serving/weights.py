@@ -1,9 +1,9 @@
 """Download, verification and storage of model weights.
 
 Invariants: a weights file is in the cache under its name only after its SHA-256 matched the pinned one, and a file that
-does not match is removed. Nothing is downloaded except by `fetch`. Checkpoints are taken at a pinned commit and without
-any file that could hold code. A wheel from a package index is only read as a zip archive: nothing of it is installed,
-imported or run.
+does not match is removed. Nothing is downloaded except by `fetch`. Checkpoints are taken at one commit and without any
+file that could hold code; the preset pins the commit, or the first fetch resolves and records it. A wheel from a package
+index is only read as a zip archive: nothing of it is installed, imported or run.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ Progress = Callable[[int, int | None], None]
 DATA_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja"]
 """Files of a checkpoint that are downloaded; pickled weights (`*.bin`, `*.pt`) and Python files are not."""
 
+COMMIT_RECORD = "commit.txt"
+"""File in the folder of a repository that holds the commit to which the first fetch of an unpinned preset resolved."""
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _PIP = (
     "pip download --quiet --no-deps --only-binary=:all: --no-input --disable-pip-version-check --no-cache-dir"
@@ -50,7 +53,28 @@ def weights_path(preset: Preset) -> Path:
     weights = preset.weights
     if weights.file is not None:
         return models_folder() / weights.file
-    return models_folder() / weights.hub.replace("/", "--") / (weights.revision or "unpinned")
+    return _repository_folder(preset) / (weights.revision or _recorded_commit(preset) or "unpinned")
+
+
+def weights_commit(preset: Preset) -> str | None:
+    """Return the commit of a preset's weights: the pinned one, or the recorded one if its weights are here."""
+    if preset.weights.revision is not None:
+        return preset.weights.revision
+    commit = _recorded_commit(preset)
+    return commit if commit is not None and weights_path(preset).exists() else None
+
+
+def _repository_folder(preset: Preset) -> Path:
+    return models_folder() / preset.weights.hub.replace("/", "--")
+
+
+def _recorded_commit(preset: Preset) -> str | None:
+    """Return the commit that an earlier fetch of this repository recorded; None without an intact record."""
+    try:
+        text = (_repository_folder(preset) / COMMIT_RECORD).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return text if _COMMIT.fullmatch(text) else None
 
 
 def require_weights(preset: Preset) -> Path:
@@ -89,11 +113,13 @@ def fetch(
         DigestMismatch: The file does not match the pinned SHA-256 and was removed.
         MissingExtra: The source needs a library that is not installed.
     """
-    target = weights_path(preset)
-    if target.exists():
+    if weights_path(preset).exists():
         return require_weights(preset)
     if source == "auto":
         source = "hub" if preset.weights.index is None else "index"
+    if source == "hub" and preset.weights.revision is None:
+        preset = _at_current_commit(preset)
+    target = weights_path(preset)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)  # a link to a folder that no longer exists
@@ -195,18 +221,50 @@ def _from_path(preset: Preset, source: Path, target: Path, progress: Progress) -
     progress(target.stat().st_size, preset.weights.size)
 
 
+def _hub() -> Any:
+    try:
+        return importlib.import_module("huggingface_hub")
+    except ImportError as error:
+        raise MissingExtra("fetching from a model hub needs: pip install huggingface_hub") from error
+
+
+def _hub_failure(what: str, error: Exception) -> FetchFailed:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = (lines[0] if lines else type(error).__name__)[:300]
+    return FetchFailed(f"{what}: {reason}; check the network and HF_HUB_OFFLINE")
+
+
+def _at_current_commit(preset: Preset) -> Preset:
+    """Return an unpinned preset at its recorded commit; the first time, ask the hub for the current one and record it.
+
+    The record is written before the download, so that an interrupted fetch continues at the same commit.
+    """
+    hub_name = preset.weights.hub
+    commit = _recorded_commit(preset)
+    if commit is None:
+        hub = _hub()
+        try:
+            commit = str(hub.model_info(hub_name).sha)
+        except Exception as error:
+            raise _hub_failure(f"{hub_name}: its current commit", error) from error
+        if not _COMMIT.fullmatch(commit):
+            raise FetchFailed(
+                f"{hub_name}: the hub names no commit ({commit[:60]!r}); pin one in weights.revision"
+            )
+        record = _repository_folder(preset) / COMMIT_RECORD
+        try:
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.write_text(f"{commit}\n", encoding="ascii")
+        except OSError as error:
+            raise FetchFailed(f"{record}: the commit cannot be recorded ({error.strerror})") from error
+    weights = preset.weights.model_copy(update={"revision": commit})
+    return preset.model_copy(update={"weights": weights})
+
+
 def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
     """Download a file, or the data files of a checkpoint, from the hub; an interrupted download continues."""
     weights = preset.weights
-    if weights.revision is None or not _COMMIT.fullmatch(weights.revision):
-        raise FetchFailed(
-            f"{weights.hub}: no commit is pinned; copy the preset's file, set weights.revision to a commit of "
-            "40 hex digits, and give that file instead of the name"
-        )
-    try:
-        hub: Any = importlib.import_module("huggingface_hub")
-    except ImportError as error:
-        raise MissingExtra("fetching from a model hub needs: pip install huggingface_hub") from error
+    hub = _hub()
     partial = target.with_name(f"{target.name}.hub")
     options = {"revision": weights.revision, "local_dir": str(partial)}
     downloaded = partial
@@ -220,11 +278,7 @@ def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
             downloaded = Path(hub.hf_hub_download(weights.hub, weights.file, **options))
     except Exception as error:
         what = weights.hub if weights.file is None else f"{weights.hub}/{weights.file}"
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = (lines[0] if lines else type(error).__name__)[:300]
-        raise FetchFailed(
-            f"{what} at {weights.revision[:12]}: {reason}; check the network and HF_HUB_OFFLINE"
-        ) from error
+        raise _hub_failure(f"{what} at {str(weights.revision)[:12]}", error) from error
     if weights.file is None:
         shutil.rmtree(partial / ".cache", ignore_errors=True)
         partial.replace(target)

@@ -8,12 +8,21 @@ import shutil
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from serving.errors import DigestMismatch, FetchFailed, MissingExtra, PresetError, WeightsMissing
 from serving.presets import EmbeddedSettings, IndexParts, Preset, VllmSettings, Weights
-from serving.weights import checkpoint, fetch, file_digest, models_folder, require_weights, weights_path
+from serving.weights import (
+    checkpoint,
+    fetch,
+    file_digest,
+    models_folder,
+    require_weights,
+    weights_commit,
+    weights_path,
+)
 
 CONTENT = bytes(range(256)) * 40  # 10,240 bytes, in parts of 4,096 + 4,096 + 2,048
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -200,8 +209,80 @@ def test_a_home_that_cannot_be_written_is_named(home: Path) -> None:
         fetch(preset(), source=home)
 
 
-def test_a_hub_is_not_asked_for_a_moving_branch() -> None:
-    with pytest.raises(FetchFailed, match=r"owner/tiny: no commit is pinned; copy the preset's file"):
+class Hub:
+    """Model hub with one checkpoint, whose current commit moves when `sha` is set."""
+
+    def __init__(self, sha: str) -> None:
+        self.sha = sha
+        self.asked: list[str] = []
+        self.broken = False
+
+    def model_info(self, name: str) -> SimpleNamespace:
+        self.asked.append(name)
+        return SimpleNamespace(sha=self.sha)
+
+    def snapshot_download(self, name: str, *, revision: str, local_dir: str, **patterns: object) -> None:
+        self.asked.append(f"{name}@{revision}")
+        if self.broken:
+            raise OSError("connection reset")
+        Path(local_dir).mkdir(parents=True)
+        (Path(local_dir) / "config.json").write_text("{}", encoding="utf-8")
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
+    fake = Hub("a" * 40)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", fake)
+    return fake
+
+
+def test_an_unpinned_checkpoint_is_fetched_at_the_current_commit_which_is_recorded(hub: Hub) -> None:
+    assert weights_commit(folder_preset()) is None
+    path = fetch(folder_preset())
+    assert path == models_folder() / "owner--tiny" / ("a" * 40)
+    assert hub.asked == ["owner/tiny", f"owner/tiny@{'a' * 40}"]
+    assert (path.parent / "commit.txt").read_text(encoding="ascii") == f"{'a' * 40}\n"
+    hub.sha = "b" * 40  # the branch moves on; the judge does not
+    assert fetch(folder_preset()) == weights_path(folder_preset()) == path
+    assert weights_commit(folder_preset()) == "a" * 40
+
+
+def test_an_interrupted_fetch_continues_at_the_recorded_commit(hub: Hub) -> None:
+    hub.broken = True
+    with pytest.raises(FetchFailed, match=r"owner/tiny at aaaaaaaaaaaa: connection reset"):
+        fetch(folder_preset())
+    assert weights_commit(folder_preset()) is None  # the weights are not here yet
+    hub.broken, hub.sha = False, "b" * 40
+    assert fetch(folder_preset()).name == "a" * 40
+
+
+def test_a_pinned_commit_is_never_replaced(hub: Hub) -> None:
+    weights = Weights(hub="owner/tiny", revision="c" * 40)
+    assert fetch(folder_preset().model_copy(update={"weights": weights})).name == "c" * 40
+    assert hub.asked == [f"owner/tiny@{'c' * 40}"]
+
+
+def test_a_damaged_record_is_not_used(hub: Hub) -> None:
+    fetch(folder_preset())
+    (models_folder() / "owner--tiny" / "commit.txt").write_text("main\n", encoding="utf-8")
+    assert weights_commit(folder_preset()) is None
+    hub.sha = "b" * 40
+    assert fetch(folder_preset()).name == "b" * 40
+
+
+def test_a_hub_that_names_no_commit_is_a_failure(hub: Hub) -> None:
+    hub.sha = "main"
+    with pytest.raises(FetchFailed, match=r"owner/tiny: the hub names no commit \('main'\)"):
+        fetch(folder_preset())
+    assert not models_folder().exists()
+
+
+def test_a_hub_that_cannot_be_reached_is_a_failure(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(name: str) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(hub, "model_info", unreachable)
+    with pytest.raises(FetchFailed, match=r"its current commit: no route to host; check the network"):
         fetch(folder_preset())
 
 

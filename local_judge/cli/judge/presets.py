@@ -19,7 +19,7 @@ from local_judge.runs.store import RunStore
 from local_judge.terminal import plain_table, stdout
 from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import fetch as fetch_weights
-from serving.weights import weights_path
+from serving.weights import weights_commit, weights_path
 
 JudgeName = Annotated[
     str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge list`) or preset file.")
@@ -104,7 +104,7 @@ def _table(presets: list[Preset]) -> Table:
             preset.engine,
             f"{preset.context_tokens:,}",
             "on" if preset.sampling.thinking else "off",
-            "pinned" if preset.pinned else "pin it yourself",
+            "pinned" if preset.pinned else (weights_commit(preset) or "set by fetch")[:12],
             "here" if weights_path(preset).exists() else "",
         )
     return table
