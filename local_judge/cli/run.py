@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJudges, TaskFileOptions
 from local_judge.cli.options import (
@@ -39,14 +38,9 @@ from local_judge.errors import ConfigError, plain
 from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
-from local_judge.runs.calibrations import given_calibrations
-from local_judge.runs.config import parse_settings, settled, with_batch_metrics
-from local_judge.runs.inputs import dated, load_reports
-from local_judge.runs.job import Job, run_job
-from local_judge.runs.judges import judge_specs_of
-from local_judge.runs.qualifications import load_qualification
+from local_judge.runs.config import parse_settings
+from local_judge.runs.job import job_of, run_job
 from local_judge.runs.run_file import RunFile, is_run_file, load_run_file
-from local_judge.runs.store import RunStore
 from local_judge.terminal import is_quiet
 
 _KEYS = {
@@ -102,7 +96,10 @@ def run(
     if print_config:
         print(file.as_yaml(), end="")
         return
-    job = _job(context, file)
+    for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
+        if not getattr(file, name):
+            context.fail(f"Give {option}, or a run file with the key `{name}`.")
+    job = job_of(file)
     if dry_run:
         print_plan(job, as_json)
         return
@@ -146,26 +143,3 @@ def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str])
     if options.get("system") is not None:
         options["system"] = said("--system", options["system"])
     return load_run_file(path, options, given["ENVIRONMENT"])
-
-
-def _job(context: typer.Context, file: RunFile) -> Job:
-    """Open the inputs of a run."""
-    for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
-        if not getattr(file, name):
-            context.fail(f"Give {option}, or a run file with the key `{name}`.")
-    assert file.out is not None
-    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
-    config = settled(with_batch_metrics(file.reports, file.config))
-    loaded = load_reports(file.reports, file.files, system=file.system, open_dates=config.date is not None)
-    return Job(
-        reports=dated(loaded[: file.limit], config.date),
-        snapshot=Snapshot.open(file.snapshot) if file.snapshot else None,
-        judge_specs=specs,
-        config=config,
-        store=store,
-        ledger=file.ledger or store.ledger,
-        offline=file.offline,
-        calibrations=given_calibrations(file.calibrations, config.claims),
-        qualifications=[load_qualification(path) for path in file.qualifications],
-        persistence=file.persistence,
-    )

@@ -16,19 +16,26 @@ from typing import Protocol
 from pydantic import Field
 
 from indexes.snapshot import Snapshot
+from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
-from local_judge.runs.calibrations import GivenCalibrations, keep
-from local_judge.runs.config import RunConfig, chosen_protocols
+from local_judge.runs.calibrations import GivenCalibrations, given_calibrations, keep
+from local_judge.runs.config import RunConfig, chosen_protocols, settled, with_batch_metrics
 from local_judge.runs.execute import check_inputs, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.judges import JudgeSpec, open_judges
+from local_judge.runs.inputs import RawReport, dated, load_reports
+from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
-from local_judge.runs.qualifications import GivenQualification, qualifications_as_json, qualifications_of
+from local_judge.runs.qualifications import (
+    GivenQualification,
+    load_qualification,
+    qualifications_as_json,
+    qualifications_of,
+)
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import Journal, kept_of, remove_journal
+from local_judge.runs.run_file import RunFile
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
@@ -70,6 +77,35 @@ class Job:
             calibrations=self.calibrations,
             persistence=self.persistence,
         )
+
+
+def job_of(file: RunFile) -> Job:
+    """Open the inputs of a run.
+
+    Args:
+        file: inputs, judges, settings and output; it names at least one report, one judge and a run directory.
+
+    Raises:
+        ConfigError: there is no judge or no run directory, or a setting or a preset is invalid.
+        InputError: a report or a file of tasks cannot be used.
+    """
+    if file.out is None:
+        raise ConfigError("no run directory was given; name it as `out`")
+    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
+    config = settled(with_batch_metrics(file.reports, file.config))
+    loaded = load_reports(file.reports, file.files, system=file.system, open_dates=config.date is not None)
+    return Job(
+        reports=dated(loaded[: file.limit], config.date),
+        snapshot=Snapshot.open(file.snapshot) if file.snapshot else None,
+        judge_specs=specs,
+        config=config,
+        store=store,
+        ledger=file.ledger or store.ledger,
+        offline=file.offline,
+        calibrations=given_calibrations(file.calibrations, config.claims),
+        qualifications=[load_qualification(path) for path in file.qualifications],
+        persistence=file.persistence,
+    )
 
 
 class Watcher(Protocol):
