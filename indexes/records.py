@@ -25,24 +25,36 @@ class PageRecord(Frozen):
     """One line of a snapshot's `pages.jsonl`."""
 
     url: str
+    """Normalised URL."""
     original_url: str
+    """URL as given."""
     aliases: tuple[str, ...] = ()
     """Normalised URLs that were met on the way to the page: redirects, and where they led."""
     final_url: str = ""
+    """URL after redirects."""
     status: SourceStatus
+    """Status of the page."""
     reason: str = ""
+    """Reason for the status, in words."""
     http_status: int | None = None
     title: str = ""
+    """Title of the page."""
     media_type: str = ""
     language: str = ""
     fetched: str | None = None
+    """Time of the capture."""
     published: str | None = None
+    """Publication day that the page gives."""
     raw_digest: str = ""
+    """Digest of the bytes that the text was extracted from, without content encoding."""
     raw_size: int = 0
+    """Number of these bytes."""
     record: RecordRef | None = None
+    """Archive record with these bytes: id, URL, time, SHA-256 of its block."""
     answers: tuple[str, ...] = ()
     """`sha256:` and hex of the block of every record of the capture but requests, in order."""
     text_digest: str = ""
+    """SHA-256 of the text."""
     offset: int = Field(default=0, ge=0)
     """Offset of the text's first byte in the text file."""
     size: int = Field(default=0, ge=0)

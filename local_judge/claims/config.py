@@ -27,10 +27,12 @@ class ClaimsConfig(Frozen):
     """`terse` asks for one claim a sentence, without flags, and for no rationales: fewer tokens, for slow machines and
     small judges. `full` splits a sentence into atomic claims."""
     backtracking: Literal["paper", "upstream"] = "paper"
+    """Rules for citations of claims without a citation of their own."""
     long_reports: Literal["refuse", "sections"] = "sections"
     """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences
     of as many consecutive blocks as fit, halving until they do."""
     method: Literal["grouped", "scored"] = "grouped"
+    """Method of verification."""
     view: View = "page"
     """`scored`: what a judge is shown of a page. `page`: what `grouped` is shown, once for all claims about it. `near`:
     of each claim the sentences nearest to it and those around them, at a cost that does not grow with the page."""
@@ -40,7 +42,9 @@ class ClaimsConfig(Frozen):
     """A page up to this length is shown whole; of a longer one, passages up to this length. In estimated tokens (see
     `claims.evidence.estimate_tokens`), so that every judge sees the same evidence."""
     passages_per_claim: int = Field(default=4, ge=1)
+    """Maximum number of passages per claim."""
     ranker: Literal["bm25", "dense"] = "bm25"
+    """Search in long pages; `dense` needs the extra `dense`."""
     threshold: float | None = Field(default=None, gt=0, lt=1)
     """`scored`: a claim is supported when its confidence is at least this: the calibrated probability where the judge
     has a calibration, else P(yes). None takes the calibration's, else the judge preset's."""

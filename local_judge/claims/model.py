@@ -31,6 +31,7 @@ class Claim(Frozen):
     id: str
     """`<sentence label>.<n>`, n from 1: stable within a document and an extraction."""
     text: str
+    """The statement."""
     sentence: str
     """Label `Lx.Sy`."""
     span: Span
@@ -64,9 +65,13 @@ class Source(Frozen):
     """A cited URL after normalisation."""
 
     url: str
+    """Normalised URL."""
     status: SourceStatus
+    """Status of the page in the snapshot."""
     reason: str = ""
+    """Reason for the status."""
     text_digest: str = ""
+    """SHA-256 of the page's text."""
     claims: tuple[str, ...] = ()
     """Ids of the claims that cite it, in reading order."""
 
@@ -97,13 +102,19 @@ class Verdict(Frozen):
     """A judge's finding for one claim against one source. Exactly one of `label` and `failure` is set."""
 
     claim: str
+    """Id of the claim."""
     url: str
+    """Normalised URL of the page."""
     label: Label | None
+    """Verdict; null if `failure` is set."""
     failure: Failure | None = None
+    """Reason why there is no label."""
     quote: Quote | None = None
+    """Quotation with its offsets in the page's text, or in its title."""
     quote_rejected: str | None = None
     """Quotation by the judge that does not occur in the page."""
     rationale: str = ""
+    """Reason given by the judge; `grouped` only."""
     confidence: float | None = None
     """P(supported) in [0, 1] where the method gives one (`scored`); calibrated where the judge has a calibration."""
     confidence_raw: float | None = None
@@ -117,7 +128,9 @@ class Verdict(Frozen):
     reliable_reply: str | None = None
     """Ledger key of the reply about reliability; one for all verdicts on a page."""
     evidence: Evidence | None = None
+    """Text that the judge was shown."""
     method: Literal["grouped", "scored"]
+    """Method of verification."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the replies that it came from."""
 
@@ -143,9 +156,12 @@ class ClaimSet(Frozen):
     document: str
     """Id of the document."""
     n_sentences: int
+    """Number of sentences of the report."""
     claims: tuple[Claim, ...]
     sources: tuple[Source, ...]
     verdicts: tuple[Verdict, ...]
     """Verdicts of one judge; empty before verification."""
     extraction_failures: tuple[ExtractionFailure, ...] = ()
+    """Failed calls: `sentences` and `failure`."""
     violations: tuple[Violation, ...] = ()
+    """Impossible or unfitting support references: `claim`, `position`, `kind`."""

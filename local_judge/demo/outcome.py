@@ -23,11 +23,13 @@ class Planted(Frozen):
     sentence: str
     """Sentence as in the report."""
     kind: str
+    """Kind of alteration."""
     altered: str
     """Altered words."""
     actual: str
     """Correct words, from the page."""
     url: str
+    """URL of the page."""
 
 
 class Outcome(Frozen):

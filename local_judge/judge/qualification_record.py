@@ -60,7 +60,9 @@ class QualificationRecord(Frozen):
     judge: str
     """Name of the preset."""
     identity: EngineIdentity
+    """Identity of the judge."""
     scale: Scale
+    """Size of the examination."""
     parts: tuple[str, ...]
     """Parts of the examination."""
     thresholds: str
@@ -72,6 +74,7 @@ class QualificationRecord(Frozen):
     in_all: str
     """Summary on one line."""
     verdicts: tuple[ProtocolVerdict, ...]
+    """Verdict on each protocol, with reasons and `close`, true if other items might change it."""
 
     def of(self, protocol: str) -> ProtocolVerdict | None:
         """Return the verdict for a protocol; None if it was not examined."""

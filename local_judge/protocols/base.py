@@ -78,6 +78,7 @@ class Findings(Frozen):
     """Stored answers of one judge about one report. Each protocol has its own subclass."""
 
     case: str
+    """Id of the report."""
     document: str
     """Id of the document."""
 

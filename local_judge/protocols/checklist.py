@@ -48,11 +48,15 @@ class Item(Frozen):
     """One requirement with its status and the reasons for it."""
 
     id: str
+    """Id of the item."""
     text: str
     """Wording in the prompt."""
     status: Status
+    """Status of the item; `not_applicable` counts as met."""
     by: Literal["judge", "code"] = "judge"
+    """Decision by the judge or by code."""
     rationale: str = ""
+    """Reason for the status."""
     places: tuple[Location, ...] = ()
     """Places that break the requirement, for an item that code decided."""
     quote: Quote | None = None
@@ -60,6 +64,7 @@ class Item(Frozen):
     quote_rejected: str | None = None
     """Quotation by the judge that does not occur in the report."""
     failure: Failure | None = None
+    """Reason why there is no answer."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 

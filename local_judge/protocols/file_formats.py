@@ -63,15 +63,19 @@ class ExportedReport(Frozen):
     """Row of one report in the list beside the files. Each format adds the fields that its files need."""
 
     report: str
+    """Id of the report."""
     task: str | None
+    """Id of its task."""
     system: str | None
+    """System that wrote it."""
 
 
 class NumberedReport(ExportedReport):
     """A report that has a number in the files of its system's folder."""
 
     folder: str
-    """Relative to what was exported to; `.` where there is one system."""
+    """Folder of its files: `.`, or the system's folder. The folder of a name with other characters than plain lower
+    case ends in a hash; `unnamed` stands for an unknown system."""
     sample: int | None
     """Its number; None if it was left out."""
     left_out: str = ""

@@ -133,6 +133,7 @@ class PartFindings(Findings):
     task: str | None = None
     """Id of the task; None where the report has none."""
     request: str | None = None
+    """Text of the task."""
 
     @property
     def n_failed(self) -> int:

@@ -33,7 +33,9 @@ class RunConfig(Frozen):
     """Everything except the inputs that can change the results of a run."""
 
     protocols: tuple[str, ...] = Field(default=("deer",), min_length=1)
+    """Protocols to run, in the order of the tables; by default `deer`."""
     claims: ClaimsConfig = ClaimsConfig()
+    """Settings of the claim set."""
     reasks: int = Field(default=2, ge=0, le=5)
     """Number of times that an unanswered item is asked again."""
     date: dt.date | None = None

@@ -23,8 +23,11 @@ class CaseRecord(Frozen):
     """One line of `cases.jsonl`."""
 
     id: str
+    """Id of the report."""
     key: str
+    """KEY in the names of its files."""
     document: str | None = None
+    """First 16 hex digits of the SHA-256 of its text; null if it is unreadable."""
     task: str | None = None
     """Id of the task that it answers; reports of several systems may share one."""
     system: str | None = None
@@ -37,8 +40,11 @@ class CaseRecord(Frozen):
     n_words: int = 0
     """Words of the body, as counted by `documents.words`."""
     n_sentences: int = 0
+    """Sentences of the body."""
     status: Literal["done", "unreadable", "crashed"]
+    """Result of reading and evaluating it."""
     detail: str = ""
+    """Reason for another status than `done`, on one line."""
     n_sentences_failed: int = 0
     """Sentences whose claims are unknown."""
     n_verdicts_failed: int = 0
@@ -72,12 +78,16 @@ class ScoreRecord(Frozen):
     """One line of `scores/<protocol>.jsonl`."""
 
     case: str
+    """Id of the report."""
     protocol: str
+    """Name of the protocol."""
     version: str
+    """Version of the protocol."""
     profile: Profile
     judge: str | None = None
     """Name of the judge, if there are several; None for the ensemble or the only judge."""
     scores: tuple[ScoreNode, ...]
+    """Trees of nodes, with overall scores at the roots."""
 
 
 class RunScoreRecord(Frozen):
@@ -95,6 +105,7 @@ class RunScoreRecord(Frozen):
     n_missing: int
     """Reports of the system without findings."""
     scores: tuple[ScoreNode, ...]
+    """Trees of nodes."""
 
 
 def scores_over_reports(

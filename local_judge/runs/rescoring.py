@@ -43,7 +43,9 @@ class AgreementRecord(Frozen):
     protocol: str
     version: str
     metric: str
+    """Name of the metric."""
     scale: Scale
+    """Type of the answers: labels, ranks or numbers."""
     judges: tuple[str, ...]
     """Judges that are compared."""
     n_reports: int
@@ -63,6 +65,7 @@ class AgreementRecord(Frozen):
     alpha: Estimate
     """Krippendorff's alpha."""
     seed: int = SEED
+    """Random seed for the bootstrap."""
 
 
 def load_agreement(store: RunStore) -> list[AgreementRecord]:

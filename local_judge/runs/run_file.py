@@ -34,22 +34,29 @@ class RunFile(TaskFiles, RunConfig):
     """Inputs, judges, settings and output of a run."""
 
     reports: tuple[Path, ...] = ()
+    """Reports: files and folders, in this order."""
     system: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     """System that wrote the reports, where the input names none."""
     limit: int | None = Field(default=None, ge=1)
     """Number of reports to evaluate, from the first one on."""
     snapshot: Path | None = None
+    """Snapshot directory; needed if a protocol reads pages."""
     judges: tuple[str, ...] = ()
     """Presets by name or file; the first judge extracts the claims."""
     base_urls: tuple[str, ...] = ()
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
     calibrations: tuple[Path, ...] = ()
+    """Files of `judge calibrate`."""
     qualifications: tuple[Path, ...] = ()
+    """Files of `judge qualify`."""
     offline: bool = True
+    """Refuse all connections except to the judges' servers."""
     wait_for_server: float = Field(default=PERSISTENT.wait_seconds / 60, ge=0)
-    """Minutes."""
+    """Minutes to wait for a server that stops answering."""
     attempts: int = Field(default=PERSISTENT.attempts, ge=1)
+    """Attempts per call."""
     fail_after: int | None = Field(default=None, ge=1)
+    """Number of failed calls after which the run stops."""
     out: Path | None = None
     """Run directory."""
     ledger: Path | None = None

@@ -58,7 +58,9 @@ class VerifiedRow(Frozen):
     claim: str
     url: str
     status: SourceStatus
+    """Status of the page."""
     label: Label | None
+    """Verdict; null without a page or an answer."""
     confidence: float | None = None
     """Probability by `scored`, calibrated if the judge has a calibration."""
     confidence_raw: float | None = None
@@ -68,16 +70,23 @@ class VerifiedRow(Frozen):
     calibration: str | None = None
     """Id of the calibration."""
     quote: str | None = None
+    """Quotation that code has found in the page."""
     quote_span: tuple[int, int] | None = None
     """Offsets of the quotation in the page's text, or in its title."""
     quote_in_title: bool = False
+    """True if the offsets are of the title."""
     quote_rejected: str | None = None
+    """Quotation by the judge that does not occur in the page."""
     rationale: str = ""
+    """Reason given by the judge; empty in the terse form and in `scored`."""
     reliable: bool | None = None
     """True if the judge calls the page a reliable source; None if it was not asked or did not answer."""
     text_digest: str = ""
+    """SHA-256 of the page's text."""
     failure: Failure | None = None
+    """Kind, detail and attempts of the failure, if there is no verdict."""
     replies: tuple[str, ...] = ()
+    """Ledger keys."""
 
 
 def load_claim_rows(path: Path) -> list[ClaimRow]:

@@ -69,6 +69,7 @@ class Score(Frozen):
     value: float | None
     """The number on the protocol's scale; None where it is undefined or all that it needs failed."""
     numerator: float | None = None
+    """Numerator of the ratio, or the count."""
     denominator: float | None = None
     """Terms of the ratio that the value is, before it is put on the scale; None for counts, which have a numerator
     only."""
@@ -86,6 +87,7 @@ class Score(Frozen):
     high: float | None = None
     """The value if every failure were resolved in its favour."""
     interval_low: float | None = None
+    """Lower end of the confidence interval; see `interval_high`."""
     interval_high: float | None = None
     """Confidence interval of 95 % for the value over all units, if only a random sample of them was examined. Failures
     widen it. None if all units were examined, or if they were chosen in another way."""
@@ -109,8 +111,9 @@ class ScoreNode(Frozen):
     """A score with its name, what it measures, and the parts that it was made of."""
 
     id: str
+    """Name in paths such as `information_integrity/claim_factuality`."""
     label: str
-    """The paper's name of it."""
+    """Name in the paper."""
     score: Score
     scale: Scale | None = None
     """None where it is that of the node above, or no scale is meant: of a count, a difference, a diagnostic."""
@@ -119,6 +122,7 @@ class ScoreNode(Frozen):
     aside: str = ""
     """Reason why it has no vertical: `WHOLE`, `DIAGNOSTIC`, `COUNT`, `DIFFERENCE`, or another one."""
     children: tuple[ScoreNode, ...] = ()
+    """Parts of the score."""
 
     def walk(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ScoreNode]]:
         """This node and all below it with their paths, parents first."""

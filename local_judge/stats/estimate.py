@@ -33,6 +33,7 @@ class Estimate:
     """One measure."""
 
     value: float | None
+    """The figure; null with a reason such as 0/0."""
     n: int
     """Number of units: pairs, systems, tasks, reports or ratings, depending on the measure."""
     n_undefined: int = 0

@@ -29,6 +29,7 @@ class ChecklistRow(OwnRow[Checklist]):
     what: ClassVar[str] = "checklist"
 
     items: Annotated[tuple[Item, ...], Field(min_length=1)]
+    """Texts of the items; they become `q1`, `q2`, … in this order."""
     language: str = "und"
     """ISO 639-1 code of the request."""
     items_before: tuple[str, ...] | None = None

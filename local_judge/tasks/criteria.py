@@ -43,6 +43,7 @@ class Weighed(_Published):
     """Weights of the dimensions, and criteria with their weights."""
 
     dimension_weight: dict[str, float]
+    """Weight of each dimension."""
     criterions: dict[str, tuple[CriterionRow, ...]]
     """Criteria by dimension, in the order in which the judge is shown them."""
 
@@ -54,7 +55,9 @@ class CriteriaRow(DraftRow[Criteria], Weighed):
     what: ClassVar[str] = "set of criteria"
 
     id: str | int
+    """Id of the task."""
     prompt: str
+    """Request of the task."""
     weight_samples: tuple[dict[str, float], ...] = ()
     """Answers whose mean is `dimension_weight`."""
     before: Weighed | None = None

@@ -100,6 +100,8 @@ class Dimensions(_Given):
     """All dimensions of a task."""
 
     dimensions: tuple[DimensionEntry, ...]
+    """Dimensions: `name`, `definition`, `kind`, `weight`, and `criteria` with `criterion`, `explanation`,
+    `weight`."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -32,18 +32,20 @@ class TaskFiles(Frozen):
     """File of tasks, and files joined to them by the task's id or request (see `tasks.rowfile`)."""
 
     tasks: Path | None = None
-    """Tasks, read by `tasks.load.load_tasks` and joined by the task's id, or the report's."""
+    """Tasks, joined by the task's id, or the report's."""
     guidance: Path | None = None
     """Guidance, joined by the task's id; it replaces the guidance that came with a task, except for unreviewed
     drafts."""
     criteria: Path | None = None
+    """Criteria for RACE."""
     references: tuple[Path, ...] = ()
-    """Reference reports; a task may have several."""
+    """Reference reports for RACE and depth; a task may have several."""
     checklists: Path | None = None
-    """Checklists in our own form, LiveResearchBench's dataset, or tasks with checklists."""
+    """Checklists, LiveResearchBench's dataset, or tasks with checklists."""
     dimensions: Path | None = None
-    """Dimensions, in any form that `tasks.dimensions` describes."""
+    """Dimensions for DeepResearchEval."""
     plans: Path | None = None
+    """Plans for DREAM."""
 
 
 class Join(NamedTuple):

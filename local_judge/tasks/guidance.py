@@ -66,8 +66,11 @@ class Point(Frozen):
     """Requirement for a report."""
 
     statement: str
+    """Requirement for the report."""
     bears_on: Scope = "any"
+    """Rubric dimension that it is about."""
     source: PointSource | None = None
+    """Source: `url`, `text_digest` and `quote` with its offsets in the page's text, or in its title."""
     quote_rejected: str | None = None
     """Quotation by the judge that is in none of the passages that it was shown."""
 

@@ -129,7 +129,9 @@ class KeySource(Frozen):
     start: int | None = None
     """Offsets of the quotation in that text, or in the title."""
     end: int | None = None
+    """End of the quotation; exclusive."""
     in_title: bool = False
+    """True if the offsets are of the title."""
 
 
 class KeyInformation(Frozen):

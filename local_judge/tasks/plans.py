@@ -110,7 +110,9 @@ class Planned(_Row):
     """Key information and reasoning questions."""
 
     key_information: tuple[KeyRow, ...] = ()
+    """Items, which become `k1`, `k2`, … in this order: `question` and `source`, which is null if none is named."""
     reasoning: tuple[ReasoningRow, ...] = ()
+    """Questions, which become `r1`, `r2`, …: `question`, and the plan `extract`, `verify`, `compare`."""
 
 
 class PlanRow(OwnRow[Plan], Planned):
@@ -132,6 +134,8 @@ class PlanRow(OwnRow[Plan], Planned):
     n_pages: int = 0
     """Pages shown to the agent that were then put to the judge one by one."""
     left_out: tuple[LeftOut, ...] = ()
+    """Items left out: `question`, `url`, `quote`, and `why`: not in the page, not shown, a double, or beyond
+    the wanted number."""
     before: Planned | None = None
     """Plan of the draft, if a reviewer changed it."""
 

@@ -34,6 +34,7 @@ class DraftRow(TaskRow, Generic[C]):
     """Name of its content in messages."""
 
     status: RowStatus = "given"
+    """Review of the row: `given` was not drafted, and a run does not read `rejected`."""
     judge: EngineIdentity | None = None
     """Judge that drafted it."""
     replies: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ class OwnRow(DraftRow[C], Generic[C]):
     """Row in this project's own form."""
 
     task_id: str
+    """Id of the task."""
     task: str | None = None
     """Request of the task; of a draft, the one that it was drafted for."""
 

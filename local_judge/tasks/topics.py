@@ -84,9 +84,13 @@ class AnswerRow(TaskRow):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    """Id of the task."""
     prompt: str
+    """Request of the task."""
     rationale: str
+    """Reason given by the judge."""
     judge: EngineIdentity
+    """Identity of the judge."""
     replies: tuple[str, ...]
     """Ledger keys of the judge's replies."""
 
@@ -105,6 +109,7 @@ class TopicRow(AnswerRow):
     """One line of the output of `tasks classify`."""
 
     topic: str
+    """Topic according to the judge."""
     given: str | None = None
     """Topic in the task's own file."""
 

@@ -35,23 +35,32 @@ class Altered(Frozen):
     """The claim with one false detail."""
 
     kind: AlterationKind
+    """Kind of error: `direction` reverses a trend or comparison, `scope` is wider or narrower, `causal` names
+    another cause."""
     claim: str = Field(min_length=1)
+    """The false claim: plausible, and false according to the page."""
     citations: Labels
+    """The same keys with their labels, none of which is `supported`."""
 
 
 class GoldClaim(Frozen):
     """One annotated claim. One line of a file."""
 
     id: str = Field(min_length=1)
+    """Id, unique in the file."""
     sentence: str
     """Label `Lx.Sy` of the sentence that makes the claim."""
     claim: str = Field(min_length=1)
+    """The claim, understandable without context: pronouns resolved, no citation marks."""
     type: ClaimType
+    """Type of the claim."""
     evidence: tuple[str, ...] = ()
     """Labels of the sentences that state the support of B and C: earlier ones, or later ones of the paragraph."""
     citations: Labels = Field(default_factory=dict)
-    """Labels of the cited pages, for A, B and C."""
+    """Labels of the cited pages for A, B and C: citation key to `supported`, `partial`, `contradicted`,
+    `not_found`, or null if the page cannot be read."""
     altered: Altered | None = None
+    """The claim with one false detail."""
 
 
 class AnnotatedReport(Frozen):

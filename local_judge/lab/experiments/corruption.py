@@ -54,12 +54,13 @@ class Topic(Frozen):
     """One claim pair."""
 
     id: EntryId
+    """Id of the topic."""
     matter: Line
     """Topic in a few words that favour neither side."""
     true_claim: Line
-    """One sentence."""
+    """One sentence, which occurs word for word in its own page and in no other."""
     false_claim: Line
-    """One sentence."""
+    """One sentence, which occurs word for word in its own page and in no other."""
     true_page: PlainPage
     """Page cited for the true claim."""
     second_page: PlainPage

@@ -56,10 +56,13 @@ class Rating(Frozen):
     """Rating of one item of a plan by one rater."""
 
     task_id: str
+    """Id of the timeline."""
     method: PlanMethod
+    """Source of the plan."""
     item: str
     """Id in its plan: `k<number>` or `r<number>`."""
     question: str = ""
+    """Text of the item."""
     rater: str
     """Name of a judge or a person."""
     rating: Literal[1, 2, 3] | None

@@ -58,8 +58,11 @@ class Flaw(Frozen):
     """One sentence and its flawed version."""
 
     kind: FlawKind
+    """Kind of flaw."""
     sound: Line
+    """Sentence of the sound report."""
     flawed: Line
+    """Sentence that replaces it."""
     why: Line
     """Explanation of the flaw."""
 
@@ -68,7 +71,9 @@ class Argument(Frozen):
     """One pair of reports."""
 
     id: EntryId
+    """Id of the task."""
     request: Text
+    """Request of the task."""
     page: PlainPage
     """Facts that the report reasons from."""
     report: Text
@@ -78,9 +83,13 @@ class Argument(Frozen):
     question: Line
     """Question that validates the reasoning, with its plan: what to extract, to verify, and how to compare."""
     extract: Line
+    """Text to extract from the report."""
     verify: Line
+    """Statements to verify with searches."""
     compare: Line
+    """Way of comparing the two."""
     flaws: tuple[Flaw, ...] = Field(min_length=1)
+    """Sentences that differ in the flawed report."""
 
     @property
     def perturbed(self) -> str:

@@ -56,7 +56,7 @@ class KeyItem(Frozen):
     question: Line
     """Question that a report answers with yes if it states the item."""
     statement: Line
-    """One sentence of a page."""
+    """One sentence that occurs word for word in exactly one page. The item is known from that page's day."""
     before: Line | None = None
     """Sentence of reports from before the item is known; None for no sentence."""
 
@@ -65,11 +65,15 @@ class Timeline(Frozen):
     """One request with dated pages and key information."""
 
     id: EntryId
+    """Id of the task."""
     request: Text
+    """Request of the task."""
     opening: Line
     """First sentence of every report."""
     pages: tuple[PlainPage, ...] = Field(min_length=2)
+    """Pages of two days or more; all timelines of a file have the same number of days."""
     items: tuple[KeyItem, ...] = Field(min_length=1)
+    """Key information; some items become known on each day."""
     reference: Text | None = None
     """Report that RACE compares with; None for a chronicle of all pages."""
 

@@ -29,11 +29,14 @@ class Attack(Frozen):
     """One line of `injections.jsonl`."""
 
     id: str
+    """Id of the attack."""
     kind: str
     """The trick: `fake_turn`, `fence_break`, `fake_guidance`, `order`, `ready_reply`, `authority`, `base64`, …"""
     language: Language
     place: AttackPlace
+    """Text that contains the attack."""
     target: AttackTarget
+    """Answer that the attack asks for: `support` and `unsupport` are verdicts, `extraction` finds no claims."""
     text: str
     """`{{fence}}` stands for the marks that a fence round the text without the attack would have."""
 

@@ -40,10 +40,13 @@ class Edit(Frozen):
     """Replacement of one span of a sentence."""
 
     kind: AlterationKind
+    """Kind of alteration."""
     start: int
     """Start of the span, in the sentence and in the claim."""
     before: str
+    """Words before the edit."""
     after: str
+    """Words after the edit."""
 
     def applied(self, sentence: str) -> str:
         """Return `sentence` with the edit."""
@@ -64,13 +67,16 @@ class SourceSentence(Frozen):
     end: int
     """Offsets `[start, end)` in the page's text."""
     text: str
+    """The sentence."""
 
 
 class PlantedClaim(Frozen):
     """A claim with its label and origin. One line of `planted.jsonl`."""
 
     id: str
+    """Id, as in `claims.jsonl`."""
     claim: str
+    """The claim."""
     url: str
     """Page to verify the claim against."""
     text_digest: str
@@ -80,7 +86,9 @@ class PlantedClaim(Frozen):
     kind: FalseKind | None
     """Kind of error; None for a true claim."""
     form: Form = "verbatim"
+    """Wording of the claim."""
     language: Language
+    """Language of that page."""
     length: Length
     """Length class of the page to verify the claim against."""
     sources: tuple[SourceSentence, ...] = Field(min_length=1)
@@ -88,6 +96,7 @@ class PlantedClaim(Frozen):
     edit: Edit | None = None
     """Edit of an altered claim."""
     seed: int
+    """Random seed."""
     judge: EngineIdentity | None = None
     """Judge that paraphrased or merged."""
     replies: tuple[str, ...] = ()
@@ -100,9 +109,11 @@ class Change(Frozen):
     start: int
     """Offset in the original report."""
     before: str
+    """Words of the original report."""
     perturbed_start: int
     """Offset in the perturbed report."""
     after: str
+    """Words of the perturbed report."""
 
 
 class PlantedFlaw(Frozen):
@@ -113,10 +124,13 @@ class PlantedFlaw(Frozen):
     report: str
     """Id of the original report."""
     kind: FlawKind
+    """Kind of flaw."""
     language: Language
+    """Language of the report."""
     report_digest: str
     """SHA-256 of the report's text, UTF-8."""
     perturbed_digest: str
+    """SHA-256 of the perturbed report's text, UTF-8."""
     changes: tuple[Change, ...] = Field(min_length=1)
     """Changes in the order of the text."""
     sentences: tuple[str, ...]
@@ -126,6 +140,7 @@ class PlantedFlaw(Frozen):
     detail: str = ""
     """Description of the change: kind of alteration or fallacy, requirement, added words."""
     seed: int
+    """Random seed."""
 
 
 class PerturbedRow(Frozen):

@@ -23,6 +23,7 @@ class Item(Frozen):
     """One question to the judge, with its known answer."""
 
     id: str
+    """Id of the item."""
     unit: str
     """Page or report that the item is about: the unit of the bootstrap."""
     facets: dict[str, str] = Field(default_factory=dict[str, str])

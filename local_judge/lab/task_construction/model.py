@@ -145,8 +145,10 @@ class AuditRow(Frozen):
     """One task that is not kept, or several that were never made, with stage, reasons and values."""
 
     id: str
+    """Id of the task; of its source (the domain or persona) for a task that was never made."""
     domain: str
     stage: Stage
+    """Stage that the task reached last."""
     outcome: Literal["dropped", "failed"]
     reasons: Annotated[tuple[str, ...], Field(min_length=1)]
     """Names of the violated rules, or the kind of the failure."""
@@ -155,7 +157,9 @@ class AuditRow(Frozen):
     values: Mapping[str, Any]
     """Values and limits of the decision."""
     n_tasks: int = 1
+    """Number of tasks concerned."""
     prompt: str | None = None
+    """Request of the task; null for a task that was never made."""
 
 
 class TaskLine(Frozen):

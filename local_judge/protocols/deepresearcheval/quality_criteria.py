@@ -46,11 +46,13 @@ class CriterionScore(Frozen):
     score: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
     """Score to two decimals; None if it failed."""
     analysis: str = ""
+    """Reason given by the judge."""
     quote: Quote | None = None
     """Passage of the report that code has found; offsets into the report's text."""
     quote_rejected: str | None = None
     """Quotation of the judge that does not occur in the report."""
     failure: Failure | None = None
+    """Reason why there is no score."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
@@ -64,9 +66,11 @@ class QualityFindings(MetricFindings):
     drafted_by: tuple[str, ...] = ()
     """Ledger keys of the replies that drafted them."""
     calls: Calls = "dimension"
+    """Setting of the run."""
     failure: Failure | None = None
     """Reason why there are no dimensions."""
     scores: tuple[CriterionScore, ...] = ()
+    """Scores in the order of the criteria."""
 
     @property
     def n_failed(self) -> int:

@@ -63,7 +63,9 @@ class CitedDomain(Frozen):
     by: Literal["judge", "file"] = "judge"
     """`file`: rating by a person."""
     rationale: str = ""
+    """Reason for the score."""
     failure: Failure | None = None
+    """Reason why there is no score."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 

@@ -105,13 +105,16 @@ class CheckedSource(Frozen):
     url: str | None
     """Normalised URL; None for citations without one."""
     status: SourceStatus | None
+    """Status of the page in the claim set."""
     outcome: Outcome
+    """Result for the score."""
     label: Label | None = None
     """Label of the claim set's verdict, if there is one."""
     quote: Quote | None = None
     quote_rejected: str | None = None
     """Quotation of the judge that does not occur in the page."""
     rationale: str = ""
+    """Reason given by the judge."""
     failure: Failure | None = None
     replies: tuple[str, ...] = ()
     """Ledger keys."""

@@ -68,6 +68,7 @@ class KeyInformationFindings(ItemFindings):
     as_of: date | None = None
     """Day of the plan."""
     joined: JoinedBy = "id"
+    """Way in which plan and task were joined."""
 
     @model_validator(mode="after")
     def _aligned(self) -> Self:

@@ -91,6 +91,7 @@ class ReasoningSettings(Frozen):
     deductions: int = Field(default=8, ge=1, le=20)
     """Maximum number of deductions for one question."""
     points: Points = Points()
+    """Points that a deduction takes, by its severity."""
 
 
 Fate = Literal["counted", "rejected", "unproven", "repeated"]
@@ -113,10 +114,13 @@ class Deduction(Frozen):
     """One fault of reasoning as the judge gave it."""
 
     kind: Kind
+    """Kind of flaw."""
     severity: Severity
+    """Severity of the flaw."""
     points: float
     """Points that it takes if it counts."""
     reason: str
+    """Reason given by the judge."""
     quoted: str
     """Quotation of the report by the judge."""
     quote: Quote | None = None
@@ -124,6 +128,7 @@ class Deduction(Frozen):
     evidence: CheckedCitation | None = None
     """Checked citation of the page that shows it; None if none is named."""
     fate: Fate
+    """Result of the checks."""
     of: int | None = None
     """Index of the deduction that it repeats."""
 
@@ -132,8 +137,11 @@ class QuestionFindings(Frozen):
     """Findings of one question."""
 
     question: ReasoningQuestion
+    """Question with its plan."""
     extracted: tuple[Extract, ...] = ()
+    """Passages of the report: `quoted` by the judge, and `quote`, their place in the report."""
     deductions: tuple[Deduction, ...] = ()
+    """Deductions in the judge's order."""
     run: AgentResult[Assessment] | None = None
     """Run of the agent with its transcript; None without tools."""
     failure: Failure | None = None

@@ -86,14 +86,17 @@ class SubdimensionScore(Frozen):
     """Score of one sub-dimension."""
 
     id: str
+    """Id of the sub-dimension."""
     score: int | None = Field(ge=0, le=100)
     """None without an answer: see `failure`."""
     rationale: str = ""
+    """Reason given by the judge."""
     quote: Quote | None = None
     """Passage of the report that code has found; offsets into the report's text."""
     quote_rejected: str | None = None
     """Quotation of the judge that does not occur in the report."""
     failure: Failure | None = None
+    """Reason why there is no score."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 

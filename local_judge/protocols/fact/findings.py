@@ -58,7 +58,9 @@ class Cited(Frozen):
     """A statement, and a URL that it cites."""
 
     statement: str
+    """Statement of the report."""
     url: str
+    """Cited URL."""
     sentence: str = ""
     """Label of the sentence that states it first; empty where it is not known."""
     key: str = ""
@@ -69,7 +71,9 @@ class Pair(Cited):
     """One statement against one URL that it cites. No two of a report are the same, unless a file has them twice."""
 
     outcome: Outcome
+    """Result for the score."""
     reason: Reason | None = None
+    """Reason for `unknown`."""
     claim: str = ""
     """Id of the claim in the claim set, which has the verdict on it and the URL; empty where it has none."""
     confidence: float | None = None
@@ -79,6 +83,7 @@ class Pair(Cited):
     judged: Judged | None = None
     """None if the verdict is the claim set's, or missing."""
     failure: Failure | None = None
+    """Failure of the judge."""
 
     @property
     def failed(self) -> bool:
@@ -123,7 +128,9 @@ class FactFindings(Findings):
     article: str = ""
     """The report as it was judged."""
     pairs: tuple[Pair, ...] = ()
+    """Cited statements with the outcome for each page, in reading order."""
     repeats: tuple[Repeat, ...] = ()
+    """Statements removed as repeats; `of` is the one that was kept."""
     n_citations: int = 0
     """Pairs before repeats were taken out: a report with any is a citing one."""
     n_unresolved: int = 0

@@ -31,6 +31,7 @@ class ExportedRow(ExportedReport):
     folder: str
     """Relative to what was exported to; `.` where there is one system."""
     written: bool
+    """True if the file has a row for it."""
     left_out: str = ""
     """Reason of a missing row, in a few words."""
     arrangement: str = ""

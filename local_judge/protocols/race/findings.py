@@ -45,7 +45,7 @@ class CriterionScore(Frozen):
     """One criterion and its answer."""
 
     criterion: str
-    """Its id; `overall` in the mode `vanilla`."""
+    """Id of the criterion; `overall` in the mode `vanilla`."""
     target: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
     """Score of the report; None where it failed."""
     reference: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
@@ -55,7 +55,9 @@ class CriterionScore(Frozen):
     spread: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Standard deviation of an expected value under the judge's probabilities."""
     analysis: str = ""
+    """Reason given by the judge."""
     failure: Failure | None = None
+    """Reason why there is no score."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
@@ -68,7 +70,9 @@ class Comparison(Frozen):
     target_first: bool = True
     """The report was article 1."""
     draw: int = 0
+    """Number of the draw."""
     scores: tuple[CriterionScore, ...]
+    """Scores in the order of the criteria."""
 
 
 class ShownArticle(Frozen):
@@ -93,9 +97,11 @@ class RaceFindings(Findings):
     """All comparisons of one report, and how they were made."""
 
     task: str
-    """Its id."""
+    """Id of the task."""
     request: str
+    """Text of the task."""
     mode: Mode = "reference"
+    """Setting of the run, like the next six."""
     order: Order = "shared"
     source: Source = "adaptive"
     criterion_weights: bool = True
@@ -109,8 +115,12 @@ class RaceFindings(Findings):
     criteria: Criteria | None = None
     """Criteria that the judge was shown; None in the mode `vanilla`."""
     report: ShownArticle
+    """The report as shown: `sha256`, `n_characters`, `n_removed`, `joined`, and the result of the cleaning by a
+    judge."""
     references: tuple[ShownArticle, ...] = ()
+    """The references as shown."""
     comparisons: tuple[Comparison, ...] = Field(min_length=1)
+    """Comparisons: one per reference, order of the articles and draw."""
 
     @property
     def n_unscored(self) -> int:

@@ -49,6 +49,7 @@ class FactLimits(AgentLimits):
     """Limits of an agent's work on a statement. The published configuration allows 30 turns."""
 
     turns: int = Field(default=8, ge=1)
+    """Questions to the judge; the published configuration has 30."""
     tokens: int = Field(default=80_000, ge=1)
     calls: int = Field(default=16, ge=1)
     repeats: int = Field(default=2, ge=1)
@@ -63,6 +64,7 @@ class FactsSettings(Frozen):
     """Origin of the statements. `own`: asked for segment by segment. `shared`: the checkable claims of the claim set.
     """
     segments: SegmentSettings = SegmentSettings()
+    """Division of the report into segments."""
     shown: Literal["report", "segment"] = "report"
     """Text before the question for a segment's statements: the report, as in every other prompt, or the segment with
     the report's headings. The published agent is shown the segment alone."""
@@ -74,13 +76,16 @@ class FactsSettings(Frozen):
     choose: Literal["seed", "salience"] = "seed"
     """Choice among more statements: drawn by `seed` with equal chances, or salient ones first, drawn among equals."""
     seed: int = 0
+    """Random seed of that choice."""
     method: Literal["agent", "search"] = "agent"
     """`agent`: a judge searches and reads within `limits`. `search`: code searches for the statement, and the judge
     labels it by the passages found, in one call."""
     per_run: int = Field(default=1, ge=1, le=8)
     """Statements that one agent checks in one run."""
     limits: FactLimits = FactLimits()
+    """Limits of one agent."""
     tools: ToolSettings = ToolSettings()
+    """Tools and search settings."""
     passages: int = Field(default=5, ge=1, le=10)
     """`search`: passages for each query."""
 
@@ -109,6 +114,7 @@ class Statement(Frozen):
     id: str
     """`<sentence label>.<n>`, n from 1; the claim's id if it is a claim of the claim set."""
     text: str
+    """The statement."""
     sentence: str
     """Label of its sentence; empty if a file does not give it."""
     span: Span | None = None
@@ -171,8 +177,12 @@ class Ruling(Frozen):
     given: str | None = None
     """Label of the judge or the file; None for a failure, and if nothing was found and the judge was not asked."""
     evidence: tuple[Evidence, ...] = ()
+    """Evidence: `url`, `quote`, `stance`, and `checked` with its status, offsets, title and digest of the
+    page's text."""
     reasoning: str = ""
+    """Reason given by the judge."""
     failure: Failure | None = None
+    """Reason why there is no label."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
@@ -200,11 +210,13 @@ class FactsFindings(MetricFindings):
     method: Literal["agent", "search"] | None = None
     """Method of the checks; None for a file."""
     segments: tuple[Segment, ...] = ()
+    """Segments: `id`, `span` and `sentences`."""
     uncut: Failure | None = None
     """Reason why the judge did not divide the report and code did."""
     statements: tuple[Statement, ...] = ()
     """All statements that were located, in reading order."""
     rejected: tuple[Rejected, ...] = ()
+    """Statements that were not accepted: `sentence`, `text`, `why`."""
     unread: tuple[ExtractionFailure, ...] = ()
     """Sentences whose statements are unknown."""
     most: int = 0
@@ -216,7 +228,9 @@ class FactsFindings(MetricFindings):
     rulings: tuple[Ruling, ...] = ()
     """Rulings of the chosen statements, in reading order."""
     runs: tuple[Run, ...] = ()
+    """Agent runs: `statements`, `result`."""
     lookups: tuple[Lookup, ...] = ()
+    """Searches: `statement`, `observation`."""
     own_texts: tuple[str, ...] = ()
     """Digests of the snapshot's texts that are this report and were not shown."""
 

@@ -135,16 +135,19 @@ class Grade(Frozen):
     text: str = ""
     """Wording of the question in the rubric; empty for a whole dimension or report."""
     status: Status
+    """Status of the item."""
     score: int | None = None
     """Score from 1 to the scale; None unless `scored`."""
     judged: int | None = None
     """Score by the judge before the cap; equal to `score` if nothing was capped."""
     rationale: str = ""
+    """Reason given by the judge."""
     quote: Quote | None = None
     """A passage of the report, found there by code; offsets into the report's text."""
     quote_rejected: str | None = None
     """Quotation by the judge that does not occur in the report."""
     failure: Failure | None = None
+    """Reason why there is no score."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
@@ -158,6 +161,7 @@ class RubricFindings(Frozen):
     """All answers about one report."""
 
     mode: Mode = "items"
+    """Unit of a question; `vanilla` is the whole report."""
     scale: Literal[5, 10] = 10
     """The highest score; the lowest is 1."""
     guidance: Guidance | None = None
@@ -165,6 +169,7 @@ class RubricFindings(Frozen):
     guided: tuple[str, ...] = ()
     """Dimensions whose questions were asked with the guidance; none where the report was scored as a whole."""
     grades: tuple[Grade, ...]
+    """Grades in the rubric's order."""
 
 
 def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:

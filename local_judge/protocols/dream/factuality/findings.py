@@ -33,11 +33,13 @@ class FactualitySettings(Frozen):
     """`batched`: queries for many claims in one call, one search, one call for claims that share passages. `agent`: one
     agent per claim that searches and reads, at ten times the cost."""
     queries_per_claim: int = Field(default=2, ge=1, le=MOST_QUERIES)
+    """Search queries per claim."""
     claims_per_query_call: int = Field(default=10, ge=1, le=30)
     """Claims for which one call writes queries."""
     rounds: int = Field(default=2, ge=0, le=5)
     """Further questions to a judge for the claims whose queries all gave something away, before code makes a query."""
     passages_per_query: int = Field(default=4, ge=1, le=MOST_PASSAGES)
+    """Passages shown per query."""
     evidence_tokens: int = Field(default=3000, ge=200)
     """Tokens of the passages in one call, estimated (see `claims.evidence.estimate_tokens`)."""
     claims_per_call: int = Field(default=4, ge=1, le=20)
@@ -111,11 +113,13 @@ class CheckedFact(Frozen):
     """One checked claim."""
 
     id: str
+    """Id of the claim."""
     text: str
     salient: bool | None
     queries: tuple[SearchQuery, ...] = ()
     """Queries of the batched method; for those of an agent see `run`."""
     refused: tuple[RefusedQuery, ...] = ()
+    """Refused queries: `text`, `why`."""
     passages: tuple[PassageLocation, ...] = ()
     """Passages shown for the label, including those of other claims in the same call."""
     label: FactLabel | None = None
@@ -123,14 +127,19 @@ class CheckedFact(Frozen):
     by: Literal["judge", "code"] = "judge"
     """`code`: the search found nothing, so the judge was not asked."""
     supporting: tuple[Evidence, ...] = ()
+    """Quotations of the pages for the claim, with their offsets."""
     opposing: tuple[Evidence, ...] = ()
+    """Quotations of the pages against the claim, with their offsets."""
     rejected: tuple[str, ...] = ()
     """Quotations of the judge that occur in no passage."""
     rationale: str = ""
+    """Reason given by the judge."""
     failure: Failure | None = None
+    """Reason why there is no label."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the replies with queries and label."""
     run: AgentResult[AgentVerdict] | None = None
+    """Run of the agent, if an agent checked the claim."""
 
 
 class FactualityFindings(MetricFindings):

@@ -61,15 +61,21 @@ class Order(Frozen):
     """One comparison, with the reports in one order."""
 
     report_first: bool
+    """True if the report was shown first."""
     report: Marks | None = None
     """Scores of the report; None, like the fields below, if the comparison failed."""
     other: Marks | None = None
+    """Scores of the other report."""
     said: Outcome | None = None
     """Report that the judge itself calls the deeper one."""
     analysis: str = ""
+    """Analysis by the judge."""
     report_flaws: tuple[str, ...] = ()
+    """Flaws of the report that the judge lists."""
     other_flaws: tuple[str, ...] = ()
+    """Flaws of the other report that the judge lists."""
     failure: Failure | None = None
+    """Reason why there is no comparison."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
@@ -93,6 +99,7 @@ class Opponent(Frozen):
     n_characters: int
     """Characters of the document as it was shown."""
     defects: tuple[Defect, ...] = ()
+    """Defects of its text."""
 
 
 class Pair(Frozen):
@@ -113,9 +120,11 @@ class DepthFindings(MetricFindings):
     defects: tuple[Defect, ...] = ()
     """Defects of the report itself."""
     against: Literal["baseline", "all"] = "baseline"
+    """Setting of the run."""
     leave_out: bool = False
     """Flag: pairs with a defective baseline are in no score."""
     pairs: tuple[Pair, ...] = ()
+    """Opponents, each with two orders: the report first, then last."""
     unreadable: tuple[str, ...] = ()
     """Ids of other systems' reports that cannot be read and were not compared."""
 

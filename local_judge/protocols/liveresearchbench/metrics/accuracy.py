@@ -72,6 +72,7 @@ class CitedPage(Frozen):
     url: str
     """Normalised URL."""
     status: SourceStatus
+    """Status of the page in the claim set."""
     reason: str = ""
     on_topic: bool | None = None
     """Result of the topic check; None without text or answer."""
@@ -89,12 +90,15 @@ class CitedClaim(Frozen):
     claim: str
     """Id of the claim, or of the sentence if its claims are unknown."""
     text: str
+    """Text of the claim."""
     url: str
+    """Cited URL."""
     label: Label | None = None
     """None if it was not judged: the page has no text, or see `failure`."""
     quote: Quote | None = None
     rationale: str = ""
     failure: Failure | None = None
+    """Reason why there is no label."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 

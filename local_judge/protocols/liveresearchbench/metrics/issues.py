@@ -102,7 +102,9 @@ class Issue(Frozen):
     cited: str = ""
     """Citation that the judge calls misplaced, in its own words; empty if it is missing."""
     reason: str
+    """Reason given by the judge."""
     fate: Fate
+    """Result of the checks."""
     quotes: tuple[Quote, ...] = ()
     """Their places in the report; empty unless all were found."""
     of: int | None = None
@@ -118,9 +120,11 @@ class IssueFindings(MetricFindings):
 
     metric: Kind
     issues: tuple[Issue, ...] = ()
+    """Issues in the judge's order."""
     limit: int
     """Maximum number of issues."""
     table: tuple[Step, ...]
+    """Score table."""
     failure: Failure | None = None
     """Reason why there is no list."""
     replies: tuple[str, ...] = ()
