@@ -257,6 +257,10 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
                 "lab.evaluate_verifier:evaluate_verifier",
                 "Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.",
             ),
+            "benchmark-verifier": Lazy(
+                "lab.benchmark_verifier:benchmark_verifier",
+                "Measure verdicts against labels by people, next to a baseline and to published verifiers.",
+            ),
             "agent": Lazy(
                 "lab.agent:app",
                 "Answer questions with an agent that searches a snapshot, and print transcripts.",

@@ -27,7 +27,8 @@ WIDTH = 30
 """Width of a bar from 0 to 1, in characters."""
 
 
-def _figure(figure: Estimate) -> str:
+def estimate_text(figure: Estimate) -> str:
+    """Format a figure with its interval."""
     if figure.value is None:
         return NONE
     if figure.low is None or figure.high is None:
@@ -42,14 +43,14 @@ def _threshold(found: Assessment) -> str:
 
 
 MEASURES: Final[Sequence[tuple[str, Callable[[Assessment], str]]]] = (
-    ("AUC", lambda found: _figure(found.auc)),
+    ("AUC", lambda found: estimate_text(found.auc)),
     ("threshold", _threshold),
-    ("accuracy", lambda found: _figure(found.accuracy)),
-    ("altered claims caught", lambda found: _figure(found.caught)),
-    ("true claims called wrong", lambda found: _figure(found.called_wrong)),
-    ("ECE, bins of equal width", lambda found: _figure(found.ece)),
-    ("ECE, bins of equal mass", lambda found: _figure(found.ece_mass)),
-    ("Brier score", lambda found: _figure(found.brier)),
+    ("accuracy", lambda found: estimate_text(found.accuracy)),
+    ("altered claims caught", lambda found: estimate_text(found.caught)),
+    ("true claims called wrong", lambda found: estimate_text(found.called_wrong)),
+    ("ECE, bins of equal width", lambda found: estimate_text(found.ece)),
+    ("ECE, bins of equal mass", lambda found: estimate_text(found.ece_mass)),
+    ("Brier score", lambda found: estimate_text(found.brier)),
 )
 
 

@@ -66,6 +66,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--out",
         "@/out/x",
     ),
+    "lab benchmark-verifier": (
+        "@/labelled.jsonl",
+        *JUDGE,
+        "--resamples",
+        "10",
+        "--out",
+        "@/out/benchmark.json",
+    ),
     "text parse": ("@/mill.md",),
     "lab plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
     "text clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
@@ -184,6 +192,8 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     (folder / "sizes.yaml").write_text("verification: {claims: 8}\ndraws: 5\n", encoding="utf-8")
     claim = {"claim": "The mill is \u6c34 blue.", "url": "https://heat.example/fernholt/renewal"}
     write_jsonl(folder / "claims.jsonl", [claim])
+    labelled = {"claim": claim["claim"], "evidence": "The mill is red.", "label": "contradicted"}
+    write_jsonl(folder / "labelled.jsonl", [labelled])
     write_jsonl(folder / "tasks.jsonl", [{"id": "mill", "prompt": "What did the mill cost, in \u20ac?"}])
     write_jsonl(folder / "validated.jsonl", [row(1, "supported", "unknown")])
     write_jsonl(folder / "queries.jsonl", [{"query": "heat pump", "relevant": [claim["url"]]}])

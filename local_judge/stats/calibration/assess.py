@@ -66,6 +66,10 @@ class Assessment(Frozen):
     """Share of the altered claims that are not called true."""
     called_wrong: Estimate
     """Share of the true claims that are not called true."""
+    balanced_accuracy: Estimate
+    """Mean of the share of true claims called true and the share of altered claims not called true."""
+    f1: Estimate
+    """2 TP / (2 TP + FP + FN) of the claims called true."""
     brier: Estimate
     ece: Estimate
     """Bins of equal width."""
@@ -147,6 +151,8 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
         accuracy=figure(lambda p, true, called: 1.0 - float(np.mean(np.abs(called - true)))),
         caught=figure(lambda p, true, called: _share(called == 0, true == 0)),
         called_wrong=figure(lambda p, true, called: _share(called == 0, true == 1)),
+        balanced_accuracy=figure(_balanced_accuracy),
+        f1=figure(_f1),
         brier=figure(lambda p, true, called: brier_of(p, true)),
         ece=figure(lambda p, true, called: ece_of(p, true, "width", BINS)),
         ece_mass=figure(lambda p, true, called: ece_of(p, true, "mass", BINS)),
@@ -163,6 +169,15 @@ def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
     return found._replace(
         judged=[found.judged[index] for index in places], called=[found.called[index] for index in places]
     )
+
+
+def _balanced_accuracy(p: Floats, true: Floats, called: Floats) -> float | None:
+    recall, specificity = _share(called == 1, true == 1), _share(called == 0, true == 0)
+    return None if recall is None or specificity is None else (recall + specificity) / 2
+
+
+def _f1(p: Floats, true: Floats, called: Floats) -> float | None:
+    return 2 * float(np.sum(true * called)) / float(np.sum(true + called)) if np.any(true) else None
 
 
 def _share(what: Bools, of: Bools) -> float | None:

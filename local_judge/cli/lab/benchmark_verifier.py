@@ -1,0 +1,167 @@
+"""`local-judge lab benchmark-verifier`: verdicts of a judge against labels by people."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.cli.ending import leave_missing, stoppable
+from local_judge.cli.judging import OptionalJudge
+from local_judge.cli.options import AsJson, Resamples, Seed, SomeSnapshotDir
+from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError
+from local_judge.lab.verifier_benchmark.measure import (
+    Answers,
+    Partial,
+    SetFigures,
+    ask,
+    figures_of,
+    word_overlap,
+)
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
+from local_judge.reporting.progress import RunProgress
+from local_judge.runs.run_file import load_config
+from local_judge.runs.store import RunStore
+from local_judge.stats.calibration.assess import DRAWS, Settings
+from local_judge.terminal import count, stdout
+
+VERIFIERS = {
+    "scored": ClaimsConfig(method="scored", reliability=False, calibration="none"),
+    "near": ClaimsConfig(method="scored", view="near", reliability=False, calibration="none"),
+    "grouped": ClaimsConfig(method="grouped", reliability=False),
+}
+"""Settings that have a name."""
+
+
+def benchmark_verifier(
+    sets: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Labelled claims: JSONL, CSV or Parquet, also of LLM-AggreFact, WiCE or RAGTruth."
+        ),
+    ],
+    judge: OptionalJudge,
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--verifier",
+            help=f"Verifier to measure: {', '.join(VERIFIERS)}, or a run file with `claims`; repeatable.",
+            show_default="scored",
+        ),
+    ] = None,
+    snapshot: SomeSnapshotDir = None,
+    partial: Annotated[
+        Partial,
+        typer.Option(
+            "--partial", help="Count claims that people call partial as unsupported, or leave them out."
+        ),
+    ] = "unsupported",
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Use this number of random claims of each set.")
+    ] = None,
+    seed: Seed = 0,
+    resamples: Resamples = DRAWS,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also print figures by length and language, and all labels.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write all figures and answers to this JSON file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure verdicts against labels by people, next to a baseline and to published verifiers.
+
+    Without --judge, the command prints the baseline only.
+    """
+    rows = _sampled(load_sets(sets), sample, seed)
+    spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
+    settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
+    configs = {Path(one).stem: _config(one) for one in verifier or ["scored"]}
+
+    async def asked(frozen: Snapshot) -> list[Answers]:
+        assert spec is not None and ledger is not None
+        async with judge.open(spec, ledger) as opened:
+            pages = len({row.page for row in rows}) * len(configs)
+            with RunProgress(opened, pages, unit="pages") as progress:
+                return [
+                    await ask(rows, frozen, opened, name, config, progress.one_done)
+                    for name, config in configs.items()
+                ]
+
+    with _pages(rows, snapshot) as frozen, contextlib.ExitStack() as stack:
+        found = [word_overlap(rows, frozen)]
+        if spec is not None and ledger is not None:
+            stack.enter_context(stoppable(ledger))
+            found += asyncio.run(asked(frozen))
+    figures = [one for answers in found for one in figures_of(answers, settings, partial)]
+    _write(figures, found, out)
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in figures])
+    else:
+        stdout().print(benchmark_tables(figures, details))
+        for line in benchmark_notes(figures):
+            stdout().print(line, markup=False, soft_wrap=True)
+    failed = sum(one.failed for one in figures)
+    if failed:
+        leave_missing(count(failed, "verdict"))
+
+
+def _config(name: str) -> ClaimsConfig:
+    """Return the settings of a verifier by name, or those of a run file."""
+    if name in VERIFIERS:
+        return VERIFIERS[name]
+    if not name.endswith((".yaml", ".yml")):
+        raise ConfigError(
+            f"--verifier {name}: no such verifier; choose from {', '.join(VERIFIERS)}, or name a run file (YAML)"
+        )
+    return load_config(Path(name), {}).claims.model_copy(update={"reliability": False})
+
+
+def _sampled(rows: Sequence[LabelledRow], sample: int | None, seed: int) -> list[LabelledRow]:
+    """Return a random sample of each set, in the order of the files."""
+    if sample is None:
+        return list(rows)
+    kept: set[tuple[str, str]] = set()
+    for name in dict.fromkeys(row.set for row in rows):
+        ids = [row.id for row in rows if row.set == name]
+        # random() is the one method of Random whose sequence Python promises to keep.
+        draw = random.Random(seed).random
+        kept |= {(name, one) for _, one in sorted((draw(), one) for one in ids)[:sample]}
+    return [row for row in rows if (row.set, row.id) in kept]
+
+
+@contextlib.contextmanager
+def _pages(rows: Sequence[LabelledRow], snapshot: Path | None) -> Generator[Snapshot]:
+    """Yield the given snapshot, or a temporary one of the evidence in the rows."""
+    own = [row for row in rows if row.evidence is not None]
+    if snapshot is not None and not own:
+        yield Snapshot.open(snapshot)
+        return
+    if snapshot is not None:
+        raise ConfigError(
+            f"--snapshot: the claim {own[0].id!r} has its own `evidence`; use rows with `url` only"
+        )
+    if len(own) < len(rows):
+        raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
+    with evidence_snapshot(rows) as frozen:
+        yield frozen
+
+
+def _write(figures: Sequence[SetFigures], found: Sequence[Answers], out: Path | None) -> None:
+    if out is None:
+        return
+    data = {
+        "figures": [one.model_dump(mode="json") for one in figures],
+        "answers": {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found},
+    }
+    RunStore(out.parent).write_text(out.name, json.dumps(data, ensure_ascii=False, indent=1) + "\n")

@@ -1,0 +1,1 @@
+"""Benchmark of verifiers on claims that people have labelled: files, answers, figures and tables."""

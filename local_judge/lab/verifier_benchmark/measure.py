@@ -1,0 +1,373 @@
+"""Verdicts of a judge on labelled claims, and their agreement with people.
+
+Invariants: every row gets one verdict or is counted as failed or unread, and is then in no figure. Positive is
+`supported`. Labels of people are not used before all verdicts are there. A fitted figure is out of fold, with whole
+documents held out, or comes from a fit on the other sets; no claim is measured by a fit that has seen it.
+
+The balanced accuracy of supported claims against all others is the measure of LLM-AggreFact (Tang et al., 2024).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from pydantic import Field
+
+from indexes.model import SourceStatus
+from indexes.snapshot import Snapshot
+from indexes.text.language import detect_language
+from indexes.text.tokens import tokenise
+from local_judge.claims.build import verify_page
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import estimate_tokens
+from local_judge.claims.model import Claim, Label, Verdict
+from local_judge.judge.judge import Judge
+from local_judge.lab.annotations.figures import binary, mean
+from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow
+from local_judge.runs.verify import ClaimRow, claim_of
+from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
+from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
+from local_judge.stats.calibration.measures import Judged
+from serving.types import Frozen
+
+OVERLAP = "word overlap"
+"""Name of the baseline that makes no model calls: the share of a claim's words that occur in the evidence."""
+
+Partial = Literal["unsupported", "left_out"]
+"""How claims that are labelled `partial` count in figures of two classes."""
+
+THREE_WAY: Mapping[str, str] = {
+    "supported": "supported",
+    "partial": "partial",
+    "unsupported": "unsupported",
+    "contradicted": "unsupported",
+    "not_found": "unsupported",
+    "off_topic": "unsupported",
+}
+"""Classes of three for labels of people and of judges."""
+
+_RANKS: Mapping[Label, float] = {
+    "contradicted": 0.0,
+    "off_topic": 0.25,
+    "not_found": 0.5,
+    "partial": 0.75,
+    "supported": 1.0,
+}
+"""Order of the labels of verdicts without a probability."""
+
+_LENGTHS = ((500, "up to 500 tokens"), (2_000, "up to 2,000"), (6_000, "up to 6,000"), (math.inf, "longer"))
+_SURE = 5e-7
+"""Confidences are stored with six decimals."""
+
+
+class Answer(Frozen):
+    """One row with its verdict. Exactly one of `label`, `failure` and `unread` is set, but for the baseline."""
+
+    set: str
+    id: str
+    gold: Gold
+    document: str
+    language: str
+    length: str
+    """Length of the evidence."""
+    label: Label | None = None
+    value: float | None = None
+    """P(supported) as the judge gives it, the rank of the label, or the baseline's share."""
+    failure: str | None = None
+    unread: SourceStatus | None = None
+    replies: tuple[str, ...] = ()
+
+
+class Cost(Frozen):
+    """Cost of all verdicts, divided by the number of claims."""
+
+    calls: float
+    prompt_tokens: float
+    computed_tokens: float | None
+    """Prompt tokens that were not in the prefix cache; None if the engine does not report it."""
+    generated_tokens: float
+    seconds: float | None = None
+    """None if the ledger had some of the replies."""
+
+
+class GroupFigures(Frozen):
+    """Figures of the rows of one language or length."""
+
+    by: str
+    group: str
+    n: int
+    figures: Assessment | None
+    """None with one class only."""
+
+
+class SetFigures(Frozen):
+    """Agreement of one verifier with the labels of one set."""
+
+    set: str
+    verifier: str
+    n: int
+    failed: int
+    unread: int
+    figures: Assessment | None = None
+    """With the verifier's own threshold; None with one class only. The threshold of the baseline is fitted."""
+    fitted: Assessment | None = None
+    """With a probability and a threshold fitted to the set, out of fold by document."""
+    transferred: Assessment | None = None
+    """With a probability and a threshold fitted to the other sets."""
+    why_not_fitted: str = ""
+    why_not_transferred: str = ""
+    three_way_f1: float | None = None
+    """Mean F1 of supported, partial and unsupported; None without one of these labels, or without verdicts."""
+    confusion: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """Number of rows by label of people and label of the verdict."""
+    groups: tuple[GroupFigures, ...] = ()
+    cost: Cost | None = None
+
+
+class Answers(NamedTuple):
+    """Answers of one verifier to all rows, with the cost by set."""
+
+    verifier: str
+    answers: Sequence[Answer]
+    costs: Mapping[str, Cost]
+    probabilities: bool
+    """True if values are probabilities, which can be fitted."""
+
+
+async def ask(
+    rows: Sequence[LabelledRow],
+    snapshot: Snapshot,
+    judge: Judge,
+    verifier: str,
+    config: ClaimsConfig,
+    page_done: Callable[[], None] = lambda: None,
+) -> Answers:
+    """Verify all rows as a run does, claims of one page together.
+
+    Args:
+        rows: the labelled claims.
+        snapshot: has the page of each row.
+        judge: the judge.
+        verifier: name of the settings.
+        config: settings of verification.
+        page_done: called after each page.
+    """
+    by_page: dict[str, list[LabelledRow]] = {}
+    for row in rows:
+        by_page.setdefault(row.page, []).append(row)
+    made, began = judge.meter.replayed, time.monotonic()
+
+    async def one(url: str, asked: Sequence[LabelledRow]) -> list[Answer]:
+        page, claims = snapshot.page(url), [_claim(row) for row in asked]
+        answers: list[Answer] = [_about(row, page.language, page.text, unread=page.status) for row in asked]
+        if page.status == "ok":
+            verdicts = await verify_page(page, claims, snapshot, judge, config)
+            answers = [
+                _about(row, page.language, page.text, **_answer(verdict))
+                for row, verdict in zip(asked, verdicts, strict=True)
+            ]
+        page_done()
+        return answers
+
+    found = await asyncio.gather(*(one(url, asked) for url, asked in by_page.items()))
+    seconds = time.monotonic() - began if judge.meter.replayed == made else None
+    by_row = {(answer.set, answer.id): answer for page in found for answer in page}
+    answers = [by_row[row.set, row.id] for row in rows]
+    return Answers(verifier, answers, _costs(answers, judge, seconds), config.method == "scored")
+
+
+def word_overlap(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Answers:
+    """Answer by the share of a claim's words that occur on the page: the floor for every verifier."""
+    answers: list[Answer] = []
+    for row in rows:
+        page = snapshot.page(row.page)
+        if page.status != "ok":
+            answers.append(_about(row, page.language, page.text, unread=page.status))
+            continue
+        words, known = set(tokenise(row.claim)), set(tokenise(page.text))
+        share = len(words & known) / len(words) if words else 0.0
+        answers.append(_about(row, page.language, page.text, value=share))
+    return Answers(OVERLAP, answers, {}, True)
+
+
+def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupported") -> list[SetFigures]:
+    """Return the figures of each set, in order of appearance.
+
+    Args:
+        found: answers of one verifier.
+        settings: of the fit and of the bootstrap.
+        partial: how rows labelled `partial` count in figures of two classes.
+    """
+    sets: dict[str, list[Answer]] = {}
+    for answer in found.answers:
+        sets.setdefault(answer.set, []).append(answer)
+    return [
+        _figures(
+            name,
+            own,
+            [one for other in sets if other != name for one in sets[other]],
+            found,
+            settings,
+            partial,
+        )
+        for name, own in sets.items()
+    ]
+
+
+def _figures(
+    name: str,
+    own: Sequence[Answer],
+    others: Sequence[Answer],
+    found: Answers,
+    settings: Settings,
+    partial: Partial,
+) -> SetFigures:
+    counted = _two_classes(own, partial)
+    figures, fitted, transferred, why_not, why_not_transferred = None, None, None, "", ""
+    if found.verifier == OVERLAP:
+        figures, why_not = _fitted(counted, settings)
+    else:
+        figures = _assessed(counted, settings)
+        if found.probabilities:
+            fitted, why_not = _fitted(counted, settings)
+    if found.probabilities and others:
+        transferred, why_not_transferred = _transferred(counted, _two_classes(others, partial), settings)
+    labelled = [one for one in own if one.label is not None]
+    confusion = {
+        gold: dict(sorted(Counter(str(one.label) for one in labelled if one.gold == gold).items()))
+        for gold in get_args(Gold)
+    }
+    return SetFigures(
+        set=name,
+        verifier=found.verifier,
+        n=len(own),
+        failed=sum(one.failure is not None for one in own),
+        unread=sum(one.unread is not None for one in own),
+        figures=figures,
+        fitted=fitted,
+        transferred=transferred,
+        why_not_fitted=why_not,
+        why_not_transferred=why_not_transferred,
+        three_way_f1=_three_way_f1(labelled),
+        confusion={gold: given for gold, given in confusion.items() if given},
+        groups=tuple(_groups(counted, settings)) if found.verifier != OVERLAP else (),
+        cost=found.costs.get(name),
+    )
+
+
+def _two_classes(answers: Sequence[Answer], partial: Partial) -> list[Answer]:
+    """Return the rows with a value that figures of two classes are about."""
+    return [
+        one for one in answers if one.value is not None and (partial != "left_out" or one.gold != "partial")
+    ]
+
+
+def _assessed(answers: Sequence[Answer], settings: Settings) -> Assessment | None:
+    """Return the figures of the verdicts as they are; None with one class only."""
+    judged = [Judged(one.gold == "supported", one.value or 0.0, one.document) for one in answers]
+    if len({one.true for one in judged}) < 2:
+        return None
+    called = [one.label == "supported" for one in answers]
+    return assess(OutOfFold(judged, called, [0.5], []), settings)
+
+
+def _fitted(answers: Sequence[Answer], settings: Settings) -> tuple[Assessment | None, str]:
+    try:
+        return assess(calibrated(_judged(answers), settings)[1], settings), ""
+    except Uncalibratable as error:
+        return None, str(error)
+
+
+def _transferred(
+    answers: Sequence[Answer], others: Sequence[Answer], settings: Settings
+) -> tuple[Assessment | None, str]:
+    """Return the figures by a fit to other sets, or the reason why there are none."""
+    try:
+        fit = calibrated(_judged(others), settings)[0]
+        plain = fit.curve.of(_judged(answers))
+        called = [one.value >= fit.threshold for one in plain]
+        return assess(OutOfFold(plain, called, [fit.threshold], []), settings), ""
+    except Uncalibratable as error:
+        return None, str(error)
+
+
+def _judged(answers: Sequence[Answer]) -> list[Judged]:
+    """Return the rows with log-odds as values."""
+    found: list[Judged] = []
+    for one in answers:
+        p = min(max(one.value or 0.0, _SURE), 1 - _SURE)
+        found.append(Judged(one.gold == "supported", math.log(p / (1 - p)), one.document))
+    return found
+
+
+def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]:
+    found: list[GroupFigures] = []
+    for by in ("length", "language"):
+        groups = Counter(str(getattr(one, by)) for one in answers)
+        for group, n in sorted(groups.items()) if len(groups) > 1 else ():
+            own = [one for one in answers if getattr(one, by) == group]
+            found.append(GroupFigures(by=by, group=group, n=n, figures=_assessed(own, settings)))
+    return found
+
+
+def _three_way_f1(answers: Sequence[Answer]) -> float | None:
+    """Mean F1 of the three classes, where people use all of them."""
+    pairs = [(THREE_WAY[one.gold], THREE_WAY[str(one.label)]) for one in answers]
+    classes = set(THREE_WAY.values())
+    if {gold for gold, _ in pairs} != classes:
+        return None
+    return mean(
+        [binary([(gold == name, given == name) for gold, given in pairs]).f1 for name in sorted(classes)]
+    )
+
+
+def _claim(row: LabelledRow) -> Claim:
+    return claim_of(ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page))
+
+
+def _about(row: LabelledRow, language: str, text: str, **answer: object) -> Answer:
+    tokens = estimate_tokens(text)
+    return Answer.model_validate(
+        {
+            "set": row.set,
+            "id": row.id,
+            "gold": row.label,
+            "document": row.unit,
+            "language": language or detect_language(text),
+            "length": next(name for most, name in _LENGTHS if tokens <= most),
+            **answer,
+        }
+    )
+
+
+def _answer(verdict: Verdict) -> dict[str, object]:
+    if verdict.label is None:
+        return {"failure": verdict.failure.kind if verdict.failure else "unknown", "replies": verdict.replies}
+    given = verdict.confidence_raw if verdict.confidence_raw is not None else verdict.confidence
+    value = _RANKS[verdict.label] if given is None else given
+    return {"label": verdict.label, "value": value, "replies": verdict.replies}
+
+
+def _costs(answers: Sequence[Answer], judge: Judge, seconds: float | None) -> dict[str, Cost]:
+    """Return the cost per claim of each set, from the ledger; the time is that of all sets."""
+    found: dict[str, Cost] = {}
+    for name in dict.fromkeys(answer.set for answer in answers):
+        own = [answer for answer in answers if answer.set == name]
+        keys = dict.fromkeys(key for answer in own for key in answer.replies)
+        usages = [trace.reply.usage for key in keys if (trace := judge.ledger.reply(key)) is not None]
+        cached = [usage.cached_tokens for usage in usages]
+        prompt, n = sum(usage.prompt_tokens for usage in usages), len(own)
+        known = None not in cached and bool(cached)
+        found[name] = Cost(
+            calls=len(keys) / n,
+            prompt_tokens=prompt / n,
+            computed_tokens=(prompt - sum(one or 0 for one in cached)) / n if known else None,
+            generated_tokens=sum(usage.completion_tokens for usage in usages) / n,
+            seconds=None if seconds is None else seconds / len(answers),
+        )
+    return found

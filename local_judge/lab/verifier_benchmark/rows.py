@@ -1,0 +1,285 @@
+"""Files of claims with the text that they rest on, labelled by people.
+
+Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
+before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
+sees it exactly as it sees a cited page.
+
+    this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
+                     `set`, `supporting`
+    LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
+    WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
+    RAGTruth         `source_id`, `response`, `labels`, with `source_info.jsonl` beside the file (Niu et al., 2024):
+                     each sentence of a response is a claim, and the marked spans that overlap it give its label
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import tempfile
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+from sentencex import get_sentence_boundaries
+
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
+from indexes.urls import normalise_url
+from local_judge.errors import InputError, os_errors
+from local_judge.judge.requests import sha256
+from local_judge.rows import parse_object, row_of
+from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES
+from serving.types import Frozen
+
+Gold = Literal["supported", "partial", "unsupported", "contradicted"]
+"""Label by people. `unsupported`: the text does not state the claim, or is about something else."""
+
+Row = Mapping[str, Any]
+
+
+class LabelledRow(Frozen):
+    """One claim with the text or the page that it rests on, and its label."""
+
+    claim: str = Field(min_length=1, max_length=LONGEST_CLAIM)
+    label: Gold
+    evidence: str | None = None
+    """Text that the claim rests on; None if `url` names a page of a snapshot."""
+    url: str | None = None
+    id: str = Field(default="", max_length=LONGEST_ID)
+    """By default the number of the line."""
+    context: str = ""
+    """Text that precedes the claim, for pronouns."""
+    document: str = ""
+    """Unit of the bootstrap, such as the page; by default the evidence or the URL."""
+    set: str = ""
+    """Name of the set; by default the file's."""
+    supporting: tuple[tuple[str, ...], ...] = ()
+    """Alternative sets of sentences of the evidence that people say prove the claim."""
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> LabelledRow:
+        if (self.evidence is None) == (self.url is None):
+            raise ValueError("needs either `evidence` or `url`")
+        if self.url is not None:
+            normalise_url(self.url)
+        return self
+
+    @property
+    def page(self) -> str:
+        """URL of the page in the snapshot: the row's own, or one that stands for its evidence."""
+        if self.url is not None:
+            return normalise_url(self.url)
+        return f"https://evidence.example/{sha256(self.evidence or '')[:24]}"
+
+    @property
+    def unit(self) -> str:
+        """Unit of the bootstrap and of the folds."""
+        return self.document or self.page
+
+
+def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
+    """Load files of labelled claims: JSON Lines, plain or gzipped, CSV, or Parquet.
+
+    Raises:
+        InputError: a file cannot be read, has no rows or an unknown format, or a row is invalid.
+    """
+    rows: list[LabelledRow] = []
+    seen: set[tuple[str, str]] = set()
+    for path in paths:
+        name = path.name.split(".")[0]
+        for number, (place, row) in enumerate(_rows_of(path), 1):
+            known = row.model_copy(
+                update={
+                    "id": row.id or str(number),
+                    "set": row.set or name,
+                    "claim": " ".join(row.claim.split()),
+                }
+            )
+            if (known.set, known.id) in seen:
+                raise InputError(f"{place}: id {known.id!r} occurs twice in the set {known.set!r}")
+            seen.add((known.set, known.id))
+            rows.append(known)
+    return rows
+
+
+@contextmanager
+def evidence_snapshot(rows: Sequence[LabelledRow]) -> Generator[Snapshot]:
+    """Yield a temporary snapshot with the evidence of the rows as pages."""
+    pages = {row.page: row.evidence for row in rows if row.evidence is not None}
+    with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
+        folder = Path(temporary) / "pages"
+        folder.mkdir()
+        lines = (json.dumps({"url": url, "text": text}) + "\n" for url, text in pages.items())
+        (folder / "pages.jsonl").write_text("".join(lines), encoding="utf-8")
+        import_pages(folder, Path(temporary) / "snapshot", workers=0)
+        yield Snapshot.open(Path(temporary) / "snapshot")
+
+
+class _Format(NamedTuple):
+    name: str
+    keys: frozenset[str]
+    """Keys that identify the format."""
+    read: Callable[[Path, str, Row], Iterator[dict[str, Any]]]
+    """Return the rows, in this project's format, for one row of the file at a place."""
+
+
+def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
+    found: _Format | None = None
+    for place, row in _records(path):
+        if found is None:
+            found = next((one for one in _FORMATS if one.keys <= row.keys()), None)
+        if found is None:
+            raise InputError(
+                f"{place}: no known format of labelled claims: a row needs `claim`, `label`, and `evidence` or `url`"
+            )
+        try:
+            converted = list(found.read(path, place, row))
+        except (TypeError, LookupError, AttributeError):
+            raise InputError(f"{place}: the row has the keys of {found.name}, but not its types") from None
+        for made in converted:
+            yield place, row_of(LabelledRow, made, place)
+    if found is None:
+        raise InputError(f"{path}: no rows in it")
+
+
+def _records(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a file with their places."""
+    with os_errors(InputError, f"{path}: cannot be read"):
+        if path.suffix == ".parquet":
+            yield from ((f"{path}:{number}", row) for number, row in enumerate(_parquet(path), 1))
+        elif path.suffix == ".csv":
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                csv.field_size_limit(MOST_BYTES)
+                yield from ((f"{path}:{number}", row) for number, row in enumerate(csv.DictReader(file), 2))
+        else:
+            yield from _json_lines(path)
+
+
+def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a plain or gzipped file, which may unpack to `MOST_BYTES`."""
+    left = MOST_BYTES
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        for number in count(1):
+            place = f"{path}:{number}"
+            try:
+                line = file.readline(left + 1)
+            except (EOFError, zlib.error):
+                raise InputError(f"{place}: the gzip data is damaged or cut off") from None
+            left -= len(line)
+            if left < 0:
+                raise InputError(f"{place}: the file unpacks to more than {MOST_BYTES:,} bytes; split it")
+            if not line:
+                return
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{place}: not UTF-8 (byte {error.start} of the line)") from None
+            if text.strip():
+                yield place, parse_object(text, place)
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError:
+        raise InputError(f"{path}: Parquet files need pyarrow: pip install pyarrow") from None
+    for batch in parquet.ParquetFile(path).iter_batches():
+        yield from batch.to_pylist()
+
+
+def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    del path, place
+    yield {name: row[name] for name in LabelledRow.model_fields if row.get(name) is not None}
+
+
+def _aggrefact(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    del path
+    label = {"1": "supported", "0": "unsupported"}.get(str(row["label"]))
+    if label is None:
+        raise InputError(f"{place}: label {row['label']!r}; in LLM-AggreFact it is 0 or 1")
+    yield {"claim": row["claim"], "evidence": row["doc"], "label": label, "set": row["dataset"]}
+
+
+_WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"}
+
+
+def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    del path
+    sentences: list[str] = row["evidence"]
+    chosen: list[list[int]] = row["supporting_sentences"]
+    label = _WICE_LABELS.get(row["label"])
+    if label is None:
+        raise InputError(f"{place}: label {row['label']!r}; in WiCE it is one of {', '.join(_WICE_LABELS)}")
+    try:
+        supporting = [[sentences[index] for index in indices] for indices in chosen]
+    except (IndexError, TypeError):
+        raise InputError(f"{place}: `supporting_sentences` names a sentence that is not there") from None
+    meta: Row = row["meta"]
+    yield {
+        "id": meta.get("id", ""),
+        "claim": row["claim"],
+        "context": meta.get("claim_context", ""),
+        "evidence": "\n".join(sentences),
+        "label": label,
+        "supporting": supporting,
+    }
+
+
+_CONFLICT = "Conflict"
+"""Word in the names of RAGTruth's labels for what the source contradicts; other labels are baseless."""
+
+
+def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    """Yield each sentence of a response; its label follows from the marked spans that overlap it."""
+    sources = _ragtruth_sources(path.with_name("source_info.jsonl"))
+    if str(row["source_id"]) not in sources:
+        raise InputError(f"{place}: source {row['source_id']!r} is not in source_info.jsonl")
+    response: str = row["response"]
+    for number, one in enumerate(get_sentence_boundaries("en", response), 1):
+        sentence = response[one["start_index"] : one["end_index"]].strip()
+        if not sentence:
+            continue
+        kinds = [
+            str(span["label_type"])
+            for span in row["labels"]
+            if span["start"] < one["end_index"] and span["end"] > one["start_index"]
+        ]
+        wrong = "contradicted" if any(_CONFLICT in kind for kind in kinds) else "unsupported"
+        yield {
+            "id": f"{row.get('id', place.rpartition(':')[2])}/{number}",
+            "claim": sentence,
+            "context": response[: one["start_index"]].strip(),
+            "evidence": sources[str(row["source_id"])],
+            "label": wrong if kinds else "supported",
+            "document": str(row["source_id"]),
+        }
+
+
+@lru_cache(maxsize=1)
+def _ragtruth_sources(path: Path) -> dict[str, str]:
+    """Return the texts of the sources by id; structured data is shown as JSON."""
+    known: dict[str, str] = {}
+    with os_errors(InputError, f"{path}: cannot be read"):
+        for _, row in _json_lines(path):
+            info = row.get("source_info")
+            known[str(row.get("source_id"))] = (
+                info if isinstance(info, str) else json.dumps(info, ensure_ascii=False)
+            )
+    return known
+
+
+_FORMATS = (
+    _Format("LLM-AggreFact", frozenset({"claim", "doc", "label", "dataset"}), _aggrefact),
+    _Format("WiCE", frozenset({"claim", "evidence", "label", "supporting_sentences", "meta"}), _wice),
+    _Format("RAGTruth", frozenset({"source_id", "response", "labels"}), _ragtruth),
+    _Format("labelled claims", frozenset({"claim", "label"}), _own),
+)
+"""Formats, the more specific ones first."""

@@ -1,0 +1,78 @@
+"""`local-judge lab benchmark-verifier` from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.stub_server import StubPlan
+
+from ..lab.verifier_benchmark.conftest import ROWS, write_rows
+from ..stub_thread import StubThread, answer, leaning
+from .conftest import Command
+
+
+def test_verifiers_stand_side_by_side_and_nothing_is_asked_twice(
+    command: Command, preset: Path, tmp_path: Path
+) -> None:
+    labelled, out = write_rows(tmp_path / "mill.jsonl", ROWS), tmp_path / "benchmark.json"
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        given = [
+            "lab",
+            "benchmark-verifier",
+            labelled,
+            "--judge",
+            preset,
+            "--base-url",
+            server.url,
+            "--out",
+            out,
+        ]
+        given += ["--verifier", "scored", "--verifier", "grouped", "--resamples", "10", "--details"]
+        first = command(*given)
+        asked, written = len(server.chats), out.read_bytes()
+        again = command(*given)
+        assert len(server.chats) == asked
+    assert (first.code, first.err) == (0, "")
+    assert "mill: 4 claims; positive: supported" in first.out
+    for word in ("word overlap", "scored", "grouped", "AUC", "balanced accuracy", "calls per claim"):
+        assert word in first.out
+    # All but the time.
+    assert [line for line in again.out.splitlines() if "seconds" not in line] == [
+        line for line in first.out.splitlines() if "seconds" not in line
+    ]
+    data = json.loads(written)
+    assert [one["verifier"] for one in data["figures"]] == ["word overlap", "scored", "grouped"]
+    assert [one["id"] for one in data["answers"]["scored"]] == [row["id"] for row in ROWS]
+
+
+def test_the_baseline_needs_no_judge(command: Command, tmp_path: Path) -> None:
+    labelled = write_rows(tmp_path / "mill.jsonl", ROWS)
+    ended = command("lab", "benchmark-verifier", labelled, "--json")
+    (one,) = json.loads(ended.out)
+    assert (ended.code, one["verifier"], one["n"]) == (0, "word overlap", 4)
+    assert one["why_not_fitted"]
+
+
+def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Path) -> None:
+    labelled = write_rows(tmp_path / "mill.jsonl", ROWS)
+    by_url = write_rows(
+        tmp_path / "url.jsonl", [{"claim": "A", "url": "https://a.example/", "label": "partial"}]
+    )
+    base = ["lab", "benchmark-verifier"]
+    judge = ["--judge", preset, "--base-url", "http://127.0.0.1:9/v1", "--ledger", tmp_path / "l.sqlite"]
+    for words, says in (
+        ([labelled, *judge, "--verifier", "best"], "--verifier best: no such verifier"),
+        ([by_url], "need a snapshot"),
+        ([labelled, "--snapshot", tmp_path / "none"], "has its own `evidence`"),
+        ([tmp_path / "none.jsonl"], "no such file"),
+    ):
+        ended = command(*base, *words)
+        assert ended.code == 1 and says in ended.line(), (words, ended)
+
+
+def test_a_sample_is_the_same_each_time(command: Command, tmp_path: Path) -> None:
+    labelled = write_rows(tmp_path / "many.jsonl", [{**ROWS[n % 4], "id": str(n)} for n in range(40)])
+    ended = [command("lab", "benchmark-verifier", labelled, "--sample", "12", "--json").out for _ in range(2)]
+    assert ended[0] == ended[1]
+    assert json.loads(ended[0])[0]["n"] == 12

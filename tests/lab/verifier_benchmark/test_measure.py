@@ -1,0 +1,135 @@
+"""Figures of verifiers against labels by people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.claims.config import ClaimsConfig
+from local_judge.lab.verifier_benchmark.measure import Answers, ask, figures_of, word_overlap
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.stats.calibration.assess import Settings
+from serving.engines.scripted import Call, Reply
+
+from ...scripted_judge import MakeJudge
+from .conftest import write_rows
+
+PEOPLE = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "people"
+SETTINGS = Settings(draws=20, objective="balanced_accuracy")
+SCORED = ClaimsConfig(method="scored", reliability=False)
+
+
+def by_claim(probabilities: dict[str, float]) -> Any:
+    """P(yes) by a word of the claim; the second question, after a no, is denied."""
+
+    def reply(call: Call) -> Reply:
+        if "cannot be true together" in call.prompt:
+            return {"Yes": 0.1, "No": 0.9}
+        claim = call.prompt.rpartition("Claim:")[2]
+        yes = next(p for word, p in probabilities.items() if word in claim)
+        return {"Yes": yes, "No": 1 - yes}
+
+    return reply
+
+
+async def answers(path: Path, make_judge: MakeJudge, script: Any, config: ClaimsConfig = SCORED) -> Answers:
+    rows, (judge, _) = load_sets([path]), make_judge(script)
+    with evidence_snapshot(rows) as snapshot:
+        return await ask(rows, snapshot, judge, "scored", config)
+
+
+async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> None:
+    found = await answers(
+        labelled, make_judge, by_claim({"1904": 0.9, "oats": 0.6, "cooperative": 0.2, "1940": 0.3})
+    )
+    (one,) = figures_of(found, SETTINGS)
+    assert (one.n, one.failed, one.unread) == (4, 0, 0)
+    assert one.figures is not None
+    # The supported claim has the greatest P(yes). It and the partial one reach 0.5: recall 1, specificity 2/3.
+    assert one.figures.auc.value == 1.0
+    assert one.figures.balanced_accuracy.value == pytest.approx((1 + 2 / 3) / 2)
+    assert one.figures.f1.value == pytest.approx(2 * 1 / (2 * 1 + 1 + 0))
+    assert one.confusion == {
+        "supported": {"supported": 1},
+        "partial": {"supported": 1},
+        "unsupported": {"not_found": 1},
+        "contradicted": {"not_found": 1},
+    }
+    # F1 of supported 2/3, of partial 0, of unsupported (with contradicted) 1.
+    assert one.three_way_f1 == pytest.approx((2 / 3 + 0 + 1) / 3)
+    (left,) = figures_of(found, SETTINGS, "left_out")
+    assert left.figures is not None and left.figures.balanced_accuracy.value == 1.0
+    # One document: nothing can be held out.
+    assert one.fitted is None and "1 page" in one.why_not_fitted
+
+
+async def test_the_cost_is_that_of_the_replies(labelled: Path, make_judge: MakeJudge) -> None:
+    found = await answers(
+        labelled, make_judge, by_claim({"1904": 0.9, "oats": 0.6, "cooperative": 0.2, "1940": 0.3})
+    )
+    # Four first questions, and a second one for the two that are not supported.
+    assert found.costs["mill"].calls == 6 / 4
+    assert found.costs["mill"].generated_tokens == 6 / 4
+
+
+async def test_a_claim_without_an_answer_is_counted_and_in_no_figure(
+    labelled: Path, make_judge: MakeJudge
+) -> None:
+    def script(call: Call) -> Reply:
+        if "cooperative" in call.prompt.rpartition("Claim:")[2]:
+            return {"Yes": 0.0, "No": 0.0}
+        return {"Yes": 0.9, "No": 0.1}
+
+    found = await answers(labelled, make_judge, script)
+    (one,) = figures_of(found, SETTINGS)
+    assert (one.n, one.failed) == (4, 1)
+    assert one.figures is not None and one.figures.n == 3
+
+
+async def test_a_fit_to_other_sets_has_not_seen_the_claim(tmp_path: Path, make_judge: MakeJudge) -> None:
+    def rows(name: str, low: str, high: str) -> Path:
+        made = [
+            {"claim": f"{high if true else low} number {n}.", "evidence": f"{name} page {n}.", "label": label}
+            for n in range(8)
+            for true, label in ((True, "supported"), (False, "unsupported"))
+        ]
+        return write_rows(tmp_path / f"{name}.jsonl", made)
+
+    paths = [rows("one", "low", "high"), rows("two", "low", "high")]
+    loaded, (judge, _) = load_sets(paths), make_judge(by_claim({"low": 0.02, "high": 0.2}))
+    with evidence_snapshot(loaded) as snapshot:
+        found = await ask(loaded, snapshot, judge, "scored", SCORED)
+    one, two = figures_of(found, SETTINGS)
+    for figures in (one, two):
+        assert figures.figures is not None and figures.transferred is not None
+        # P(yes) never reaches 0.5, but both sets have the same scale: a threshold from the other one is right.
+        assert figures.figures.called_wrong.value == 1.0
+        assert figures.transferred.called_wrong.value == 0.0
+        assert figures.transferred.caught.value == 1.0
+
+
+async def test_word_overlap_is_the_share_of_a_claims_words(labelled: Path) -> None:
+    rows = load_sets([labelled])
+    with evidence_snapshot(rows) as snapshot:
+        values = [answer.value for answer in word_overlap(rows, snapshot).answers]
+    # All six words of the first claim are in the text; "1940" is not, so five of the last one's six are.
+    assert values[0] == 1.0
+    assert values[3] == pytest.approx(5 / 6)
+
+
+@pytest.mark.skipif(not PEOPLE.is_dir(), reason="needs the shared sets of human labels")
+def test_the_floor_on_three_public_sets() -> None:
+    paths = [PEOPLE / f"{name}.jsonl.gz" for name in ("wice", "expertqa", "factcheck")]
+    rows = load_sets(paths)
+    assert [len([row for row in rows if row.set == path.name.split(".")[0]]) for path in paths] == [
+        349,
+        1067,
+        1700,
+    ]
+    with evidence_snapshot(rows) as snapshot:
+        found = figures_of(word_overlap(rows, snapshot), Settings(draws=0))
+    values = [one.figures.auc.value if one.figures else None for one in found]
+    assert values == pytest.approx([0.72, 0.52, 0.72], abs=0.005)
+    assert [one.unread for one in found] == [0, 0, 1]

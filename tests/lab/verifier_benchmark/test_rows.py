@@ -1,0 +1,120 @@
+"""Files of labelled claims."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.errors import InputError
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+
+from .conftest import ROWS, TEXT, write_rows
+
+
+def test_the_projects_own_format_plain_and_gzipped(labelled: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(labelled.read_bytes()))
+    rows = load_sets([labelled, packed])
+    assert [row.label for row in rows[:4]] == ["supported", "partial", "unsupported", "contradicted"]
+    assert [row.set for row in rows] == ["mill"] * 4 + ["packed"] * 4
+    # The same evidence is one page.
+    assert len({row.page for row in rows}) == 1
+    with evidence_snapshot(rows) as snapshot:
+        assert snapshot.page(rows[0].page).text == TEXT
+
+
+def test_an_id_is_the_number_of_the_row_if_there_is_none(tmp_path: Path) -> None:
+    rows = load_sets([write_rows(tmp_path / "a.jsonl", [{**row, "id": None} for row in ROWS])])
+    assert [row.id for row in rows] == ["1", "2", "3", "4"]
+
+
+def test_llm_aggrefact_as_csv(tmp_path: Path) -> None:
+    path = tmp_path / "aggrefact.csv"
+    path.write_text("dataset,doc,claim,label\nWice,A text.,A claim.,1\nLfqa,A text.,Another.,0\n")
+    rows = load_sets([path])
+    assert [(row.set, row.label, row.evidence) for row in rows] == [
+        ("Wice", "supported", "A text."),
+        ("Lfqa", "unsupported", "A text."),
+    ]
+
+
+def test_wice_names_its_supporting_sentences(tmp_path: Path) -> None:
+    row = {
+        "claim": "It is so.",
+        "evidence": ["First.", "Second.", "Third."],
+        "label": "partially_supported",
+        "supporting_sentences": [[0, 2], [1]],
+        "meta": {"id": "dev1", "claim_context": "Before."},
+    }
+    (found,) = load_sets([write_rows(tmp_path / "wice.jsonl", [row])])
+    assert (found.id, found.label, found.context) == ("dev1", "partial", "Before.")
+    assert found.evidence == "First.\nSecond.\nThird."
+    assert found.supporting == (("First.", "Third."), ("Second.",))
+    with pytest.raises(InputError, match="names a sentence that is not there"):
+        load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "supporting_sentences": [[3]]}])])
+
+
+def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:
+    response = "The mill is old. It burned in 1950. A bakery owns it."
+    spans = [
+        {"start": 17, "end": 35, "label_type": "Evident Conflict"},
+        {"start": 36, "end": 44, "label_type": "Subtle Baseless Info"},
+    ]
+    path = write_rows(
+        tmp_path / "response.jsonl", [{"id": "7", "source_id": "s", "response": response, "labels": spans}]
+    )
+    write_rows(tmp_path / "source_info.jsonl", [{"source_id": "s", "source_info": {"text": "An old mill."}}])
+    rows = load_sets([path])
+    assert [(row.id, row.claim, row.label) for row in rows] == [
+        ("7/1", "The mill is old.", "supported"),
+        ("7/2", "It burned in 1950.", "contradicted"),
+        ("7/3", "A bakery owns it.", "unsupported"),
+    ]
+    assert rows[2].context == "The mill is old. It burned in 1950."
+    assert rows[0].evidence == '{"text": "An old mill."}'
+    assert {row.document for row in rows} == {"s"}
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"claim": "A claim."}, "no known format of labelled claims"),
+        ({**ROWS[0], "label": "true"}, "label"),
+        ({**ROWS[0], "claim": ""}, "claim"),
+        ({**ROWS[0], "evidence": None}, "needs either `evidence` or `url`"),
+        ({**ROWS[0], "url": "https://a.example/"}, "needs either `evidence` or `url`"),
+        ({**ROWS[0], "evidence": None, "url": "not an address"}, "not an address"),
+        ({"dataset": "Wice", "doc": "A", "claim": "B", "label": 2}, "in LLM-AggreFact it is 0 or 1"),
+        ({"source_id": "s", "response": "A.", "labels": []}, "source_info.jsonl: no such file"),
+        (
+            {"claim": "A", "evidence": None, "label": "supported", "supporting_sentences": [], "meta": 1},
+            "types",
+        ),
+    ],
+)
+def test_an_invalid_row_is_one_line_with_its_place(tmp_path: Path, row: dict[str, Any], says: str) -> None:
+    path = write_rows(tmp_path / "bad.jsonl", [row])
+    with pytest.raises(InputError) as error:
+        load_sets([path])
+    assert says in str(error.value) and "\n" not in str(error.value) and str(tmp_path) in str(error.value)
+
+
+def test_what_is_no_file_of_rows(tmp_path: Path) -> None:
+    for content, says in ((b"", "no rows in it"), (b"\xff\n", "not UTF-8"), (b"[1]\n", "JSON object")):
+        path = tmp_path / "bad.jsonl"
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=says):
+            load_sets([path])
+    broken = tmp_path / "bad.jsonl.gz"
+    broken.write_bytes(gzip.compress(json.dumps(ROWS[0]).encode())[:-12])
+    with pytest.raises(InputError):
+        load_sets([broken])
+
+
+def test_an_id_occurs_once_in_a_set(labelled: Path) -> None:
+    with pytest.raises(InputError, match="id 'built' occurs twice in the set 'mill'"):
+        load_sets([labelled, labelled])
