@@ -59,6 +59,7 @@ from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.task_construction.settings import load_build_config
 from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
+from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
@@ -266,6 +267,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "known"): reader(load_labelled, ".jsonl"),
+    ("jsonl", "labelled"): reader(lambda path: load_sets([path]), ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(
         lambda path: [Planted.model_validate(row) for _, row in read_jsonl(path)], ".jsonl"

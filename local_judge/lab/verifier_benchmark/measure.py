@@ -39,7 +39,7 @@ OVERLAP = "word overlap"
 """Name of the baseline that makes no model calls: the share of a claim's words that occur in the evidence."""
 
 Partial = Literal["unsupported", "left_out"]
-"""How claims that are labelled `partial` count in figures of two classes."""
+"""Treatment of claims labelled `partial` in figures of two classes."""
 
 THREE_WAY: Mapping[str, str] = {
     "supported": "supported",
@@ -114,11 +114,11 @@ class SetFigures(Frozen):
     failed: int
     unread: int
     figures: Assessment | None = None
-    """With the verifier's own threshold; None with one class only. The threshold of the baseline is fitted."""
+    """Figures at the verifier's own threshold; None with one class only. The threshold of the baseline is fitted."""
     fitted: Assessment | None = None
-    """With a probability and a threshold fitted to the set, out of fold by document."""
+    """Figures with a calibration and a threshold fitted to the set, out of fold by document."""
     transferred: Assessment | None = None
-    """With a probability and a threshold fitted to the other sets."""
+    """Figures with a calibration and a threshold fitted to the other sets."""
     why_not_fitted: str = ""
     why_not_transferred: str = ""
     three_way_f1: float | None = None

@@ -54,7 +54,7 @@ class LabelledRow(Frozen):
     """Text that the claim rests on; None if `url` names a page of a snapshot."""
     url: str | None = None
     id: str = Field(default="", max_length=LONGEST_ID)
-    """By default the number of the line."""
+    """Identifier in the set; the number of the row by default."""
     context: str = ""
     """Text that precedes the claim, for pronouns."""
     document: str = ""
