@@ -75,6 +75,7 @@ def connect(
             max_attempts=persistence.attempts,
             structured=preset.structured,
             thinking_budget=preset.reasoning is None or preset.reasoning.budget,
+            chat_arguments=preset.chat_arguments,
             top_logprobs=settings.max_logprobs,
             options=_reply_options(settings),
             reply_model=preset.reply_model,

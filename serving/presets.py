@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from serving.errors import PresetError
 from serving.strict_yaml import load_yaml
-from serving.types import Frozen, Sampling
+from serving.types import ChatArgument, Frozen, Sampling
 
 EngineName = Literal["vllm", "openvino", "transformers"]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -163,6 +163,9 @@ class Preset(Frozen):
     """Time limit of one request over HTTP, from sending to the last byte."""
     reply_model: str | None = None
     """Model name in the server's replies, if it differs from `model`; any other is refused."""
+    chat_arguments: tuple[ChatArgument, ...] = ("enable_thinking",)
+    """Arguments of the model's chat template; no others are sent. Empty for models with a Mistral tokenizer, for which
+    vLLM refuses any."""
     sampling: Sampling = Sampling()
     """Sampling parameters; greedy by default."""
     threshold: float = Field(default=0.5, gt=0, lt=1)
@@ -188,6 +191,21 @@ class Preset(Frozen):
             )
         if self.reasoning is not None and self.reasoning.always != self.sampling.thinking:
             raise ValueError("sampling.thinking has to be true exactly where reasoning.always is")
+        return self
+
+    @model_validator(mode="after")
+    def _sends_what_the_model_knows(self) -> Preset:
+        reasoning = self.reasoning
+        samplings = (self.sampling,) if reasoning is None else (self.sampling, reasoning.sampling)
+        if any(one.reasoning_effort for one in samplings) and "reasoning_effort" not in self.chat_arguments:
+            raise ValueError("sampling.reasoning_effort needs reasoning_effort in chat_arguments")
+        if reasoning is not None and not reasoning.always and "enable_thinking" not in self.chat_arguments:
+            raise ValueError("reasoning that can be switched off needs enable_thinking in chat_arguments")
+        if self.embedded is not None and any(one.beyond_nucleus for one in samplings):
+            raise ValueError(
+                "sampling: an embedded engine knows temperature and top_p; remove top_k, min_p, the penalties and "
+                "reasoning_effort"
+            )
         return self
 
     @property

@@ -9,10 +9,13 @@ from __future__ import annotations
 from math import exp, fsum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "other"]
+ChatArgument = Literal["enable_thinking", "reasoning_effort"]
+"""Argument by which a model's chat template switches or limits its reasoning."""
+ReasoningEffort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 LogProbability = Annotated[float, Field(le=0.0)]
 """Natural logarithm of a probability; finite in every `Frozen` model."""
 
@@ -31,7 +34,11 @@ class Message(Frozen):
 
 
 class Sampling(Frozen):
-    """Sampling parameters. The defaults are greedy decoding with a fixed seed."""
+    """Sampling parameters. The defaults are greedy decoding with a fixed seed.
+
+    A parameter that defaults to None is neither sent nor serialised unless it is set, so that it leaves ledger keys as
+    they were before it existed.
+    """
 
     temperature: float = Field(default=0.0, ge=0)
     """Temperature; at least 0.3 when a question is asked again."""
@@ -45,6 +52,32 @@ class Sampling(Frozen):
     """True if the model may reason before it answers (Qwen3's `enable_thinking`)."""
     thinking_tokens: int = Field(default=0, ge=0)
     """Maximum number of reasoning tokens, in addition to `max_tokens`."""
+    top_k: int | None = Field(default=None, ge=1)
+    """Number of most likely tokens to sample from; None for all."""
+    min_p: float | None = Field(default=None, gt=0, le=1)
+    """Minimum probability of a token, relative to the most likely one; None for 0."""
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2)
+    """Amount subtracted from the logits of tokens that the reply already has; None for 0."""
+    repetition_penalty: float | None = Field(default=None, gt=0)
+    """Factor by which the logits of tokens of prompt and reply are lowered; None for 1."""
+    reasoning_effort: ReasoningEffort | None = None
+    """Effort while reasoning, for models that distinguish several; None for the model's default."""
+
+    @property
+    def beyond_nucleus(self) -> bool:
+        """True if a parameter is set that defaults to None."""
+        optional = (
+            self.top_k,
+            self.min_p,
+            self.presence_penalty,
+            self.repetition_penalty,
+            self.reasoning_effort,
+        )
+        return any(value is not None for value in optional)
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in serialise(self).items() if value is not None}
 
 
 class Usage(Frozen):

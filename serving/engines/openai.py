@@ -3,8 +3,8 @@
 Invariant: a call ends in a reply or in one `serving.errors.EngineError`; the same messages, sampling and
 schema are the same request bytes; a prefix goes to the same replica as long as that can be reached.
 
-vLLM's extensions (`chat_template_kwargs.enable_thinking`, `thinking_token_budget`, /tokenize, /version, /metrics) are
-used if the server identifies itself as vLLM (`owned_by` in /v1/models). Other servers get plain OpenAI fields; further
+vLLM's extensions (`chat_template_kwargs`, `thinking_token_budget`, `top_k`, /tokenize, /version, /metrics) are used if
+the server identifies itself as vLLM (`owned_by` in /v1/models). Other servers get plain OpenAI fields; further
 fields go into `extra_body`.
 """
 
@@ -28,10 +28,10 @@ from serving.engines.choosing import (
 )
 from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
-from serving.engines.wire import Once
+from serving.engines.wire import Once, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
 from serving.retry import Retry
-from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.types import ChatArgument, Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
 
 TEMPLATE_TOKENS = 256
 TEMPLATE_TOKENS_PER_MESSAGE = 16
@@ -50,6 +50,7 @@ class OpenAIEngine:
         max_attempts: Maximum number of attempts per request.
         structured: Whether the server decodes under a JSON schema; "none" sends no schema.
         thinking_budget: Whether vLLM can end this model's reasoning after a number of tokens.
+        chat_arguments: Arguments of the model's chat template; see `serving.engines.wire.sampling_fields`.
         top_logprobs: Number of alternatives that `choose` requests; servers allow 20 (vLLM: --max-logprobs).
         context_tokens, kv_tokens: Limits of servers that do not report them.
         revision, weights_digest, quantisation, options: Fields of the identity that the server does not report.
@@ -75,6 +76,7 @@ class OpenAIEngine:
         max_attempts: int = 5,
         structured: Literal["json_schema", "none"] = "json_schema",
         thinking_budget: bool = True,
+        chat_arguments: Sequence[ChatArgument] = ("enable_thinking",),
         top_logprobs: int = 20,
         context_tokens: int | None = None,
         kv_tokens: int | None = None,
@@ -114,6 +116,7 @@ class OpenAIEngine:
         self._concurrency = concurrency
         self._structured = structured
         self._thinking_budget = thinking_budget
+        self._chat_arguments = tuple(chat_arguments)
         self._top_logprobs = top_logprobs
         self._context_tokens = context_tokens
         self._kv_tokens = kv_tokens
@@ -128,6 +131,8 @@ class OpenAIEngine:
         options: dict[str, Any] = {**self._options, "structured": self._structured}
         if not self._thinking_budget:
             options["thinking_budget"] = False
+        if self._chat_arguments != ("enable_thinking",):
+            options["chat_arguments"] = list(self._chat_arguments)
         if not facts.vllm:
             options["top_logprobs"] = self._top_logprobs  # limits which options are reported
         if self._reply_model is not None:
@@ -164,7 +169,7 @@ class OpenAIEngine:
         if not facts.vllm:
             text = sum(len(message.content.encode()) for message in messages)
             return text + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_MESSAGE * len(messages)
-        template = {"add_generation_prompt": True, "chat_template_kwargs": {"enable_thinking": False}}
+        template = {"add_generation_prompt": True, **template_fields(False, self._chat_arguments)}
         body = {"model": facts.model, "messages": [message.model_dump() for message in messages], **template}
         return (await self._servers.tokenize(self._servers.prefix(messages), body)).count
 
@@ -247,19 +252,13 @@ class OpenAIEngine:
     def _chat_body(
         self, facts: ServerFacts, messages: Sequence[Message], sampling: Sampling
     ) -> dict[str, Any]:
-        reasoning = sampling.thinking_tokens if sampling.thinking else 0
         body: dict[str, Any] = {
             "model": facts.model,
             "messages": [message.model_dump() for message in messages],
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "seed": sampling.seed,
-            "max_tokens": sampling.max_tokens + reasoning,
+            **sampling_fields(sampling, vllm=facts.vllm, arguments=self._chat_arguments),
         }
-        if facts.vllm:
-            body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking}
-            if reasoning and self._thinking_budget:
-                body["thinking_token_budget"] = reasoning
+        if facts.vllm and sampling.thinking and sampling.thinking_tokens and self._thinking_budget:
+            body["thinking_token_budget"] = sampling.thinking_tokens
         return body | self._extra_body
 
 

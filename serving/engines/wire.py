@@ -1,20 +1,21 @@
-"""Messages of the OpenAI-compatible API: requests, replies and streamed replies.
+"""Messages of the OpenAI-compatible API: fields of requests, replies and streamed replies.
 
-Invariant: only fields that the engine uses are read; a missing required field is a `MalformedReply`.
+Invariants: a request has no field that the model or the server does not know. Of replies, only fields that the engine
+uses are read; a missing required field is a `MalformedReply`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from serving.errors import EngineError, EngineFault, EngineUnreachable, MalformedReply
 from serving.http import refusal
-from serving.types import FinishReason, Generation, Usage
+from serving.types import ChatArgument, FinishReason, Generation, Sampling, Usage
 
 MAX_EVENTS = 1 << 18
 """Maximum number of server-sent events of one reply, which is usually one per token."""
@@ -33,6 +34,40 @@ strings and booleans are refused: `false` would otherwise be a probability of 1.
 
 Name = Annotated[str, Field(max_length=500)]
 """Name of a model or a version, as it appears in messages and in the judge's identity."""
+
+
+_VLLM_SAMPLING = ("top_k", "min_p", "repetition_penalty")
+
+
+def sampling_fields(sampling: Sampling, *, vllm: bool, arguments: Collection[ChatArgument]) -> dict[str, Any]:
+    """Return the fields of a chat completion that carry sampling parameters and chat-template arguments.
+
+    Args:
+        sampling: Sampling parameters; unset ones are not sent.
+        vllm: Whether the server knows vLLM's extensions.
+        arguments: Chat-template arguments of the model; no others are sent. vLLM refuses `chat_template_kwargs` for
+            models with a Mistral tokenizer.
+    """
+    fields: dict[str, Any] = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed,
+        "max_tokens": sampling.max_tokens + (sampling.thinking_tokens if sampling.thinking else 0),
+    }
+    if sampling.presence_penalty is not None:
+        fields["presence_penalty"] = sampling.presence_penalty
+    if sampling.reasoning_effort is not None and "reasoning_effort" in arguments:
+        fields["reasoning_effort"] = sampling.reasoning_effort
+    if vllm:
+        chosen = {name: getattr(sampling, name) for name in _VLLM_SAMPLING}
+        fields |= {name: value for name, value in chosen.items() if value is not None}
+        fields |= template_fields(sampling.thinking, arguments)
+    return fields
+
+
+def template_fields(thinking: bool, arguments: Collection[ChatArgument]) -> dict[str, Any]:
+    """Return vLLM's field for the arguments of a chat template; empty for a model without any."""
+    return {"chat_template_kwargs": {"enable_thinking": thinking}} if "enable_thinking" in arguments else {}
 
 
 class Wire(BaseModel):

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from serving.connect import connect
-from serving.presets import Preset, VllmSettings, Weights
+from serving.presets import Preset, VllmSettings, Weights, load_preset
+from serving.types import Message
 from tests.stub_server import Stub
 
 
@@ -49,3 +50,38 @@ async def test_what_a_server_is_started_with_is_part_of_the_identity(
         identity = await engine.identity()
         await engine.aclose()
     assert identity.options == {**options, "structured": "json_schema"}
+
+
+@pytest.mark.parametrize(
+    ("name", "sampling"),
+    [
+        (
+            "qwen3-8b",
+            b'"temperature":0.0,"top_p":1.0,"seed":0,"max_tokens":2048,'
+            b'"chat_template_kwargs":{"enable_thinking":false}',
+        ),
+        (
+            "qwen3-235b-a22b-thinking",
+            b'"temperature":0.6,"top_p":0.95,"seed":0,"max_tokens":10240,'
+            b'"chat_template_kwargs":{"enable_thinking":true},"thinking_token_budget":8192',
+        ),
+        (
+            "qwen2.5-coder-0.5b-vllm",
+            b'"temperature":0.0,"top_p":1.0,"seed":0,"max_tokens":2048,'
+            b'"chat_template_kwargs":{"enable_thinking":false}',
+        ),
+        ("mistral-small-3.2-24b", b'"temperature":0.0,"top_p":1.0,"seed":0,"max_tokens":2048'),
+        (
+            "gpt-oss-20b",
+            b'"temperature":1.0,"top_p":1.0,"seed":0,"max_tokens":6144,"reasoning_effort":"medium"',
+        ),
+    ],
+)
+async def test_the_request_of_a_preset_has_exactly_these_bytes(name: str, sampling: bytes) -> None:
+    preset = load_preset(name).model_copy(update={"model": "stub"})
+    async with Stub() as stub:
+        engine = connect(preset, base_urls=[stub.url])
+        await engine.generate([Message(role="user", content="Hello")], preset.sampling)
+        await engine.aclose()
+    opening = b'{"model":"stub","messages":[{"role":"user","content":"Hello"}],'
+    assert stub.chats[0].body == opening + sampling + b"}"

@@ -15,7 +15,7 @@ from serving.engine import Engine
 from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import normal_base_url
 from serving.errors import BadEndpoint, MalformedReply, RequestRefused, UnsupportedRequest
-from serving.types import EngineLimits, Generation, Message, Sampling, Usage
+from serving.types import ChatArgument, EngineLimits, Generation, Message, Sampling, Usage
 from tests.stub_server import Stub, StubPlan
 
 PROMPT = [Message(role="system", content="You judge."), Message(role="user", content="Is it so? 对吗?")]
@@ -92,10 +92,57 @@ async def test_a_budget_that_the_server_cannot_keep_is_not_asked_for(stub: Stub)
     assert identity.options["thinking_budget"] is False
 
 
+async def test_only_sampling_parameters_that_are_set_are_sent(stub: Stub, engine: Engine) -> None:
+    given: dict[str, Any] = {
+        "top_k": 20,
+        "min_p": 0.05,
+        "presence_penalty": 1.5,
+        "repetition_penalty": 1.1,
+    }
+    await engine.generate(PROMPT, Sampling(temperature=0.7, **given))
+    assert {name: stub.chats[0].json.get(name) for name in given} == given
+    await engine.generate(PROMPT, Sampling(temperature=0.7, top_k=20))
+    assert stub.chats[1].json["top_k"] == 20
+    assert not set(given) - {"top_k"} & set(stub.chats[1].json)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fields"),
+    [
+        ((), {}),
+        (("enable_thinking",), {"chat_template_kwargs": {"enable_thinking": True}}),
+        (("reasoning_effort",), {"reasoning_effort": "low"}),
+        (
+            ("enable_thinking", "reasoning_effort"),
+            {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": True}},
+        ),
+    ],
+)
+async def test_a_model_gets_only_its_own_chat_template_arguments(
+    stub: Stub, arguments: tuple[ChatArgument, ...], fields: dict[str, Any]
+) -> None:
+    engine = OpenAIEngine([stub.url], chat_arguments=arguments)
+    await engine.generate(PROMPT, Sampling(thinking=True, reasoning_effort="low"))
+    await engine.choose(PROMPT, ["Yes", "No"])
+    await engine.count_tokens(PROMPT)
+    identity = await engine.identity()
+    await engine.aclose()
+    names = ("reasoning_effort", "chat_template_kwargs")
+    generated, chosen = [chat.json for chat in stub.chats]
+    assert {name: generated[name] for name in names if name in generated} == fields
+    off = {"chat_template_kwargs": {"enable_thinking": False}} if "enable_thinking" in arguments else {}
+    assert {name: chosen[name] for name in names if name in chosen} == off
+    counted = stub.received[-1].json
+    assert stub.received[-1].path == "/tokenize"
+    assert {name: counted[name] for name in names if name in counted} == off
+    expected = None if arguments == ("enable_thinking",) else list(arguments)
+    assert identity.options.get("chat_arguments") == expected
+
+
 async def test_a_server_that_is_not_vllm_gets_plain_fields_only() -> None:
     async with Stub(StubPlan(vllm=False)) as stub:
         engine = OpenAIEngine([stub.url], context_tokens=8192, extra_body={"top_k": 1}, structured="none")
-        await engine.generate(PROMPT, Sampling(thinking=True, thinking_tokens=10), SCHEMA)
+        await engine.generate(PROMPT, Sampling(thinking=True, thinking_tokens=10, min_p=0.1), SCHEMA)
         identity = await engine.identity()
         limits = await engine.limits()
         tokens = await engine.count_tokens(PROMPT)

@@ -75,6 +75,37 @@ def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
     assert qwen is not None and qwen.budget
 
 
+@pytest.mark.parametrize(
+    ("family", "arguments"),
+    [
+        ("qwen3-8b", ("enable_thinking",)),
+        ("qwen3-30b-a3b-2507", ()),
+        ("gpt-oss-20b", ("reasoning_effort",)),
+        ("mistral-small-3.2-24b", ()),
+    ],
+)
+def test_each_family_declares_its_chat_template_arguments(family: str, arguments: tuple[str, ...]) -> None:
+    assert load_preset(family).chat_arguments == arguments
+
+
+def test_sampling_that_is_not_set_leaves_stored_samplings_as_they_were() -> None:
+    # Ledger keys contain this text; the fields after thinking_tokens came later.
+    assert Sampling().model_dump(mode="json") == {
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "seed": 0,
+        "max_tokens": 2048,
+        "thinking": False,
+        "thinking_tokens": 0,
+    }
+    chosen = Sampling(top_k=20, reasoning_effort="low")
+    assert chosen.model_dump(mode="json") == Sampling().model_dump() | {
+        "top_k": 20,
+        "reasoning_effort": "low",
+    }
+    assert Sampling.model_validate(chosen.model_dump(mode="json")) == chosen
+
+
 def test_all_packaged_licences_are_open() -> None:
     assert {load_preset(name).licence for name in list_presets()} == {"Apache-2.0"}
 
@@ -111,6 +142,22 @@ def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
             "weights.index.package: 'a{m}' may contain {n} for the number of a part",
         ),
         (GOOD.replace("vllm: {}", "embedded: {}"), "the file: the section vllm goes with engine: vllm"),
+        (
+            GOOD + "sampling: {reasoning_effort: low}\n",
+            "the file: sampling.reasoning_effort needs reasoning_effort in chat_arguments",
+        ),
+        (GOOD + "sampling: {reasoning_effort: some}\n", "sampling.reasoning_effort must be 'minimal', "),
+        (GOOD + "sampling: {top_k: 0}\n", "sampling.top_k must be greater than or equal to 1"),
+        (GOOD + "sampling: {topk: 20}\n", "sampling.topk: unknown key"),
+        (GOOD + "chat_arguments: [thinking]\n", "chat_arguments.0 must be 'enable_thinking' or "),
+        (
+            GOOD + "chat_arguments: []\nreasoning: {parser: qwen3, sampling: {thinking: true}}\n",
+            "the file: reasoning that can be switched off needs enable_thinking",
+        ),
+        (
+            GOOD.replace("vllm: {}", "embedded: {}\nsampling: {top_k: 20}").replace(": vllm", ": openvino"),
+            "the file: sampling: an embedded engine knows temperature and top_p",
+        ),
         (GOOD + "name: other\n", "name: a preset is named by its file"),
         ("- a\n- b\n", "a preset is a mapping of keys to values"),
         ("a: [1\n", "not readable as YAML"),
