@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from serving.engine import Engine
 from serving.errors import PresetError
 from serving.presets import Preset, VllmSettings
+from serving.types import EngineIdentity, EngineLimits
 from serving.weights import require_weights, weights_commit
 
 
@@ -51,13 +52,7 @@ def connect(
         WeightsMissing: The weights of an embedded engine are not on this machine.
         MissingExtra: A library of the engine is not installed; the message contains the pip command.
     """
-    common: dict[str, Any] = {
-        "weights_digest": preset.weights.sha256,
-        "revision": weights_commit(preset),
-        "quantisation": preset.quantisation,
-        "context_tokens": preset.context_tokens,
-        "concurrency": preset.concurrency,
-    }
+    common: dict[str, Any] = {**_weights(preset), **limits_of(preset).model_dump(exclude={"kv_tokens"})}
     if base_urls or preset.engine == "vllm":
         if not base_urls:
             raise PresetError(
@@ -66,21 +61,15 @@ def connect(
             )
         from serving.engines.openai import OpenAIEngine
 
-        settings = preset.vllm or VllmSettings()
         return OpenAIEngine(
             tuple(base_urls),
             preset.model,
             api_key=api_key,
             timeout=preset.timeout_seconds,
             max_attempts=persistence.attempts,
-            structured=preset.structured,
-            thinking_budget=preset.reasoning is None or preset.reasoning.budget,
-            chat_arguments=preset.chat_arguments,
-            top_logprobs=settings.max_logprobs,
-            options=_reply_options(settings),
-            reply_model=preset.reply_model,
             patience=persistence.wait_seconds,
             tell=tell,
+            **_server_settings(preset),
             **common,
         )
     weights = require_weights(preset)
@@ -98,6 +87,55 @@ def connect(
     from serving.engines.transformers import TransformersEngine
 
     return TransformersEngine(preset.model, weights, **common)
+
+
+def limits_of(preset: Preset) -> EngineLimits:
+    """Return the context and the number of requests in flight that a preset sets for every engine."""
+    return EngineLimits(context_tokens=preset.context_tokens, concurrency=preset.concurrency)
+
+
+def is_judge(preset: Preset, identity: EngineIdentity) -> bool:
+    """Check whether an engine that `connect` makes from `preset` can have this identity.
+
+    Versions, tokenizers, chat templates and the commit of a preset that pins none are not compared: the preset does not
+    fix them.
+    """
+    weights = {**_weights(preset), "revision": preset.weights.revision or identity.revision}
+    if identity.engine not in ("vllm", "openai"):
+        fixed = {"model": preset.model, "engine": preset.engine, **weights}
+        return all(getattr(identity, name) == value for name, value in fixed.items())
+    from serving.engines.openai import OpenAIEngine
+    from serving.engines.server import ServerFacts
+
+    facts = ServerFacts(
+        model=identity.model,
+        vllm=identity.engine == "vllm",
+        version=identity.engine_version,
+        chat_template_digest=identity.chat_template_digest,
+    )
+    engine = OpenAIEngine(["http://localhost"], **_server_settings(preset), **weights)
+    return identity.model == preset.model and engine.identity_of(facts) == identity
+
+
+def _weights(preset: Preset) -> dict[str, Any]:
+    return {
+        "weights_digest": preset.weights.sha256,
+        "revision": weights_commit(preset),
+        "quantisation": preset.quantisation,
+    }
+
+
+def _server_settings(preset: Preset) -> dict[str, Any]:
+    """Return the settings of an engine for servers that decide its identity."""
+    settings = preset.vllm or VllmSettings()
+    return {
+        "structured": preset.structured,
+        "thinking_budget": preset.reasoning is None or preset.reasoning.budget,
+        "chat_arguments": preset.chat_arguments,
+        "top_logprobs": settings.max_logprobs,
+        "options": _reply_options(settings),
+        "reply_model": preset.reply_model,
+    }
 
 
 def _reply_options(settings: VllmSettings) -> dict[str, Any]:

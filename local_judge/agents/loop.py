@@ -289,7 +289,7 @@ class _Run(Generic[T]):
         bound = _bytes(prompt) + TEMPLATE_TOKENS + self.limits.reply_tokens
         if bound <= enough:
             return bound
-        return await self.judge.engine.count_tokens(prompt.messages()) + self.limits.reply_tokens
+        return await self.judge.count_tokens(prompt) + self.limits.reply_tokens
 
     def _step(
         self,

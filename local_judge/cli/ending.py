@@ -29,6 +29,7 @@ _WORDS: Mapping[FailureKind, str] = {
     "wrong_model": "another model answered",
     "corrupt_reply": "the stored reply is damaged",
     "planned": "not asked",
+    "not_in_ledger": "the ledger has no reply",
     "unsupported": "the engine does not support the request",
     "unreported": "the server reports too few probabilities",
     "truncated": "the reply was cut at its token limit",
@@ -102,8 +103,14 @@ def leave_missing(what: str, kinds: Iterable[str] = ()) -> NoReturn:
     raise SystemExit(3)
 
 
-def leave(records: Sequence[CaseRecord], out: Path) -> None:
-    """Exit with code 3 if answers or reports are missing, and print how many."""
+def leave(records: Sequence[CaseRecord], out: Path, replayed: bool = False) -> None:
+    """Exit with code 3 if answers or reports are missing, and print how many.
+
+    Args:
+        records: the reports.
+        out: the run directory.
+        replayed: True if no judge was asked.
+    """
     missing = sum(record.n_calls_failed for record in records)
     not_done = sum(record.status != "done" for record in records)
     if not (missing or not_done):
@@ -120,6 +127,8 @@ def leave(records: Sequence[CaseRecord], out: Path) -> None:
         parts.append(f"{not_done} of {len(records)} reports")
     kinds = failure_kinds(RunStore(out), records)
     command = f"`local-judge show {shlex.quote(str(out))} --reports`"
-    then = f"{remedy(kinds)} " if missing else ""
+    then = ""
+    if missing:
+        then = "Run the command without --replay to ask for them. " if replayed else f"{remedy(kinds)} "
     sys.stderr.write(f"Missing: {' and '.join(parts)}{why(kinds)}. {then}{command} lists what is missing.\n")
     raise SystemExit(3)

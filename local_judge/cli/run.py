@@ -76,6 +76,10 @@ def run(
     qualification: QualificationFiles = None,
     limit: Limit = None,
     dry_run: DryRun = False,
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Answer from the ledger only; the judges' servers are not needed."),
+    ] = False,
     print_config: Annotated[
         bool,
         typer.Option(
@@ -99,7 +103,7 @@ def run(
     for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
         if not getattr(file, name):
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
-    job = job_of(file)
+    job = job_of(file, replay=replay)
     if dry_run:
         print_plan(job, as_json)
         return
@@ -118,7 +122,7 @@ def run(
         print_json(found.as_json(every_judge=True))
     else:
         print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds), whole=False)
-    leave(records, job.store.root)
+    leave(records, job.store.root, job.replay)
 
 
 def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:

@@ -17,13 +17,14 @@ from typing import Any, Generic, TypeVar
 
 from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.planning import PlannedCall
-from local_judge.judge.requests import Identified, Reply, Request, now, sha256
+from local_judge.judge.planning import NotInLedger, PlannedCall
+from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
 from serving.errors import EngineError, UnreportedOptions
-from serving.types import Choice, EngineLimits, Generation, Message, Sampling
+from serving.types import Choice, EngineLimits, Generation, Sampling
 
 T = TypeVar("T")
 
@@ -155,16 +156,43 @@ class Caller:
         self._ready: tuple[Identified, EngineLimits] | None = None
         self._scheduler: Scheduler | None = None
         self._counting = SingleFlight[int]()
-        self._shared_tokens: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
     async def judge(self) -> Identified | Failure:
         """Return the engine's identity, which is fetched once."""
+        try:
+            return await self._identified()
+        except EngineError as error:
+            return failure_of(error, "asking the judge what it is")
+
+    async def _identified(self) -> Identified:
         if self._ready is None:
-            try:
-                self._ready = await self._setup.run("", self._ask_engine)
-            except EngineError as error:
-                return failure_of(error, "asking the judge what it is")
+            self._ready = await self._setup.run("", self._ask_engine)
         return self._ready[0]
+
+    async def count_tokens(self, prompt: Prompt) -> int:
+        """Return the length of a prompt in tokens, from the ledger if it was counted before.
+
+        Raises:
+            EngineError: The engine did not answer.
+            LedgerError: The count could not be stored.
+        """
+        judge = await self._identified()
+        messages = prompt_digest(prompt)
+        if messages not in self._counts:
+            known = self._ledger.token_count(judge, messages)
+            if known is None:
+                known = await self._counting.run(messages, lambda: self._counted(judge, messages, prompt))
+            if len(self._counts) >= _COUNTS_KEPT:
+                del self._counts[next(iter(self._counts))]
+            self._counts[messages] = known
+        return self._counts[messages]
+
+    async def _counted(self, judge: Identified, messages: str, prompt: Prompt) -> int:
+        tokens = await self._engine.count_tokens(prompt.messages())
+        if not self._ledger.read_only:
+            await self._ledger.put_token_count(judge, messages, tokens)
+        return tokens
 
     async def call(self, request: Request) -> Reply | Failure:
         """Return the reply to `request` after it is in the ledger; `judge` must have succeeded before.
@@ -206,6 +234,9 @@ class Caller:
         except PlannedCall as error:
             self.meter.planned += 1
             return Failure(kind="planned", detail=str(error))
+        except NotInLedger as error:
+            self.meter.call_failed(error.kind)
+            return failure_of(error, f"call {request.key[:12]}")
         except EngineError as error:
             failure = failure_of(error, f"call {request.key[:12]}")
             self.meter.call_failed(failure.kind)
@@ -283,10 +314,11 @@ class Caller:
         if size + TEMPLATE_TOKENS + wanted <= context:
             return sampling
         if prompt.shared and _bytes(prompt.rest) + SEAM_TOKENS + wanted < context:
-            shared = await self._tokens_of_shared(request)
+            alone = Prompt(shared="", own=prompt.shared, prefix_key="", system=prompt.system)
+            shared = await self.count_tokens(alone)
             if shared + _bytes(prompt.rest) + SEAM_TOKENS + wanted <= context:
                 return sampling
-        tokens = await self._engine.count_tokens(request.messages)
+        tokens = await self.count_tokens(prompt)
         left = context - tokens
         least = 1 if sampling is None else min(wanted, self._min_reply_tokens + thinking)
         if left < least:
@@ -298,17 +330,6 @@ class Caller:
         if sampling is None or left >= wanted:
             return sampling
         return sampling.model_copy(update={"max_tokens": left - thinking})
-
-    async def _tokens_of_shared(self, request: Request) -> int:
-        system, shared = request.prompt.system, request.prompt.shared
-        key = sha256(f"{len(system)} {system}{shared}")
-        if key not in self._shared_tokens:
-            messages = (request.messages[0], Message(role="user", content=shared))
-            tokens = await self._counting.run(key, lambda: self._engine.count_tokens(messages))
-            if len(self._shared_tokens) >= _COUNTS_KEPT:
-                del self._shared_tokens[next(iter(self._shared_tokens))]
-            self._shared_tokens[key] = tokens
-        return self._shared_tokens[key]
 
 
 _COUNTS_KEPT = 4096

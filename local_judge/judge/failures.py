@@ -28,6 +28,7 @@ FailureKind = Literal[
     "corrupt_reply",  # the stored reply does not match its digest; the next run requests it again
     "report_too_long",  # the report does not fit the judge's context
     "planned",  # a dry run: the call would have been made
+    "not_in_ledger",  # a replay: the ledger has no reply
 ]
 
 

@@ -131,7 +131,15 @@ class Judge:
             EngineError: The engine did not answer.
         """
         limits = await self.engine.limits()
-        return limits.context_tokens - await self.engine.count_tokens(prompt.messages())
+        return limits.context_tokens - await self.count_tokens(prompt)
+
+    async def count_tokens(self, prompt: Prompt) -> int:
+        """Return the length of a prompt in tokens, chat template included; counted once per ledger.
+
+        Raises:
+            EngineError: The engine did not answer.
+        """
+        return await self._caller.count_tokens(prompt)
 
     async def ask(
         self, prompt: Prompt, answer: type[T], *, draw: int = 0, max_tokens: int | None = None

@@ -27,9 +27,18 @@ from local_judge.judge.ledger_calibrations import (
 )
 from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
 from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
-from local_judge.judge.ledger_rows import DamagedText, insert_text, rebuilt_request, reply_row, select_reply
+from local_judge.judge.ledger_rows import (
+    DamagedText,
+    checked_judge,
+    insert_text,
+    rebuilt_request,
+    reply_row,
+    select_reply,
+    select_token_count,
+    token_count_row,
+)
 from local_judge.judge.ledger_writer import Writer
-from local_judge.judge.requests import Reply, Request, now
+from local_judge.judge.requests import Identified, Reply, Request, now
 from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
 
 
@@ -222,6 +231,34 @@ class Ledger:
             except DamagedCalibrations as error:
                 raise damaged(self.path, str(error)) from None
 
+    async def put_token_count(self, judge: Identified, messages: str, tokens: int) -> None:
+        """Store the length of a prompt, given by the digest of its messages, in a judge's tokens."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (judge.digest, judge.json))
+            row = token_count_row(judge.digest, messages, tokens)
+            connection.execute("INSERT OR REPLACE INTO token_counts VALUES (?,?,?,?)", row)
+
+        await self._write(work)
+
+    def token_count(self, judge: Identified, messages: str) -> int | None:
+        """Return the length of a prompt in a judge's tokens; None if it is not stored or damaged."""
+        with ledger_errors(self.path):
+            return select_token_count(self._reader, judge.digest, messages)
+
+    def judges(self) -> list[EngineIdentity]:
+        """Return the identities of all judges, the one with the latest reply first.
+
+        Raises:
+            LedgerCorrupt: A row is damaged.
+        """
+        with ledger_errors(self.path):
+            rows = self._reader.execute(_JUDGES).fetchall()
+        try:
+            return [checked_judge(*row).identity for row in rows]
+        except ValueError as error:
+            raise damaged(self.path, str(error)) from None
+
     def failures(self, key: str) -> list[Failure]:
         """Return the failures stored under `key`, oldest first."""
         sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY rowid"
@@ -352,6 +389,12 @@ def _busy(calls: Iterable[tuple[str, float]]) -> float:
 _COLUMNS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
 
 _KNOWN_AT_MOST = 4096
+
+_JUDGES = """
+SELECT digest, identity FROM judges ORDER BY (
+    SELECT max(replies.rowid) FROM replies JOIN requests USING (key) WHERE judge = judges.digest
+) DESC NULLS LAST, judges.rowid DESC
+"""
 
 _WARM = """
 SELECT coalesce(sum(cached_tokens), 0) FROM replies WHERE rowid IN (

@@ -32,6 +32,16 @@ _SHOWN = 200
 BUSY_SECONDS = 30.0
 """Seconds that one process waits for another's write."""
 
+TOKEN_COUNTS = """
+CREATE TABLE token_counts (       -- lengths of prompts, so that a run can be replayed without the judge's tokenizer
+    judge    TEXT NOT NULL REFERENCES judges,
+    messages TEXT NOT NULL,       -- SHA-256 of the messages
+    tokens   INTEGER NOT NULL,
+    digest   TEXT NOT NULL,       -- SHA-256 of the canonical JSON list of all other columns
+    PRIMARY KEY (judge, messages)
+);
+"""
+
 TABLES = f"""
 CREATE TABLE texts (              -- message parts and schemas, by content
     digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
@@ -77,7 +87,7 @@ CREATE TABLE failures (           -- kept, never replayed
     created  TEXT NOT NULL
 );
 CREATE INDEX failures_by_key ON failures (key);
-{ledger_calibrations.TABLE.lstrip()}"""
+{ledger_calibrations.TABLE.lstrip()}{TOKEN_COUNTS}"""
 
 
 @contextmanager
@@ -148,6 +158,7 @@ def connect(path: Path) -> sqlite3.Connection:
                 _create(connection, path)
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
+            _add_token_counts(connection)
         except BaseException:
             connection.close()
             raise
@@ -176,6 +187,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         try:
             if not _is_ledger(connection, path):
                 raise _foreign(path)
+            _add_token_counts(connection, "TEMP TABLE")
         except BaseException:
             connection.close()
             raise
@@ -253,6 +265,12 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def _add_token_counts(connection: sqlite3.Connection, kind: str = "TABLE") -> None:
+    """Make the table of token counts, which older ledgers of this version do not have."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name='token_counts'").fetchone() is None:
+        connection.execute(TOKEN_COUNTS.replace("TABLE", f"{kind} IF NOT EXISTS", 1))
 
 
 def _create(connection: sqlite3.Connection, path: Path) -> None:

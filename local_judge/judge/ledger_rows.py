@@ -149,6 +149,19 @@ def checked_judge(digest: object, identity: object) -> Identified:
     return Identified.of(EngineIdentity.model_validate_json(identity))
 
 
+def token_count_row(judge: str, messages: str, tokens: int) -> tuple[Any, ...]:
+    """Return the row of `token_counts` for the length of a prompt, with its digest last."""
+    row = (judge, messages, tokens)
+    return (*row, row_digest(row))
+
+
+def select_token_count(connection: sqlite3.Connection, judge: str, messages: str) -> int | None:
+    """Return the length of a prompt in tokens; None if it is not stored, or its row does not match its digest."""
+    sql = "SELECT * FROM token_counts WHERE judge=? AND messages=?"
+    row = connection.execute(sql, (judge, messages)).fetchone()
+    return row[2] if row is not None and row_digest(row[:-1]) == row[-1] else None
+
+
 class DamagedText(ValueError):
     """A text is missing, cannot be decompressed, or does not match its digest."""
 

@@ -25,6 +25,7 @@ from local_judge.judge.ledger_rows import (
     read_text,
     rebuilt_request,
     select_reply,
+    select_token_count,
 )
 
 
@@ -82,6 +83,9 @@ def remove_damaged(path: Path) -> Removed:
         bad = [row[0] for row in rows if row[1] not in asked or not _holds(checked_reply, row[1:])]
         _delete(connection, "replies", bad)
         connection.execute("DELETE FROM failures WHERE key NOT IN (SELECT key FROM requests)")
+        counts = connection.execute("SELECT rowid, judge, messages FROM token_counts").fetchall()
+        lost = [row[0] for row in counts if select_token_count(connection, *row[1:]) is None]
+        _delete(connection, "token_counts", lost)
         calibrations = 0
         if any(damaged_calibrations(connection)):
             calibrations = connection.execute("DELETE FROM calibrations").rowcount
@@ -110,7 +114,7 @@ def _rebuild(path: Path) -> None:
         with ledger_errors(path), closing(connect_to_read(path)) as old, closing(connect(beside)) as new:
             old.text_factory = _ANY_TEXT
             new.execute("BEGIN")
-            for table in ("texts", "judges", "requests", "replies", "failures", "calibrations"):
+            for table in _TABLES:
                 for row in _readable(old, table):
                     with contextlib.suppress(UnicodeEncodeError):  # altered: matches no digest
                         new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(row))})", row)
@@ -124,6 +128,9 @@ def _rebuild(path: Path) -> None:
         ) from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+_TABLES = ("texts", "judges", "requests", "replies", "failures", "calibrations", "token_counts")
 
 
 def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
@@ -157,6 +164,12 @@ def _sqlite(connection: sqlite3.Connection) -> Iterator[str]:
         for line in str(problem).splitlines():
             if line != "ok":
                 yield f"SQLite: {line}"
+
+
+def _token_counts(connection: sqlite3.Connection) -> Iterator[str]:
+    for judge, messages in connection.execute("SELECT judge, messages FROM token_counts ORDER BY rowid"):
+        if select_token_count(connection, judge, messages) is None:
+            yield f"token count of {str(messages)[:12]}: does not match its digest"
 
 
 def _replies(connection: sqlite3.Connection) -> Iterator[str]:
@@ -217,4 +230,5 @@ _CHECKS = {
     "texts": _texts,
     "judges": _judges,
     "calibrations": damaged_calibrations,
+    "token_counts": _token_counts,
 }

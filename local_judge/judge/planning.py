@@ -1,7 +1,8 @@
-"""Dry runs: an engine that counts calls instead of making them.
+"""Engines that make no calls: one counts them for a dry run, one stands for a judge that is only replayed.
 
-Invariant: a dry run makes no call and stores nothing, and reads replies from the ledger, so that it counts exactly the
-calls that the same command would make next. Calls that depend on missing answers are not counted.
+Invariant: neither makes a call nor stores anything. Replies come from the ledger, so that a dry run counts exactly the
+calls that the same command would make next, and a replay repeats what was answered. Calls that depend on missing
+answers are not counted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,12 @@ class PlannedCall(EngineError):
     """A dry run would have made this call."""
 
     kind = "planned"
+
+
+class NotInLedger(EngineError):
+    """A replayed judge has no stored reply to this call."""
+
+    kind = "not_in_ledger"
 
 
 class PlanningEngine:
@@ -71,3 +78,62 @@ class PlanningEngine:
         self.calls += 1
         self.prompt_tokens += tokens
         raise PlannedCall(f"dry run: a call with {tokens} prompt tokens would have been made")
+
+
+class ReplayEngine:
+    """Stand-in for the engine of a judge whose replies are in the ledger.
+
+    Args:
+        name: Name of the judge.
+        identity: Identity of the engine that wrote the replies.
+        limits: Limits of that engine.
+    """
+
+    def __init__(self, name: str, identity: EngineIdentity, limits: EngineLimits) -> None:
+        self._name = name
+        self._identity = identity
+        self._limits = limits
+
+    async def identity(self) -> EngineIdentity:
+        """Return the identity given at construction."""
+        return self._identity
+
+    async def limits(self) -> EngineLimits:
+        """Return the limits given at construction."""
+        return self._limits
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Refuse to count.
+
+        Raises:
+            NotInLedger: Always.
+        """
+        raise self._missing("the length of this prompt")
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        schema: JsonSchema | None = None,
+        started: Callable[[], None] | None = None,
+    ) -> Generation:
+        """Refuse the call.
+
+        Raises:
+            NotInLedger: Always.
+        """
+        raise self._missing("a reply to this call")
+
+    async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
+        """Refuse the call.
+
+        Raises:
+            NotInLedger: Always.
+        """
+        raise self._missing("a reply to this call")
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+    def _missing(self, what: str) -> NotInLedger:
+        return NotInLedger(f"the ledger does not have {what} by judge {self._name!r}")

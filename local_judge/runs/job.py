@@ -24,7 +24,7 @@ from local_judge.runs.calibrations import GivenCalibrations, given_calibrations,
 from local_judge.runs.config import RunConfig, chosen_protocols, settled, with_batch_metrics
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, dated, load_reports
-from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
+from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges, replayed
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.qualifications import (
@@ -39,7 +39,7 @@ from local_judge.runs.run_file import RunFile
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
-from serving.types import Frozen
+from serving.types import EngineIdentity, Frozen
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ class Job:
     """Files that take precedence over the qualifications kept on this machine."""
     persistence: Persistence = PERSISTENT
     """Attempts per call, time to wait for a server, and number of calls that may fail."""
+    replay: bool = False
+    """True to answer from the ledger only, without servers; a missing reply is a failure."""
     held: Mapping[str, Judge] | None = None
     """Judges that are already open and stay open after the job."""
 
@@ -68,8 +70,13 @@ class Job:
         """Return a context with the open judges of this job."""
         if self.held is not None:
             return contextlib.nullcontext(self.held)
+        specs = self.judge_specs
+        if self.replay:
+            manifest = existing_manifest(self.store)
+            known = [] if manifest is None else [judge["identity"] for judge in manifest.get("judges", [])]
+            specs = replayed(specs, self.ledger, [EngineIdentity.model_validate(one) for one in known])
         return open_judges(
-            self.judge_specs,
+            specs,
             ledger=self.ledger,
             reasks=self.config.reasks,
             only_engine=self.offline,
@@ -79,11 +86,12 @@ class Job:
         )
 
 
-def job_of(file: RunFile) -> Job:
+def job_of(file: RunFile, *, replay: bool = False) -> Job:
     """Open the inputs of a run.
 
     Args:
         file: inputs, judges, settings and output; it names at least one report, one judge and a run directory.
+        replay: True to answer from the ledger only.
 
     Raises:
         ConfigError: there is no judge or no run directory, or a setting or a preset is invalid.
@@ -105,6 +113,7 @@ def job_of(file: RunFile) -> Job:
         calibrations=given_calibrations(file.calibrations, config.claims),
         qualifications=[load_qualification(path) for path in file.qualifications],
         persistence=file.persistence,
+        replay=replay,
     )
 
 
@@ -178,7 +187,8 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
                 await qualifications_of(judges, job.qualifications)
             )
         claim_directory(job.store, manifest)
-        await keep(judges.values())
+        if not job.replay:
+            await keep(judges.values())
         names = tuple(judges) if len(judges) > 1 else ()
         kept = kept_of(job.store, names)
         records = list(kept.records.values())
@@ -200,7 +210,13 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
 
 
 async def plan(job: Job) -> Plan:
-    """Return the calls that `run_job` would make."""
+    """Return the calls that `run_job` would make.
+
+    Raises:
+        ConfigError: the job is a replay.
+    """
+    if job.replay:
+        raise ConfigError("--dry-run: a replay makes no calls; leave out --replay")
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges(planning=True) as judges:
         records = await execute(job.reports, judges, job.snapshot, job.config, store=None)

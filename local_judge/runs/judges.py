@@ -1,8 +1,8 @@
 """Judges of a run: presets, the servers that run them, and their engines and ledger while they are open.
 
 Invariants: each judge of a run has a unique name, which its files and scores carry, and no two judges are the same
-model sampled in the same way; whatever was opened is closed in reverse order, also after Ctrl-C; a dry run opens the
-ledger read-only and sends no question to an engine.
+model sampled in the same way; whatever was opened is closed in reverse order, also after Ctrl-C; dry runs and replays
+open the ledger read-only and send no question to an engine.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import NamedTuple, NotRequired, TypedDict, Unpack
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.planning import PlanningEngine
+from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.runs import offline
 from local_judge.runs.calibrations import GivenCalibrations, calibrations_for, check_given
-from serving.connect import PERSISTENT, Persistence, connect
+from serving.connect import PERSISTENT, Persistence, connect, is_judge, limits_of
 from serving.engine import Engine
 from serving.presets import Preset, load_preset
 from serving.types import EngineIdentity, Sampling
@@ -39,6 +39,8 @@ class JudgeSpec(NamedTuple):
     preset: Preset
     base_urls: tuple[str, ...] = ()
     """Servers that run it; none for a model in this process."""
+    recorded: EngineIdentity | None = None
+    """Identity of an engine that wrote replies. If it is given, the judge answers from the ledger only."""
 
     @property
     def name(self) -> str:
@@ -84,6 +86,35 @@ def judge_specs_of(judges: Sequence[str], base_urls: Sequence[str]) -> tuple[Jud
     return tuple(JudgeSpec(preset, tuple(own[preset.name] or common)) for preset in presets)
 
 
+def replayed(
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
+) -> tuple[JudgeSpec, ...]:
+    """Return judges that answer from the ledger only, so that none of their servers is asked.
+
+    Args:
+        judge_specs: the judges.
+        ledger: file with their replies.
+        known: identities that take precedence, such as those in the manifest of a run; the next are those of the
+            ledger, from the latest reply on.
+
+    Raises:
+        ConfigError: no identity belongs to the preset of a judge.
+        LedgerError: the ledger cannot be read.
+    """
+    with Ledger.open(ledger, read_only=True) as replies:
+        identities = [*known, *replies.judges()]
+    found: list[JudgeSpec] = []
+    for spec in judge_specs:
+        identity = next((one for one in identities if is_judge(spec.preset, one)), None)
+        if identity is None:
+            raise ConfigError(
+                f"--replay: the ledger {ledger} has no replies by judge {spec.name!r} as its preset describes it; name "
+                "the ledger with --ledger, or run without --replay"
+            )
+        found.append(spec._replace(recorded=identity))
+    return tuple(found)
+
+
 class JudgeOptions(TypedDict):
     """Options of `open_judges`."""
 
@@ -125,7 +156,8 @@ async def open_judges(
     persistence = options.get("persistence", PERSISTENT)
     async with open_engines(judge_specs, options.get("only_engine", True), persistence) as engines:
         check_given(given, {name: await engine.identity() for name, engine in engines.items()})
-        with Ledger.open(options["ledger"], read_only=planning) as replies:
+        replaying = all(spec.recorded is not None for spec in judge_specs)
+        with Ledger.open(options["ledger"], read_only=planning or replaying) as replies:
             yield {
                 spec.name: await judge_on(
                     spec,
@@ -149,24 +181,30 @@ async def open_engines(
         EngineError: an engine cannot be reached.
         ConfigError: two judges are the same model sampled in the same way.
     """
-    base_urls = [url for judge_spec in judge_specs for url in judge_spec.base_urls]
+    base_urls = [url for one in judge_specs if one.recorded is None for url in one.base_urls]
     with offline.only(base_urls) if only_engine else contextlib.nullcontext():
         async with contextlib.AsyncExitStack() as opened:
             engines: dict[str, Engine] = {}
             seen: list[tuple[str, EngineIdentity, Sampling]] = []
             for judge_spec in judge_specs:
-                engine = connect(
-                    judge_spec.preset,
-                    base_urls=judge_spec.base_urls,
-                    api_key=os.environ.get(API_KEY),
-                    persistence=persistence,
-                    tell=_print_to_stderr,
-                )
+                engine = _engine(judge_spec, persistence)
                 opened.push_async_callback(engine.aclose)
                 seen.append((judge_spec.name, await engine.identity(), judge_spec.preset.sampling))
                 engines[judge_spec.name] = engine
             _refuse_duplicates(seen)
             yield engines
+
+
+def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
+    if judge_spec.recorded is not None:
+        return ReplayEngine(judge_spec.name, judge_spec.recorded, limits_of(judge_spec.preset))
+    return connect(
+        judge_spec.preset,
+        base_urls=judge_spec.base_urls,
+        api_key=os.environ.get(API_KEY),
+        persistence=persistence,
+        tell=_print_to_stderr,
+    )
 
 
 async def judge_on(

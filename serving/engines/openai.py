@@ -127,7 +127,10 @@ class OpenAIEngine:
 
     async def identity(self) -> EngineIdentity:
         """Return the model and version that the server reports, and the weights given at construction."""
-        facts = await self._servers.facts()
+        return self.identity_of(await self._servers.facts())
+
+    def identity_of(self, facts: ServerFacts) -> EngineIdentity:
+        """Return the identity of this engine if its server reports these facts."""
         options: dict[str, Any] = {**self._options, "structured": self._structured}
         if not self._thinking_budget:
             options["thinking_budget"] = False

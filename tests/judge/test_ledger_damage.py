@@ -21,7 +21,7 @@ from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.ledger_rows import checked_text
 from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
-from local_judge.judge.requests import Reply, Request
+from local_judge.judge.requests import Identified, Reply, Request
 from serving.engines.scripted import Call
 from serving.types import Choice
 
@@ -406,3 +406,49 @@ def test_a_ledger_with_anything_of_its_own_is_refused(tmp_path: Path, statement:
     for read_only in (False, True):
         with pytest.raises(LedgerError, match="in it is not as this program makes it"):
             Ledger.open(path, read_only=read_only)
+
+
+async def test_an_altered_token_count_is_counted_again(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    with Ledger.open(path) as ledger:
+        await ledger.put_token_count(JUDGE, "a", 7)
+        await ledger.put_token_count(JUDGE, "b", 8)
+        assert ledger.token_count(JUDGE, "a") == 7
+        assert ledger.token_count(JUDGE, "c") is None
+        assert ledger.judges() == [JUDGE.identity]
+    alter(path, "UPDATE token_counts SET tokens = 9 WHERE messages = 'a'")
+    with Ledger.open(path) as ledger:
+        assert ledger.token_count(JUDGE, "a") is None
+        assert ledger.token_count(JUDGE, "b") == 8
+    assert list(ledger_problems(path)) == ["token count of a: does not match its digest"]
+    remove_damaged(path)
+    assert list(ledger_problems(path)) == []
+    with Ledger.open(path) as ledger:
+        await ledger.put_token_count(JUDGE, "a", 7)
+        assert [ledger.token_count(JUDGE, each) for each in "ab"] == [7, 8]
+
+
+async def test_a_ledger_without_token_counts_gets_them_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    Ledger.open(path).close()
+    alter(path, "DROP TABLE token_counts")
+    with Ledger.open(path, read_only=True) as ledger:
+        assert ledger.token_count(JUDGE, "a") is None
+    assert list(ledger_problems(path)) == []
+    with Ledger.open(path) as ledger:
+        await ledger.put_token_count(JUDGE, "a", 7)
+        assert ledger.token_count(JUDGE, "a") == 7
+
+
+async def test_the_judge_with_the_latest_reply_comes_first(tmp_path: Path) -> None:
+    silent, early, late = (
+        Identified.of(JUDGE.identity.model_copy(update={"engine_version": version}))
+        for version in ("0", "1", "2")
+    )
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        for judge in (late, silent, early):
+            await ledger.put_token_count(judge, "a", 1)
+        for judge in (early, late):
+            request = ask("Is it so?", judge=judge)
+            await ledger.put(request, answer(request, "yes"))
+        assert [one.engine_version for one in ledger.judges()] == ["2", "1", "0"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from serving.connect import connect
+from serving.connect import connect, is_judge
 from serving.presets import Preset, VllmSettings, Weights, load_preset
-from serving.types import Message
+from serving.types import EngineIdentity, Message
 from tests.stub_server import Stub
 
 
@@ -85,3 +85,51 @@ async def test_the_request_of_a_preset_has_exactly_these_bytes(name: str, sampli
         await engine.aclose()
     opening = b'{"model":"stub","messages":[{"role":"user","content":"Hello"}],'
     assert stub.chats[0].body == opening + sampling + b"}"
+
+
+def test_an_identity_belongs_to_the_preset_that_fixes_the_same_model_and_settings() -> None:
+    preset = Preset(
+        name="p",
+        description="a test",
+        model="stub",
+        licence="Apache-2.0",
+        engine="vllm",
+        weights=Weights(hub="owner/stub", revision="a" * 40),
+        context_tokens=4096,
+        vllm=VllmSettings(args=("--quantization", "fp8")),
+    )
+    options = {
+        "dtype": "auto",
+        "kv_cache_dtype": "auto",
+        "args": ["--quantization", "fp8"],
+        "structured": "json_schema",
+    }
+    identity = EngineIdentity(
+        model="stub", revision="a" * 40, engine="vllm", engine_version="0.20.0", options=options
+    )
+    assert is_judge(preset, identity)
+    assert is_judge(preset, identity.model_copy(update={"engine_version": "0.21.0"}))
+    others = {
+        "model": "other",
+        "revision": "b" * 40,
+        "engine": "openvino",
+        "options": {**options, "args": []},
+    }
+    for name, value in others.items():
+        assert not is_judge(preset, identity.model_copy(update={name: value})), name
+
+
+def test_an_identity_in_this_process_belongs_to_the_preset_of_its_engine_and_weights() -> None:
+    preset = load_preset("qwen2.5-coder-1.5b")
+    identity = EngineIdentity(
+        model=preset.model,
+        weights_digest=preset.weights.sha256,
+        revision=preset.weights.revision,
+        quantisation=preset.quantisation,
+        engine="openvino",
+        engine_version="2026.4",
+        options={"any": "property"},
+    )
+    assert is_judge(preset, identity)
+    assert not is_judge(preset, identity.model_copy(update={"weights_digest": "0" * 64}))
+    assert not is_judge(preset, identity.model_copy(update={"engine": "transformers"}))
