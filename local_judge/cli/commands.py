@@ -101,6 +101,10 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
                 "results.agree:agree",
                 "Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.",
             ),
+            "correct": Lazy(
+                "results.correct:correct",
+                "Correct the share of supported claims by people's labels of a random sample of them.",
+            ),
             "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
             "verticals": Lazy(
                 "results.verticals:verticals",

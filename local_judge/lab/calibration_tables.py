@@ -14,9 +14,9 @@ from rich.table import Table
 from local_judge.claims.yes_no import QUESTIONS
 from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.lab.calibrate import CalibrationReport, LanguageReport, Words
+from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.measures import Bin
-from local_judge.stats.estimate import Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 
 WORDS: Final[Mapping[Words, str]] = {
@@ -25,15 +25,6 @@ WORDS: Final[Mapping[Words, str]] = {
 }
 WIDTH = 30
 """Width of a bar from 0 to 1, in characters."""
-
-
-def estimate_text(figure: Estimate) -> str:
-    """Format a figure with its interval."""
-    if figure.value is None:
-        return NONE
-    if figure.low is None or figure.high is None:
-        return f"{figure.value:.3f}"
-    return f"{figure.value:.3f} ({figure.low:.3f}–{figure.high:.3f})"
 
 
 def _threshold(found: Assessment) -> str:

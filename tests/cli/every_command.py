@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
     "results verticals": ("@/run",),
+    "results correct": ("@/run", "--labels", "@/labels.jsonl", "--resamples", "10"),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
     "judge calibrate": (
@@ -194,6 +195,14 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     write_jsonl(folder / "claims.jsonl", [claim])
     labelled = {"claim": claim["claim"], "evidence": "The mill is red.", "label": "contradicted"}
     write_jsonl(folder / "labelled.jsonl", [labelled])
+    label = {
+        "report": "mill",
+        "claim": "L3.S1.1",
+        "url": claim["url"],
+        "label": "supported",
+        "annotator": "ada",
+    }
+    write_jsonl(folder / "labels.jsonl", [label])
     write_jsonl(folder / "tasks.jsonl", [{"id": "mill", "prompt": "What did the mill cost, in \u20ac?"}])
     write_jsonl(folder / "validated.jsonl", [row(1, "supported", "unknown")])
     write_jsonl(folder / "queries.jsonl", [{"query": "heat pump", "relevant": [claim["url"]]}])

@@ -65,6 +65,7 @@ from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.attributes import load_attributes
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.labels import load_labels
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.run_file import RunFile, load_config
 from local_judge.runs.verify import load_claim_rows
@@ -267,6 +268,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "known"): reader(load_labelled, ".jsonl"),
+    ("jsonl", "claim_labels"): reader(lambda path: load_labels([path]), ".jsonl"),
     ("jsonl", "labelled"): reader(lambda path: load_sets([path]), ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),
     ("jsonl", "planted"): reader(

@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.lab.calibration_tables import estimate_text
 from local_judge.lab.verifier_benchmark.measure import Cost, SetFigures
+from local_judge.reporting.summary import estimate_text
 from local_judge.rows import read_models
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.terminal import NONE, count, plain_table, safe

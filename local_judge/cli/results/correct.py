@@ -1,0 +1,62 @@
+"""`local-judge results correct`: the share of supported claims, corrected by people's labels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.modified import AllowModified, print_found
+from local_judge.cli.options import AsJson, OneOfJudges, Resamples, Seed
+from local_judge.reporting.corrected import corrected_notes, corrected_table
+from local_judge.runs.labels import labelled_run, load_labels, verdicts_of
+from local_judge.runs.manifest import one_judge_of
+from local_judge.runs.records import load_records
+from local_judge.runs.store import RunStore
+from local_judge.stats.estimate import DRAWS
+from local_judge.stats.prediction_powered import corrected_share
+
+
+def correct(
+    run: Annotated[Path, typer.Argument(help="Run directory.")],
+    labels: Annotated[
+        list[Path],
+        typer.Option(
+            "--labels", help="People's labels of claims of the run (`local-judge lab label`); repeatable."
+        ),
+    ],
+    judge: OneOfJudges = None,
+    seed: Seed = 0,
+    resamples: Resamples = DRAWS,
+    allow_modified: AllowModified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Correct the share of supported claims by people's labels of a random sample of them."""
+    given, store = load_labels(labels), RunStore(run)
+    records = load_records(store)
+    chosen = one_judge_of(store, judge, "labels")
+    found = labelled_run(list(verdicts_of(store, records, chosen)), given)
+    units = {"": [unit for own in found.by_system.values() for unit in own]}
+    if len(found.by_system) > 1:
+        units = {**found.by_system, **units}
+    rows = {
+        system or "all": corrected_share(own, seed=seed, draws=resamples) for system, own in units.items()
+    }
+    data = {
+        "run": str(run),
+        "judge": chosen,
+        "labels": len(given),
+        "labels_without_verdict": found.n_unmatched,
+        "labels_unclear": found.n_unclear,
+        "seed": seed,
+        "systems": {
+            name: {
+                **{kind: asdict(getattr(row, kind)) for kind in ("judge", "people", "corrected")},
+                "weight": row.weight,
+            }
+            for name, row in rows.items()
+        },
+    }
+    print_found(data, [corrected_table(rows, chosen), *corrected_notes(found, len(given))], as_json)

@@ -1,0 +1,41 @@
+"""Table of shares that are corrected by people's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.table import Table
+
+from local_judge.reporting.summary import estimate_text
+from local_judge.runs.labels import LabelledRun
+from local_judge.stats.prediction_powered import Corrected
+from local_judge.terminal import count, plain_table, safe
+
+
+def corrected_table(rows: Mapping[str, Corrected], judge: str | None) -> Table:
+    """Return one row for each system: the judge's share, the people's, and the corrected one."""
+    by = "" if judge is None else f" (judge {safe(judge)})"
+    table = plain_table(
+        f"share of claims that their page supports{by}",
+        ["system"],
+        ["claims", "by the judge", "labelled", "by people", "corrected"],
+    )
+    for system, row in rows.items():
+        table.add_row(
+            safe(system),
+            f"{row.judge.n:,}",
+            estimate_text(row.judge),
+            f"{row.people.n:,}",
+            estimate_text(row.people),
+            estimate_text(row.corrected),
+        )
+    return table
+
+
+def corrected_notes(found: LabelledRun, n_labels: int) -> Iterator[str]:
+    """Yield what the figures rest on and leave out."""
+    yield "95 % bootstrap intervals over reports; the correction needs labels of a random sample of the claims"
+    if found.n_unmatched:
+        yield f"{found.n_unmatched} of {count(n_labels, 'label')} left out: the run has no verdict on the claim"
+    if found.n_unclear:
+        yield f"{count(found.n_unclear, 'label')} left out: unclear"

@@ -1,0 +1,139 @@
+"""People's labels of the claims of a run, and the judge's verdicts on the same claims.
+
+Invariants: a label belongs to one claim of one report on one page, and to one annotator, who labels it once; a label
+without a verdict in the run is counted and in no figure. A verdict that failed is no call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from local_judge.claims.model import Claim, ClaimSet, Verdict
+from local_judge.errors import InputError, RunError
+from local_judge.rows import read_models
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.store import RunStore, claims_file
+from local_judge.stats.prediction_powered import LabelledUnit
+from serving.types import Frozen
+
+HumanLabel = Literal["supported", "partial", "unsupported", "contradicted", "unclear"]
+"""Label by a person. `unclear`: the page does not let the annotator decide; it enters no figure."""
+
+Unit = tuple[str, str, str]
+"""Report id, claim id and URL of a verdict."""
+
+
+class ClaimLabel(Frozen):
+    """One line of a file of labels."""
+
+    report: str
+    """Id of the report."""
+    claim: str
+    """Id of the claim in the report's claim set."""
+    url: str
+    """URL of the page, as in the verdict."""
+    label: HumanLabel
+    annotator: str = Field(min_length=1, max_length=100)
+    note: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """Identity of the labelled verdict."""
+        return (self.report, self.claim, self.url)
+
+
+class VerdictOfRun(NamedTuple):
+    """A verdict with the claim and the report that it is about."""
+
+    record: CaseRecord
+    claim: Claim
+    verdict: Verdict
+
+    @property
+    def unit(self) -> Unit:
+        """Identity of the verdict."""
+        return (self.record.id, self.claim.id, self.verdict.url)
+
+
+def load_labels(paths: Sequence[Path]) -> list[ClaimLabel]:
+    """Read the labels of all annotators.
+
+    Raises:
+        InputError: a file cannot be read, a row is invalid, or an annotator labels a verdict twice.
+    """
+    found: list[ClaimLabel] = []
+    seen: dict[tuple[Unit, str], str] = {}
+    for path in paths:
+        for place, label in read_models(path, ClaimLabel):
+            key = (label.unit, label.annotator)
+            if key in seen:
+                raise InputError(
+                    f"{place}: {label.annotator!r} labels this claim a second time; first at {seen[key]}"
+                )
+            seen[key] = place
+            found.append(label)
+    return found
+
+
+def verdicts_of(store: RunStore, records: Sequence[CaseRecord], judge: str | None) -> Iterator[VerdictOfRun]:
+    """Yield all verdicts of a judge that did not fail, in the order of reports and claims.
+
+    Args:
+        store: the run.
+        records: its reports.
+        judge: name of the judge; None for the only one.
+
+    Raises:
+        RunError: the run has no claim sets of this judge.
+    """
+    for record in records:
+        if record.status != "done":
+            continue
+        name = claims_file(record.key, judge)
+        if not (store.root / name).exists():
+            by = "" if judge is None else f" of the judge {judge!r}"
+            raise RunError(
+                f"{store.root}: no verdicts{by} on report {record.id!r}; its protocols verify no claims"
+            )
+        claims = store.read_model(name, ClaimSet)
+        by_id = {claim.id: claim for claim in claims.claims}
+        for verdict in claims.verdicts:
+            if verdict.label is not None:
+                yield VerdictOfRun(record, by_id[verdict.claim], verdict)
+
+
+class LabelledRun(NamedTuple):
+    """Verdicts of a run as units by system, with the labels that belong to none of them."""
+
+    by_system: dict[str, list[LabelledUnit]]
+    """Units by system; reports without one are under ``""``."""
+    n_unmatched: int
+    """Labels without a verdict in the run."""
+    n_unclear: int
+
+
+def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel]) -> LabelledRun:
+    """Join verdicts with labels: a unit's label is the share of its annotators who call it supported."""
+    given: dict[Unit, list[float]] = {}
+    for label in labels:
+        if label.label != "unclear":
+            given.setdefault(label.unit, []).append(float(label.label == "supported"))
+    by_system: dict[str, list[LabelledUnit]] = {}
+    for one in verdicts:
+        said = given.get(one.unit)
+        unit = LabelledUnit(
+            cluster=one.record.id,
+            call=float(one.verdict.label == "supported"),
+            label=sum(said) / len(said) if said else None,
+        )
+        by_system.setdefault(one.record.system or "", []).append(unit)
+    known = {one.unit for one in verdicts}
+    return LabelledRun(
+        by_system=by_system,
+        n_unmatched=sum(label.unit not in known for label in labels),
+        n_unclear=sum(label.label == "unclear" for label in labels),
+    )
