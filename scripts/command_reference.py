@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from local_judge.cli.commands import Lazy, app
+from local_judge.cli.help import GENERAL, label
 
 
 def reference() -> str:
@@ -33,10 +34,11 @@ def _sections(command: Any, context: Any, level: int) -> Iterator[str]:
 
 def _row(param: Any, context: Any) -> str | None:
     record = param.get_help_record(context)
-    if record is None or record[0].startswith("-h,") or "--help" in record[0].split():
+    if record is None or "--help" in param.opts:
         return None
-    left, text = record
-    return f"| `{_cell(left)}` | {_cell(text)} |\n"
+    if context.parent is not None and getattr(param, "rich_help_panel", None) == GENERAL:
+        return None
+    return f"| `{_cell(label(param))}` | {_cell(record[1])} |\n"
 
 
 def _plain(text: str | None) -> str:

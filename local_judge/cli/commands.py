@@ -6,20 +6,16 @@ checks that the help texts in the table equal those of the commands.
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
-import time
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 from typer.main import get_group
 
 from local_judge import __version__
-from local_judge.cli.faults import DEBUG, Stopped
+from local_judge.cli.faults import Stopped
+from local_judge.cli.help import HelpAll, HelpGroup, Home, Quiet, Verbose, everywhere
 
 
 class Lazy(TyperCommand):
@@ -35,11 +31,11 @@ class Lazy(TyperCommand):
         assert self.name is not None
         module, _, attribute = self.target.partition(":")
         found = getattr(import_module(f"local_judge.cli.{module}"), attribute)
-        around = typer.Typer()
+        around: Any = import_module("local_judge.cli.options").CommandGroup()
         if isinstance(found, typer.Typer):
             around.add_typer(found, name=self.name)
         else:
-            around.command(self.name)(import_module("local_judge.cli.options").expanded(found))
+            around.command(self.name)(found)
         return get_group(around).commands[self.name]
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
@@ -47,23 +43,23 @@ class Lazy(TyperCommand):
         return self.load().make_context(info_name, args, parent, **extra)
 
 
-def _named(commands: dict[str, Lazy | TyperGroup]) -> dict[str, Any]:
+def _named(commands: dict[str, Lazy | HelpGroup]) -> dict[str, Any]:
     for name, command in commands.items():
         command.name = name
     return dict(commands)
 
 
-def _group(panel: str, help: str, commands: dict[str, Lazy | TyperGroup]) -> TyperGroup:
-    return TyperGroup(help=help, commands=_named(commands), no_args_is_help=True, rich_help_panel=panel)
+def _group(panel: str, help: str, commands: dict[str, Lazy | HelpGroup]) -> HelpGroup:
+    params = get_group(typer.Typer(callback=everywhere, add_completion=False)).params
+    return HelpGroup(
+        help=help, commands=_named(commands), params=params, no_args_is_help=True, rich_help_panel=panel
+    )
 
-
-HOME = "LOCAL_JUDGE_HOME"
-"""Environment variable with the folder of model weights and qualifications."""
 
 EVALUATE, RESULTS, JUDGES, DATA, RESEARCH = "Evaluate", "Results", "Judges", "Data", "Research"
 """Panels of the help."""
 
-COMMANDS: dict[str, Lazy | TyperGroup] = {
+COMMANDS: dict[str, Lazy | HelpGroup] = {
     "run": Lazy(
         "run:run",
         "Evaluate reports with one or more protocols and print their scores.",
@@ -275,7 +271,7 @@ COMMANDS: dict[str, Lazy | TyperGroup] = {
 """Commands in the order of the help page."""
 
 
-class _Commands(TyperGroup):
+class _Commands(HelpGroup):
     """Group of all commands; passes interrupts and system errors on to `main`, which reports them."""
 
     def __init__(self, **attrs: Any) -> None:
@@ -296,6 +292,7 @@ app = typer.Typer(
     help="Score long, cited reports with open-weight judges against a frozen copy of the web.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -308,45 +305,12 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(  # pyright: ignore[reportUnusedFunction]
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", envvar="LOCAL_JUDGE_QUIET", help="Print only results and errors.")
-    ] = False,
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Also print library logs, tracebacks and timing."),
-    ] = False,
-    home: Annotated[
-        Path | None,
-        typer.Option(
-            "--home",
-            envvar=HOME,
-            show_default="the user's cache",
-            help="Folder of weights and qualifications.",
-        ),
-    ] = None,
+    home: Home = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    help_all: HelpAll = False,
 ) -> None:
-    """Apply the options of the program itself."""
-    if home is not None:
-        os.environ[HOME] = str(home)
-    if quiet:
-        _set_for(context, "LOCAL_JUDGE_QUIET")
-    if verbose:
-        _set_for(context, DEBUG)
-        log = logging.StreamHandler()
-        log.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
-        root, begun = logging.getLogger(), time.monotonic()
-        context.call_on_close(lambda: root.removeHandler(log))
-        context.call_on_close(lambda: sys.stderr.write(f"took {time.monotonic() - begun:.1f} s\n"))
-        root.addHandler(log)
-        root.setLevel(logging.INFO)
-
-
-def _set_for(context: typer.Context, variable: str) -> None:
-    """Set an environment variable until the command ends."""
-    if variable not in os.environ:
-        os.environ[variable] = "1"
-        context.call_on_close(lambda: os.environ.pop(variable, None))
+    """Do nothing: the options' callbacks apply them."""

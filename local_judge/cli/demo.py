@@ -27,7 +27,7 @@ def demo(
         Path, typer.Option("--out", help="Directory for the snapshot and the run of the sample.")
     ] = Path("local-judge-demo"),
     judge: Annotated[
-        str, typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel="Judge")
+        str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE")
     ] = JUDGE,
     as_json: AsJson = False,
 ) -> None:

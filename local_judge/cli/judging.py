@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
@@ -18,7 +19,6 @@ from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.tasks.files import TaskFiles
 from serving.connect import PERSISTENT, Persistence
 
-_PANEL = "Judge"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
 _BASE_URL = "URL of a running OpenAI-compatible server, or NAME=URL for one of several judges; repeatable."
 _LEDGER = "File that stores the judge's replies; by default in or beside --out."
@@ -28,25 +28,25 @@ ChecklistsFile = Annotated[
     typer.Option(
         "--checklists",
         help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's).",
-        rich_help_panel="Task files",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 CriteriaFile = Annotated[
     Path | None,
     typer.Option(
-        "--criteria", help="Criteria of tasks (`local-judge tasks criteria`).", rich_help_panel="Task files"
+        "--criteria", help="Criteria of tasks (`local-judge tasks criteria`).", rich_help_panel=TASK_FILES
     ),
 ]
 PlansFile = Annotated[
     Path | None,
     typer.Option(
-        "--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).", rich_help_panel="Task files"
+        "--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).", rich_help_panel=TASK_FILES
     ),
 ]
 References = Annotated[
     list[Path] | None,
     typer.Option(
-        "--references", help="Reference reports: a JSONL file; repeatable.", rich_help_panel="Task files"
+        "--references", help="Reference reports: a JSONL file; repeatable.", rich_help_panel=TASK_FILES
     ),
 ]
 CalibrationFiles = Annotated[
@@ -54,7 +54,7 @@ CalibrationFiles = Annotated[
     typer.Option(
         "--calibration",
         help="Calibrations of a judge (`local-judge judge calibrate --out`); repeatable.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=ADVANCED,
     ),
 ]
 QualificationFiles = Annotated[
@@ -63,7 +63,7 @@ QualificationFiles = Annotated[
         "--qualification",
         help="Qualification of a judge (`qualification.json` of `local-judge judge qualify`), shown with the "
         "results; repeatable.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=ADVANCED,
     ),
 ]
 
@@ -74,14 +74,14 @@ class ServerOptions(Options):
 
     base_url: Annotated[
         list[str] | None,
-        typer.Option("--base-url", help=_BASE_URL, envvar="LOCAL_JUDGE_BASE_URL", rich_help_panel=_PANEL),
+        typer.Option("--base-url", metavar="URL", help=_BASE_URL, envvar="LOCAL_JUDGE_BASE_URL"),
     ] = None
     offline: Annotated[
         bool,
         typer.Option(
             "--offline/--no-offline",
             help="Refuse every connection except to the judge's server.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=SERVER,
         ),
     ] = True
     wait_for_server: Annotated[
@@ -90,13 +90,13 @@ class ServerOptions(Options):
             "--wait-for-server",
             min=0,
             help="Minutes to wait for a server that stops answering; 0 does not wait.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=SERVER,
         ),
     ] = PERSISTENT.wait_seconds / 60
     attempts: Annotated[
         int,
         typer.Option(
-            "--attempts", min=1, help="Maximum number of attempts per call.", rich_help_panel=_PANEL
+            "--attempts", min=1, help="Maximum number of attempts per call.", rich_help_panel=SERVER
         ),
     ] = PERSISTENT.attempts
     fail_after: Annotated[
@@ -105,7 +105,7 @@ class ServerOptions(Options):
             "--fail-after",
             min=1,
             help="Stop after this number of failed calls to one judge.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=SERVER,
         ),
     ] = None
 
@@ -152,7 +152,7 @@ class LedgerOptions(ServerOptions):
 
     ledger: Annotated[
         Path | None,
-        typer.Option("--ledger", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER", rich_help_panel=_PANEL),
+        typer.Option("--ledger", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"),
     ] = None
 
     def ledger_or(self, default: Path | None) -> Path:
@@ -180,7 +180,7 @@ class OneJudge(LedgerOptions):
     """One judge, its servers and its ledger."""
 
     judge: Annotated[
-        str, typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL)
+        str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE")
     ]
 
     def spec(self) -> JudgeSpec:
@@ -194,7 +194,7 @@ class SeveralJudges(LedgerOptions):
 
     judge: Annotated[
         list[str],
-        typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL),
+        typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE"),
     ]
 
 
@@ -204,7 +204,7 @@ class RunJudges(LedgerOptions):
 
     judge: Annotated[
         list[str] | None,
-        typer.Option("--judge", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE", rich_help_panel=_PANEL),
+        typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE"),
     ] = None
 
 
@@ -212,11 +212,9 @@ class RunJudges(LedgerOptions):
 class OptionalJudge(LedgerOptions):
     """Optional judge of a command; environment variables do not set the judge or its servers."""
 
-    judge: Annotated[str | None, typer.Option("--judge", help=JUDGE_HELP, rich_help_panel=_PANEL)] = None
-    base_url: Annotated[
-        list[str] | None, typer.Option("--base-url", help=_BASE_URL, rich_help_panel=_PANEL)
-    ] = None
-    ledger: Annotated[Path | None, typer.Option("--ledger", help=_LEDGER, rich_help_panel=_PANEL)] = None
+    judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP)] = None
+    base_url: Annotated[list[str] | None, typer.Option("--base-url", metavar="URL", help=_BASE_URL)] = None
+    ledger: Annotated[Path | None, typer.Option("--ledger", help=_LEDGER)] = None
 
     def spec(self) -> JudgeSpec | None:
         """Return the judge, or None without --judge.
@@ -241,7 +239,7 @@ class TaskFileOptions(Options):
         typer.Option(
             "--guidance",
             help="Guidance for tasks (`local-judge tasks guidance`).",
-            rich_help_panel="Task files",
+            rich_help_panel=TASK_FILES,
         ),
     ] = None
     criteria: CriteriaFile = None
@@ -250,7 +248,7 @@ class TaskFileOptions(Options):
         typer.Option(
             "--dimensions",
             help="Dimensions of tasks (`local-judge tasks dimensions`, or DeepResearchEval's).",
-            rich_help_panel="Task files",
+            rich_help_panel=TASK_FILES,
         ),
     ] = None
     references: References = None

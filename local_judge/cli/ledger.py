@@ -8,20 +8,15 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson
+from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
 from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 
-app = typer.Typer(help="Check the ledger, which stores the judges' replies.", no_args_is_help=True)
+app = CommandGroup(help="Check the ledger, which stores the judges' replies.")
 
 SHOWN = 100
 """Maximum number of problems listed."""
-
-
-@app.callback()
-def ledger() -> None:
-    """Check the ledger, which stores the judges' replies."""
 
 
 @app.command()

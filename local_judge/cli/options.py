@@ -1,22 +1,26 @@
 """Options shared by several commands, each declared once.
 
-A command takes related options as one parameter whose type is a subclass of `Options`. `expanded` replaces this
-parameter with the options. Invariant: a flag has the same help text in all commands, except for those that
-tests/cli/test_options.py lists.
+A command takes related options as one parameter whose type is a subclass of `Options`. `CommandGroup.command` replaces
+this parameter with the options, and adds the options that every command has. Invariant: a flag has the same help text
+in all commands, except for those that tests/cli/test_options.py lists.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from copy import copy
 from dataclasses import MISSING, dataclass, fields
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from local_judge.agents.actions import ToolName
+from local_judge.cli.help import AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
 from local_judge.errors import ConfigError
 from local_judge.rows import is_text
 from local_judge.scoring.node import Profile
@@ -38,17 +42,28 @@ PROFILE = typer.Option(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML file of settings.")]
-Day = Annotated[str | None, typer.Option("--date", help="Date to use as today, YYYY-MM-DD.")]
+Day = Annotated[str | None, typer.Option("--date", metavar="DATE", help="Date to use as today, YYYY-MM-DD.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what the command would do, without doing it.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first N reports or claims.")]
 MaxCalls = Annotated[
-    int, typer.Option("--calls", min=1, help="Maximum number of searches and pages per agent.")
+    int,
+    typer.Option(
+        "--calls", min=1, help="Maximum number of searches and pages per agent.", rich_help_panel=AGENT
+    ),
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option("--tokens", min=1, help="Maximum number of tokens in all prompts and replies per agent."),
+    typer.Option(
+        "--tokens",
+        min=1,
+        help="Maximum number of tokens in all prompts and replies per agent.",
+        rich_help_panel=AGENT,
+    ),
 ]
-MaxTurns = Annotated[int, typer.Option("--turns", min=1, help="Maximum number of questions per agent.")]
+MaxTurns = Annotated[
+    int,
+    typer.Option("--turns", min=1, help="Maximum number of questions per agent.", rich_help_panel=AGENT),
+]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Write a plot to this SVG file.")]
 OneOfJudges = Annotated[
     str | None, typer.Option("--judge", help="Use the scores of this judge instead of the ensemble's.")
@@ -66,7 +81,9 @@ Resamples = Annotated[
 Seed = Annotated[int, SEED]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Setting of a protocol, such as race.mode=vanilla; repeatable."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Setting of a protocol, such as race.mode=vanilla; repeatable."
+    ),
 ]
 SnapshotDir = Annotated[Path, SNAPSHOT]
 SomeProtocol = Annotated[str | None, PROTOCOL]
@@ -80,7 +97,7 @@ TasksFile = Annotated[
     typer.Option(
         "--tasks",
         help="Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout.",
-        rich_help_panel="Task files",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 View = Annotated[
@@ -88,12 +105,16 @@ View = Annotated[
     typer.Option(
         "--view",
         help="With `scored`: show the judge the `page`, or the passages `near` a claim.",
-        rich_help_panel="Claims",
+        rich_help_panel=CLAIMS,
     ),
 ]
 Tools = Annotated[
     list[str] | None,
-    typer.Option("--tool", help=f"Offer only this tool: {', '.join(get_args(ToolName))}; repeatable."),
+    typer.Option(
+        "--tool",
+        help=f"Offer only this tool: {', '.join(get_args(ToolName))}; repeatable.",
+        rich_help_panel=AGENT,
+    ),
 ]
 
 
@@ -110,7 +131,7 @@ class ClaimOptions(Options):
         typer.Option(
             "--method",
             help="`grouped` (quotations, rationales) or `scored` (probabilities).",
-            rich_help_panel="Claims",
+            rich_help_panel=CLAIMS,
         ),
     ] = None
     view: View = None
@@ -119,7 +140,7 @@ class ClaimOptions(Options):
         typer.Option(
             "--terse",
             help="Extract one claim per sentence, without flags and rationales.",
-            rich_help_panel="Claims",
+            rich_help_panel=CLAIMS,
         ),
     ] = False
 
@@ -128,7 +149,29 @@ class ClaimOptions(Options):
         return {"method": self.method, "view": self.view, "form": "terse" if self.terse else None}
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
+class CommandGroup(typer.Typer):
+    """Group of commands with help pages of one screen, and with the options that every command has."""
+
+    def __init__(self, help: str = "", cls: type[HelpGroup] = HelpGroup) -> None:
+        super().__init__(cls=cls, help=help, callback=everywhere, no_args_is_help=True, rich_markup_mode=None)
+
+    def command(
+        self, name: str | None = None, *, help: str | None = None, **settings: Any
+    ) -> Callable[..., Any]:
+        """Return a decorator that adds a command."""
+        add = super().command(name, cls=HelpCommand, help=help, **settings)
+
+        def added(command: Callable[..., None]) -> Callable[..., None]:
+            add(_expanded(command))
+            return command
+
+        return added
+
+
+_EVERYWHERE = inspect.signature(everywhere, eval_str=True).parameters
+
+
+def _expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command in which the fields of each `Options` parameter replace that parameter."""
     own = inspect.signature(command, eval_str=True)
     groups: dict[str, type[Any]] = {
@@ -139,13 +182,14 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     for name, one in own.parameters.items():
         parameters += (
-            _parameters(groups[name])
-            if name in groups
-            else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+            _parameters(groups[name]) if name in groups else [_parameter(name, one.annotation, one.default)]
         )
+    parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in _EVERYWHERE.values()]
 
     @wraps(command)
     def call(**given: Any) -> None:
+        for name in _EVERYWHERE:
+            del given[name]
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
@@ -155,17 +199,41 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters(group: type[Any]) -> list[inspect.Parameter]:
-    """Return the options of a group as parameters of a command, required ones first."""
+    """Return the options of a group as parameters of a command: required ones first, inherited ones last."""
+    own: Container[str] = vars(group).get("__annotations__", {})
     types = get_type_hints(group, include_extras=True)
     return [
-        inspect.Parameter(
+        _parameter(
             field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=types[field.name],
+            types[field.name],
+            inspect.Parameter.empty if field.default is MISSING else field.default,
         )
-        for field in sorted(fields(group), key=lambda field: field.default is not MISSING)
+        for field in sorted(
+            fields(group), key=lambda field: (field.default is not MISSING, field.name not in own)
+        )
     ]
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter of a command; an option without a metavar gets that of its type."""
+    if get_origin(kind) is Annotated:
+        bare, *notes = get_args(kind)
+        for place, note in enumerate(notes):
+            if isinstance(note, OptionInfo) and note.metavar is None:
+                notes[place] = copy(note)
+                notes[place].metavar = _metavar(bare)
+        kind = Annotated[bare, *notes]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _metavar(kind: Any) -> str | None:
+    """Return the placeholder of an option's value: `PATH`, `N`, `TEXT`, or its choices."""
+    if get_origin(kind) is Literal:
+        return "|".join(map(str, get_args(kind)))
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    if inner:
+        return _metavar(inner[0])
+    return {int: "N", float: "N", str: "TEXT", Path: "PATH", datetime: "DATE"}.get(kind)
 
 
 def tools_named(named: Sequence[str] | None, default: tuple[ToolName, ...]) -> tuple[ToolName, ...]:

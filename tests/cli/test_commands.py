@@ -61,7 +61,7 @@ def test_each_command_has_help(command: Command, name: str) -> None:
 
 
 def test_the_help_names_every_command(command: Command) -> None:
-    listed = re.findall(r"^│ (\w+) ", command("--help").out, re.MULTILINE)
+    listed = re.findall(r"^  (\w+) ", command("--help").out.partition("Evaluate:")[2], re.MULTILINE)
     assert listed == list(COMMANDS)
 
 
@@ -109,6 +109,7 @@ def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) 
         "local_judge.cli",
         "local_judge.cli.commands",
         "local_judge.cli.faults",
+        "local_judge.cli.help",
         "local_judge.errors",
     }
     others = {name.partition(".")[0] for name in loaded}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,29 @@ def test_commands_that_ask_a_judge_have_the_options_of_servers() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, _ in every_command()])
-def test_help_fits_80_columns(command: Command, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_help_fits_one_screen(command: Command, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown = command(*name.split(), "--help").out.splitlines()
     assert max(map(len, shown)) <= 80
+    assert len(shown) <= 50
+
+
+def test_help_names_all_options_and_help_all_describes_them(command: Command) -> None:
+    for name, one in every_command():
+        short, every = (command(*name.split(), flag) for flag in ("--help", "--help-all"))
+        assert (short.code, every.code) == (0, 0) and "More options" not in every.out
+        described = "".join(every.out.split())
+        for option in (option for option in one.params if option.param_type_name == "option"):
+            assert option.opts[0] in short.out and option.opts[0] in every.out
+            assert "".join(option.help.split()) in described, name
+
+
+def test_quiet_and_verbose_stand_anywhere(command: Command, report: Path) -> None:
+    for words in (("text", "parse", report, "--verbose"), ("text", "--verbose", "parse", report)):
+        ended = command(*words)
+        assert ended.code == 0 and ended.err.count("took ") == 1
+    assert command("--verbose", "text", "parse", report, "--verbose").err.count("took ") == 1
+    assert "LOCAL_JUDGE_DEBUG" not in os.environ
 
 
 def test_the_environment_names_the_judge_its_server_and_the_ledger(
@@ -97,9 +117,8 @@ def test_the_environment_names_the_judge_its_server_and_the_ledger(
     monkeypatch.setenv("LOCAL_JUDGE_LEDGER", str(ledger))
     assert command(*given).code == 0 and ledger.exists()
     assert "no judge preset 'another'" in command(*given, "--judge", "another").line()
-    monkeypatch.setenv("COLUMNS", "200")
     shown = command("verify", "--help").out
-    assert all(f"[env var: LOCAL_JUDGE_{name}]" in shown for name in ("JUDGE", "BASE_URL", "LEDGER"))
+    assert all(f"LOCAL_JUDGE_{name}" in shown for name in ("JUDGE", "BASE_URL", "LEDGER"))
 
 
 def test_the_environment_makes_no_judge_of_a_command_that_needs_none(
@@ -117,4 +136,6 @@ def test_home_is_an_option_and_a_variable(
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "by variable"))
     given = ("demo", "--out", tmp_path / "demo")
     assert str(tmp_path / "by variable") in command(*given).line()
-    assert str(tmp_path / "by option") in command("--home", tmp_path / "by option", *given).line()
+    by_option = ("--home", tmp_path / "by option")
+    assert str(by_option[1]) in command(*by_option, *given).line()
+    assert str(by_option[1]) in command(*given, *by_option).line()

@@ -19,13 +19,13 @@ from local_judge.cli.judging import OneJudge
 from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import (
     AsJson,
+    CommandGroup,
     MaxCalls,
     MaxTokens,
     MaxTurns,
     OneOfJudges,
     OneReport,
     Tools,
-    expanded,
     said,
     tools_named,
 )
@@ -37,9 +37,8 @@ from local_judge.runs.agent_runs import claim_answer, stored_runs, write_answer
 from local_judge.runs.lock import locked
 from local_judge.runs.store import RunStore
 
-app = typer.Typer(
+app = CommandGroup(
     help="Answer questions with an agent that searches a snapshot, and print transcripts.",
-    no_args_is_help=True,
 )
 
 _LIMITS = AgentLimits()
@@ -47,7 +46,6 @@ _TOOLS = ToolSettings()
 
 
 @app.command()
-@expanded
 def ask(
     snapshot: SnapshotPath,
     question: Annotated[str, typer.Argument(help="The question.")],

@@ -63,7 +63,6 @@ def evaluate_verifier(
         typer.Option(
             "--recall-judge",
             help="Judge that decides which annotated claims the extracted claims cover.",
-            rich_help_panel="Judge",
         ),
     ] = None,
     out: Annotated[

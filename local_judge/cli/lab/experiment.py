@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from local_judge.cli.ending import leave, stoppable
+from local_judge.cli.help import CLAIMS, TASK_FILES
 from local_judge.cli.judging import CriteriaFile, PlansFile, References, SeveralJudges
 from local_judge.cli.options import (
     SEED,
@@ -68,7 +69,8 @@ from local_judge.terminal import stdout
 
 def experiment(
     name: Annotated[
-        Literal["corruption", "temporal", "reasoning", "plans"], typer.Argument(help="Which experiment.")
+        Literal["corruption", "temporal", "reasoning", "plans"],
+        typer.Argument(help="Experiment: corruption, temporal, reasoning or plans."),
     ],
     judge: SeveralJudges,
     how: ClaimOptions,
@@ -100,12 +102,15 @@ def experiment(
             "--draft-plans",
             help="Let the first judge draft the plans for temporal or reasoning with an `agent`, one `retrieval` or "
             "the `request` alone.",
+            rich_help_panel=TASK_FILES,
         ),
     ] = None,
     ratings: Annotated[
         list[Path] | None,
         typer.Option(
-            "--ratings", help="File of human ratings for plans, in the format of ratings.jsonl; repeatable."
+            "--ratings",
+            help="File of human ratings for plans, in the format of ratings.jsonl; repeatable.",
+            rich_help_panel=TASK_FILES,
         ),
     ] = None,
     references: References = None,
@@ -115,7 +120,9 @@ def experiment(
     extract: Annotated[
         bool,
         typer.Option(
-            "--extract", help="Let the judge extract the claims; by default, each sentence is one claim."
+            "--extract",
+            help="Let the judge extract the claims; by default, each sentence is one claim.",
+            rich_help_panel=CLAIMS,
         ),
     ] = False,
     profile: ProfileName = "paper",

@@ -11,6 +11,7 @@ from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     SCORE,
     AsJson,
+    CommandGroup,
     OneOfJudges,
     ProfileName,
     Resamples,
@@ -35,15 +36,10 @@ from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
 from local_judge.terminal import safe, stdout
 
-app = typer.Typer(help="Compute statistics over the reports of runs.", no_args_is_help=True)
+app = CommandGroup(help="Compute statistics over the reports of runs.")
 
 
 ScorePath = Annotated[str | None, SCORE]
-
-
-@app.callback()
-def statistics() -> None:
-    """Compute statistics over the reports of runs."""
 
 
 @app.command()

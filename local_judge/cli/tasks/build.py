@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
+from local_judge.cli.help import HelpGroup
 from local_judge.cli.judging import OneJudge
-from local_judge.cli.options import PROFILE, AsJson, ConfigFile, Day, expanded, said
+from local_judge.cli.options import PROFILE, AsJson, CommandGroup, ConfigFile, Day, said
 from local_judge.cli.output import print_json
 from local_judge.lab.task_construction.commands import (
     build_tasks,
@@ -37,27 +37,26 @@ N_STAGES = 5
 """Number of stages that ask or filter, before the human ranking."""
 
 
-class _MakeUnlessNamed(TyperGroup):
+class _MakeUnlessNamed(HelpGroup):
     """Group in which `tasks build DIR` is short for `tasks build make DIR`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the command `make` if the first argument is not a command."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+        """Insert the command `make` if the first argument, apart from the flags of every command, is no command."""
+        first = next((one for one in args if one not in ("--quiet", "--verbose")), None)
+        if first is not None and first not in (*self.commands, *ctx.help_option_names, "--help-all"):
             args = ["make", *args]
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = CommandGroup(
     cls=_MakeUnlessNamed,
     help="Make tasks: `build DIR`, `build rank DIR`, `build show DIR`.",
-    no_args_is_help=True,
 )
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the build.")]
 
 
 @app.command("make")
-@expanded
 def make_(
     directory: Directory,
     judge: OneJudge,

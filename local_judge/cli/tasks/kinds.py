@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.options import AsJson, expanded
+from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Command
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows, show_rows
@@ -28,7 +28,7 @@ Edit = Annotated[bool, typer.Option("--edit", help="Open each draft in $EDITOR, 
 _EDITED_AS = {".md": "Markdown", ".yaml": "YAML", ".txt": "lines of text"}
 
 
-def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, help: str) -> typer.Typer:
+def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, help: str) -> CommandGroup:
     """Return the group of commands of a kind.
 
     Args:
@@ -38,8 +38,8 @@ def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, he
         help: help text of the group.
     """
     several = shown.kind.several
-    app = typer.Typer(help=help, no_args_is_help=True)
-    app.command("draft")(expanded(draft))
+    app = CommandGroup(help)
+    app.command("draft")(draft)
     if lint is not None:
         app.command("lint")(lint)
 

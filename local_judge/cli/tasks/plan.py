@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, write_evidence_gaps
+from local_judge.cli.help import AGENT
 from local_judge.cli.options import (
     AsJson,
     MaxCalls,
@@ -78,6 +79,7 @@ def draft(
             "--reply-tokens",
             min=16,
             help="Maximum number of tokens of one reply.",
+            rich_help_panel=AGENT,
             show_default="enough for --items",
         ),
     ] = None,
