@@ -19,6 +19,7 @@ OWN_HELP = {
     "--host": "an address to listen on, or a host of pages",
     "--items": "items of a plan, or of a report's scores",
     "--judge": "a judge to ask, or one of a run's judges",
+    "--labels": "a file of people's labels, or the distribution of labels",
     "--method": "a method of verifying claims, or of drafting plans",
     "--out": "what a command writes",
     "--pages": "pages of an agent, or a list of pages",
