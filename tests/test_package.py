@@ -81,11 +81,13 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "dense",
         "dev",
         "embedded",
+        "frames",
         "gpu",
         "mcp",
         "plots",
         "signing",
         "test",
+        "tracking",
         "transformers",
     ]
 
