@@ -109,7 +109,7 @@ class ItemRow(NamedTuple):
     item: str
     """Id of the question, as the protocol's findings name it."""
     text: str = ""
-    """What was asked, or the statement that was judged."""
+    """Question, or statement that was judged."""
     value: str | float | None = None
     """A label or a number; None without an answer."""
     rationale: str = ""

@@ -61,7 +61,7 @@ def test_a_run_has_the_numbers_of_the_command_line(
     for row in roots.to_dict("records"):
         score = expected[row["protocol"], row["path"]]
         for name, value in score.items():
-            assert row[name] == value if value is not None else pd.isna(row[name]), name
+            assert row[name] == value if value is not None else pd.isna(row[name]) is True, name
     claims = run.claims()
     assert claims["text"].tolist() == [claim["text"] for claim in shown["claims"]["claims"]]
     assert claims["quotation"].tolist() == [one["quote"]["text"] for one in shown["claims"]["verdicts"]]
@@ -79,7 +79,8 @@ def test_the_same_call_asks_for_nothing_again(
     assert len(server.chats) == asked == len(run.calls())
     key = run.claims()["replies"][0][0]
     calls = run.calls().set_index("key")
-    assert calls.loc[key, "reply"] == run.call(key).reply.text
+    assert str(calls.loc[key, "reply"]) == run.call(key).reply.text
+    assert run.scores().query("path == 'citation_accuracy'")["value"].tolist() == [1.0]
     assert run.call(key).messages[-1].content.endswith(str(calls.loc[key, "question"]))
     with pytest.raises(KeyError):
         run.call("0" * 64)
