@@ -257,6 +257,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "lab.evaluate_verifier:evaluate_verifier",
                 "Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.",
             ),
+            "label": Lazy(
+                "lab.label:label",
+                "Label a random sample of a run's claims on a local page. Ctrl-C ends it.",
+            ),
             "benchmark-verifier": Lazy(
                 "lab.benchmark_verifier:benchmark_verifier",
                 "Measure verdicts against labels by people, next to a baseline and to published verifiers.",

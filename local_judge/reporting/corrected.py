@@ -35,6 +35,11 @@ def corrected_table(rows: Mapping[str, Corrected], judge: str | None) -> Table:
 def corrected_notes(found: LabelledRun, n_labels: int) -> Iterator[str]:
     """Yield what the figures rest on and leave out."""
     yield "95 % bootstrap intervals over reports; the correction needs labels of a random sample of the claims"
+    if found.agreement.n:
+        yield (
+            f"agreement of annotators: Krippendorff's alpha {estimate_text(found.agreement)} "
+            f"({count(found.agreement.n, 'label')} on claims with several)"
+        )
     if found.n_unmatched:
         yield f"{found.n_unmatched} of {count(n_labels, 'label')} left out: the run has no verdict on the claim"
     if found.n_unclear:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ from local_judge.errors import InputError, RunError
 from local_judge.rows import read_models
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore, claims_file
+from local_judge.stats.agreement.chance import krippendorff_alpha
+from local_judge.stats.estimate import Estimate
 from local_judge.stats.prediction_powered import LabelledUnit
 from serving.types import Frozen
 
@@ -114,6 +116,8 @@ class LabelledRun(NamedTuple):
     n_unmatched: int
     """Labels without a verdict in the run."""
     n_unclear: int
+    agreement: Estimate
+    """Krippendorff's alpha (nominal) of the annotators, over claims with several labels."""
 
 
 def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel]) -> LabelledRun:
@@ -132,8 +136,12 @@ def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel])
         )
         by_system.setdefault(one.record.system or "", []).append(unit)
     known = {one.unit for one in verdicts}
+    codes: dict[Unit, list[int]] = {}
+    for label in labels:
+        codes.setdefault(label.unit, []).append(get_args(HumanLabel).index(label.label))
     return LabelledRun(
         by_system=by_system,
         n_unmatched=sum(label.unit not in known for label in labels),
         n_unclear=sum(label.label == "unclear" for label in labels),
+        agreement=krippendorff_alpha(codes.values(), "nominal"),
     )

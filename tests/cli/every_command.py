@@ -141,6 +141,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tasks build rank": ("@/built", "--voter", "ada", "--out", "@/out/paper.csv"),
     "results stats length": ("@/run",),
     "results stats stability": ("@/run", "@/again"),
+    "lab label": (*("@/run", "--snapshot", "@/snapshot", "--annotator", " ", "--out", "@/out/labels.jsonl"),),
     "lab agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
     "lab agent transcript": ("@/asked",),
 }

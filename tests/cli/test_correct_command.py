@@ -103,3 +103,24 @@ def test_one_annotator_labels_a_claim_once(command: Command, run: Path, tmp_path
     labels = written(tmp_path / "labels.jsonl", run, "supported")
     ended = command("results", "correct", run, "--labels", labels, "--labels", labels)
     assert ended.code == 1 and "a second time" in ended.line()
+
+
+def test_annotators_who_agree_have_an_alpha_of_one(command: Command, run: Path, tmp_path: Path) -> None:
+    first, second = (
+        written(tmp_path / "ada.jsonl", run, "supported"),
+        written(tmp_path / "bob.jsonl", run, "supported", "bob"),
+    )
+    half = second.read_text().splitlines()
+    partial = [line.replace('"supported"', '"partial"') for line in half[:1]]
+    first.write_text(
+        "\n".join(
+            [
+                first.read_text().splitlines()[0].replace('"supported"', '"partial"'),
+                *first.read_text().splitlines()[1:],
+            ]
+        )
+        + "\n"
+    )
+    second.write_text("\n".join([*partial, *half[1:]]) + "\n")
+    ended = command("results", "correct", run, "--labels", first, "--labels", second)
+    assert "agreement of annotators: Krippendorff's alpha 1.000" in ended.out

@@ -16,7 +16,7 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OptionalJudge
-from local_judge.cli.options import AsJson, Resamples, Seed, SomeSnapshotDir
+from local_judge.cli.options import SAMPLE, AsJson, Resamples, Seed, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
 from local_judge.lab.verifier_benchmark.measure import (
@@ -66,9 +66,7 @@ def benchmark_verifier(
             "--partial", help="Count claims that people call partial as unsupported, or leave them out."
         ),
     ] = "unsupported",
-    sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help="Use this number of random claims of each set.")
-    ] = None,
+    sample: Annotated[int | None, SAMPLE] = None,
     seed: Seed = 0,
     resamples: Resamples = DRAWS,
     details: Annotated[

@@ -50,6 +50,7 @@ def correct(
         "labels": len(given),
         "labels_without_verdict": found.n_unmatched,
         "labels_unclear": found.n_unclear,
+        "agreement": asdict(found.agreement),
         "seed": seed,
         "systems": {
             name: {

@@ -1,0 +1,1 @@
+"""Local page on which people label the claims of a run."""

@@ -1,0 +1,130 @@
+"""A random sample of a run's verdicts, and one annotator's labels of it.
+
+Invariants: the sample depends on the run, the number and the seed alone, so that several annotators get the same
+claims in the same order; the judge's verdict is not shown; every label is on disk before the next claim is shown, and
+labels of other annotators in the file stay.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.nearest import nearest_sentences
+from local_judge.errors import InputError
+from local_judge.rows import alone, write_jsonl
+from local_judge.runs.labels import ClaimLabel, HumanLabel, VerdictOfRun, load_labels
+from serving.types import Frozen
+
+
+class LabelItem(Frozen):
+    """One claim to label, as the page shows it."""
+
+    number: int
+    """Position in the sample, from 0."""
+    claim: str
+    url: str
+    title: str
+    text: str
+    """Text of the page."""
+    marks: tuple[tuple[int, int], ...]
+    """Spans of `text` to look at first: the sentences nearest to the claim."""
+    label: HumanLabel | None
+    note: str
+
+
+class LabelSession:
+    """Labels of one annotator.
+
+    Args:
+        verdicts: the sample (`draw_sample`).
+        snapshot: has the pages.
+        annotator: name of the annotator.
+        path: file of labels, which may exist.
+
+    Raises:
+        InputError: the file of labels is invalid.
+    """
+
+    def __init__(
+        self,
+        verdicts: Sequence[VerdictOfRun],
+        snapshot: Snapshot,
+        annotator: str,
+        path: Path,
+    ) -> None:
+        self._verdicts, self._snapshot = verdicts, snapshot
+        self.annotator, self._path = annotator, path
+        self._own = {label.unit: label for label in self._stored() if label.annotator == annotator}
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+    @property
+    def labels(self) -> list[HumanLabel | None]:
+        """Labels of the sample, in order; None for a claim without one."""
+        return [own.label if (own := self._own.get(one.unit)) else None for one in self._verdicts]
+
+    def item(self, number: int) -> LabelItem:
+        """Return the claim at a position.
+
+        Raises:
+            IndexError: there is none.
+        """
+        if not 0 <= number < len(self._verdicts):
+            raise IndexError(number)
+        one = self._verdicts[number]
+        page = self._snapshot.page(one.verdict.url)
+        nearest = nearest_sentences(page, [one.claim], self._snapshot, ClaimsConfig())[0]
+        own = self._own.get(one.unit)
+        return LabelItem(
+            number=number,
+            claim=one.claim.text,
+            url=page.original_url or page.url,
+            title=page.title,
+            text=page.text,
+            marks=tuple(sorted((quote.start, quote.end) for quote in nearest)),
+            label=own.label if own else None,
+            note=own.note if own else "",
+        )
+
+    def set(self, number: int, label: HumanLabel, note: str = "") -> None:
+        """Label the claim at a position and write the file.
+
+        Raises:
+            IndexError: there is none.
+            InputError: the file cannot be written.
+        """
+        if not 0 <= number < len(self._verdicts):
+            raise IndexError(number)
+        report, claim, url = self._verdicts[number].unit
+        made = ClaimLabel(
+            report=report, claim=claim, url=url, label=label, annotator=self.annotator, note=note
+        )
+        with alone(self._path):  # annotators may share the file
+            others = [label for label in self._stored() if label.annotator != self.annotator]
+            write_jsonl(self._path, [*others, *{**self._own, made.unit: made}.values()])
+        self._own[made.unit] = made
+
+    def _stored(self) -> list[ClaimLabel]:
+        return load_labels([self._path]) if self._path.exists() else []
+
+
+def draw_sample(verdicts: Sequence[VerdictOfRun], n: int, seed: int) -> list[VerdictOfRun]:
+    """Return a random sample of verdicts in random order.
+
+    Raises:
+        InputError: there are no verdicts.
+    """
+    if not verdicts:
+        raise InputError("the run has no verdicts to label")
+    # random() is the one method of Random whose sequence Python promises to keep.
+    draw = random.Random(seed).random
+    keyed = sorted(
+        ((draw(), one.unit, one) for one in sorted(verdicts, key=lambda one: one.unit)),
+        key=lambda row: row[:2],
+    )
+    return [one for _, _, one in keyed[:n]]
