@@ -100,7 +100,7 @@ def is_judge(preset: Preset, identity: EngineIdentity) -> bool:
     Versions, tokenizers, chat templates and the commit of a preset that pins none are not compared: the preset does not
     fix them.
     """
-    weights = {**_weights(preset), "revision": preset.weights.revision or identity.revision}
+    weights: dict[str, Any] = {**_weights(preset), "revision": preset.weights.revision or identity.revision}
     if identity.engine not in ("vllm", "openai"):
         fixed = {"model": preset.model, "engine": preset.engine, **weights}
         return all(getattr(identity, name) == value for name, value in fixed.items())
@@ -133,19 +133,6 @@ def _server_settings(preset: Preset) -> dict[str, Any]:
         "thinking_budget": preset.reasoning is None or preset.reasoning.budget,
         "chat_arguments": preset.chat_arguments,
         "top_logprobs": settings.max_logprobs,
-        "options": _reply_options(settings),
+        "options": preset.reply_options,
         "reply_model": preset.reply_model,
     }
-
-
-def _reply_options(settings: VllmSettings) -> dict[str, Any]:
-    """Return the server's options that can change a reply and that it does not report itself.
-
-    `args` may contain anything (a quantisation, a RoPE scaling), so all of it counts.
-    """
-    options: dict[str, Any] = {"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype}
-    if not settings.compact_json:
-        options["compact_json"] = False
-    if settings.args:
-        options["args"] = list(settings.args)
-    return options

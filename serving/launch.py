@@ -113,6 +113,10 @@ def command(
     if settings.compact_json:
         compact = {"backend": "xgrammar", "disable_any_whitespace": True}
         words += ["--structured-outputs-config", json.dumps(compact)]
+    if settings.tokenizer_mode != "auto":
+        words += ["--tokenizer-mode", settings.tokenizer_mode]
+    if preset.config_overrides is not None:
+        words += ["--hf-overrides", json.dumps(preset.config_overrides)]
     if preset.reasoning is not None:
         words += ["--reasoning-parser", preset.reasoning.parser]
     return [*words, *settings.args]
@@ -277,7 +281,7 @@ def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
 
 
 def _settings(preset: Preset) -> dict[str, str]:
-    return {**QUIET, **(preset.vllm.env if preset.vllm is not None else {})}
+    return {**QUIET, **preset.server_env}
 
 
 def _wait_until_healthy(

@@ -36,6 +36,8 @@ _WORDS = (
 """Patterns in messages of pydantic, and what replaces them."""
 
 THINKING_SUFFIX = "-thinking"
+INVARIANT_SUFFIX = "-invariant"
+"""Suffix of a preset's name that switches `vllm.batch_invariant` on; it follows `-thinking`."""
 
 
 class IndexParts(Frozen):
@@ -78,6 +80,8 @@ class Weights(Frozen):
     """SHA-256 of `file`; required with it."""
     index: IndexParts | None = None
     """The same file on the package index."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of files of the checkpoint that are not downloaded, such as a second copy of the weights."""
 
     @model_validator(mode="after")
     def _one_file_is_pinned(self) -> Weights:
@@ -102,11 +106,36 @@ class Reasoning(Frozen):
     """Sampling parameters while reasoning; models degenerate when they reason greedily."""
 
 
+class Memory(Frozen):
+    """Memory that a model takes on GPUs."""
+
+    weights_gib: float = Field(gt=0)
+    """Size of the weights in GiB."""
+    kv_bytes_per_token: int = Field(ge=1)
+    """Bytes of the KV cache per token at 16 bits, over the layers that attend to the whole context."""
+    kv_heads: int = Field(ge=1)
+    """Number of KV heads; the KV cache is divided among at most this many GPUs."""
+
+
+class Yarn(Frozen):
+    """YaRN scaling, which extends the context beyond the native one. It is off unless `context_tokens` needs it."""
+
+    max_context_tokens: int = Field(ge=1024)
+    """Longest context with YaRN."""
+    rope: dict[str, Any]
+    """RoPE parameters of the model's `config.json`, which vLLM's `--hf-overrides` replaces as a whole."""
+    nested: bool = False
+    """True if `config.json` has the RoPE parameters in `text_config`."""
+
+
 class VllmSettings(Frozen):
-    """Options of vLLM's API server; each field is one flag."""
+    """Options of vLLM's API server."""
 
     tensor_parallel: int = Field(default=1, ge=1)
     """Number of GPUs that share the model."""
+    expert_parallel: bool = False
+    """True if further GPUs run engines behind one server that share the experts of the model (`--data-parallel-size`
+    with `--enable-expert-parallel`), and not separate servers."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """Data type of the weights."""
     kv_cache_dtype: str = "auto"
@@ -115,6 +144,12 @@ class VllmSettings(Frozen):
     """Share of the GPU's memory; null on a machine without a GPU."""
     max_num_seqs: int = Field(default=128, ge=1)
     """Maximum number of concurrent requests."""
+    tokenizer_mode: str = "auto"
+    """vLLM's tokenizer mode: `auto`, `hf`, `mistral`, ..."""
+    batch_invariant: bool = False
+    """True for kernels whose results do not depend on which requests share a batch (`VLLM_BATCH_INVARIANT`)."""
+    system_date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    """Date in the system prompt that vLLM writes for gpt-oss; null for the current day, which changes replies daily."""
     max_logprobs: int = Field(default=128, ge=1)
     """Maximum number of log-probabilities per token that a request may ask for."""
     prefix_caching: bool = True
@@ -157,6 +192,12 @@ class Preset(Frozen):
     """Source of the weights."""
     context_tokens: int = Field(ge=1024)
     """Maximum length of prompt and reply together, in tokens."""
+    native_context_tokens: int | None = Field(default=None, ge=1024)
+    """Context length of the model without scaling; null if unknown."""
+    yarn: Yarn | None = None
+    """Scaling for contexts that are longer than the native one."""
+    memory: Memory | None = None
+    """Memory on GPUs, for the record and for the choice of a GPU."""
     concurrency: int = Field(default=64, ge=1)
     """Number of requests to keep in flight."""
     timeout_seconds: float = Field(default=600.0, gt=0)
@@ -194,6 +235,18 @@ class Preset(Frozen):
         return self
 
     @model_validator(mode="after")
+    def _fits_the_context(self) -> Preset:
+        native = self.native_context_tokens
+        if self.yarn is not None and (native is None or self.vllm is None):
+            raise ValueError("yarn needs native_context_tokens, and engine: vllm")
+        longest = native if self.yarn is None else self.yarn.max_context_tokens
+        if longest is not None and self.context_tokens > longest:
+            raise ValueError(
+                f"context_tokens is {self.context_tokens}, but the model reads at most {longest}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _sends_what_the_model_knows(self) -> Preset:
         reasoning = self.reasoning
         samplings = (self.sampling,) if reasoning is None else (self.sampling, reasoning.sampling)
@@ -207,6 +260,59 @@ class Preset(Frozen):
                 "reasoning_effort"
             )
         return self
+
+    @property
+    def config_overrides(self) -> dict[str, Any] | None:
+        """Changes to the model's `config.json` that its context needs; None for a context within the native one.
+
+        YaRN's factor is context / native context, since a larger one than needed costs quality on short texts. vLLM
+        takes `max_position_embeddings` for the length after scaling.
+        """
+        native = self.native_context_tokens
+        if self.yarn is None or native is None or self.context_tokens <= native:
+            return None
+        factor = self.context_tokens / native
+        scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": native}
+        changes = {
+            "max_position_embeddings": self.context_tokens,
+            "rope_parameters": {**self.yarn.rope, **scaling},
+        }
+        return {"text_config": changes} if self.yarn.nested else changes
+
+    @property
+    def server_env(self) -> dict[str, str]:
+        """Environment variables that vLLM needs for this preset."""
+        settings = self.vllm or VllmSettings()
+        env: dict[str, str] = {}
+        if settings.batch_invariant:
+            env["VLLM_BATCH_INVARIANT"] = "1"
+        if settings.system_date is not None:
+            env["VLLM_SYSTEM_START_DATE"] = settings.system_date
+        if self.config_overrides is not None:  # the tokenizer may name the native context as its limit
+            env["VLLM_ALLOW_LONG_MAX_MODEL_LEN"] = "1"
+        return {**env, **settings.env}
+
+    @property
+    def reply_options(self) -> dict[str, Any]:
+        """Options of a server that can change a reply and that it does not report itself.
+
+        `args` may contain anything (a quantisation, a KV cache), so all of it counts.
+        """
+        settings = self.vllm or VllmSettings()
+        options: dict[str, Any] = {"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype}
+        if not settings.compact_json:
+            options["compact_json"] = False
+        if settings.args:
+            options["args"] = list(settings.args)
+        if settings.tokenizer_mode != "auto":
+            options["tokenizer_mode"] = settings.tokenizer_mode
+        if settings.batch_invariant:
+            options["batch_invariant"] = True
+        if settings.system_date is not None:
+            options["system_date"] = settings.system_date
+        if self.config_overrides is not None:
+            options["config_overrides"] = self.config_overrides
+        return options
 
     @property
     def pinned(self) -> bool:
@@ -234,22 +340,31 @@ def list_presets() -> list[str]:
 def load_preset(name_or_path: str | Path) -> Preset:
     """Return the preset with this name, or the one in this YAML file.
 
-    `NAME-thinking` is NAME with reasoning switched on: the same weights and server, other sampling.
+    `NAME-thinking` is NAME with reasoning switched on: the same weights and server, other sampling. `NAME-invariant` is
+    NAME on a server with batch-invariant kernels. `NAME-thinking-invariant` is both.
 
     Raises:
         PresetError: There is no such preset or file, it is not YAML, or a key or value is invalid.
     """
-    path = preset_path(name_or_path)
+    path, text = preset_path(name_or_path), str(name_or_path)
     preset = _read(path)
-    if str(name_or_path) != path.stem + THINKING_SUFFIX:
+    if text in (str(path), path.stem):
         return preset
-    if preset.reasoning is None or preset.reasoning.always:
-        raise _no_preset(str(name_or_path))
-    return preset.model_copy(update={"name": str(name_or_path), "sampling": preset.reasoning.sampling})
+    suffixes = text.removeprefix(path.stem)
+    changes: dict[str, Any] = {"name": text}
+    if suffixes.startswith(THINKING_SUFFIX):
+        if preset.reasoning is None or preset.reasoning.always:
+            raise _no_preset(text)
+        changes["sampling"] = preset.reasoning.sampling
+    if suffixes.endswith(INVARIANT_SUFFIX):
+        if preset.vllm is None:
+            raise _no_preset(text)
+        changes["vllm"] = preset.vllm.model_copy(update={"batch_invariant": True})
+    return preset.model_copy(update=changes)
 
 
 def preset_path(name_or_path: str | Path) -> Path:
-    """Return the file of a preset; for `NAME-thinking`, that of NAME.
+    """Return the file of a preset; for `NAME-thinking` and `NAME-invariant`, that of NAME.
 
     Raises:
         PresetError: There is no such preset or file.
@@ -260,7 +375,8 @@ def preset_path(name_or_path: str | Path) -> Path:
         if not path.is_file():
             raise PresetError(f"no preset file {path}; `local-judge judge list` lists the packaged ones")
         return path
-    for name in (text, text.removesuffix(THINKING_SUFFIX)):
+    plain = text.removesuffix(INVARIANT_SUFFIX)
+    for name in (text, plain, plain.removesuffix(THINKING_SUFFIX)):
         path = preset_folder() / f"{name}.yaml"
         if path.is_file():
             return path

@@ -271,9 +271,8 @@ def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
     progress(0, weights.size)
     try:
         if weights.file is None:
-            hub.snapshot_download(
-                weights.hub, allow_patterns=DATA_FILES, ignore_patterns=["original/*", "metal/*"], **options
-            )
+            ignored = ["original/*", "metal/*", *weights.exclude]
+            hub.snapshot_download(weights.hub, allow_patterns=DATA_FILES, ignore_patterns=ignored, **options)
         else:
             downloaded = Path(hub.hf_hub_download(weights.hub, weights.file, **options))
     except Exception as error:

@@ -81,13 +81,11 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "dense",
         "dev",
         "embedded",
-        "frames",
         "gpu",
         "mcp",
         "plots",
         "signing",
         "test",
-        "tracking",
         "transformers",
     ]
 
@@ -183,9 +181,8 @@ def declared(requirements: list[str]) -> set[str]:
 
 def test_every_import_is_declared_where_it_is_used() -> None:
     base, test = declared(PROJECT["dependencies"]), declared(PROJECT["optional-dependencies"]["test"])
-    # Imported in the function that needs them, with a line that says what to install.
-    named = PROJECT["optional-dependencies"]
-    extras = declared([one for name in ("frames", "mcp", "plots", "tracking") for one in named[name]])
+    # Imported where the server starts and where a plot is drawn, with a line that says what to install.
+    extras = declared(PROJECT["optional-dependencies"]["mcp"] + PROJECT["optional-dependencies"]["plots"])
     assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

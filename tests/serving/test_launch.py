@@ -56,6 +56,18 @@ def test_a_preset_becomes_a_command_line() -> None:
     assert "--enable-prefix-caching" in words and "--enable-prompt-tokens-details" in words
 
 
+def test_settings_of_a_family_become_flags() -> None:
+    mistral = command(load_preset("mistral-small-3.2-24b"), model=Path("/m"))
+    assert flag(mistral, "--tokenizer-mode") == flag(mistral, "--load-format") == "mistral"
+    plain = load_preset("qwen3-8b")
+    assert not {"--tokenizer-mode", "--hf-overrides"} & set(command(plain, model=Path("/m")))
+    longer = plain.model_copy(update={"context_tokens": 131_072})
+    overrides = json.loads(flag(command(longer, model=Path("/m")), "--hf-overrides"))
+    assert overrides["rope_parameters"]["factor"] == 4.0
+    assert "VLLM_SYSTEM_START_DATE=2026-01-01" in command_line(load_preset("gpt-oss-20b"))
+    assert "VLLM_BATCH_INVARIANT=1" in command_line(load_preset("qwen3-8b-invariant"))
+
+
 def test_the_same_server_serves_thinking_on_and_off() -> None:
     model = Path("/models/q")
     assert command(load_preset("qwen3-8b"), model=model) == command(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from serving.errors import PresetError
-from serving.presets import list_presets, load_preset, preset_folder
+from serving.memory import context_gib, gpus
+from serving.presets import list_presets, load_preset
 from serving.types import Sampling
 
 GOOD = """
@@ -35,9 +36,18 @@ def test_every_packaged_preset_loads_under_its_own_name() -> None:
 
 def test_the_open_judges_people_use_are_there_with_thinking_off_and_on() -> None:
     names = set(list_presets())
-    for size in ("4b", "8b", "14b", "32b", "30b-a3b", "235b-a22b"):
-        assert {f"qwen3-{size}", f"qwen3-{size}-thinking"} <= names
-    assert {"gpt-oss-20b", "mistral-small-3.2-24b", "qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"} <= names
+    sizes = ("4b", "8b", "14b", "32b", "32b-awq", "30b-a3b", "235b-a22b")
+    newer = (
+        "qwen3.5-9b",
+        "qwen3.6-35b-a3b",
+        "qwen3.6-35b-a3b-fp8",
+        "qwen3.8-27b",
+        "qwen3.8-27b-fp8",
+        "qwen3.8-27b-int4",
+    )
+    for name in (*(f"qwen3-{size}" for size in sizes), *newer):
+        assert {name, f"{name}-thinking"} <= names
+    assert {"gpt-oss-20b", "gpt-oss-120b", "mistral-small-3.2-24b", "granite-guardian-4.1-8b"} <= names
 
 
 def test_thinking_changes_the_sampling_and_nothing_else() -> None:
@@ -48,23 +58,74 @@ def test_thinking_changes_the_sampling_and_nothing_else() -> None:
     assert off.model_copy(update=same) == on.model_copy(update=same)
 
 
-def test_only_weights_with_a_digest_or_a_commit_count_as_pinned() -> None:
-    pinned = [name for name in list_presets() if load_preset(name).pinned]
-    dense = [f"qwen3-{size}b{thinking}" for size in (14, 32, 4, 8) for thinking in ("", "-thinking")]
-    assert pinned == [
-        "qwen2.5-coder-0.5b",
-        "qwen2.5-coder-0.5b-vllm",
-        "qwen2.5-coder-1.5b",
-        *dense,
-        "smollm2-135m",
-    ]
+def test_every_packaged_preset_is_pinned() -> None:
+    assert [name for name in list_presets() if not load_preset(name).pinned] == []
 
 
-def test_unpinned_presets_say_so_in_their_file() -> None:
+def test_presets_for_gpus_say_what_they_need() -> None:
     for name in list_presets():
-        path = preset_folder() / f"{name}.yaml"
-        if path.is_file() and not load_preset(name).pinned:
-            assert "revision: null # pin" in path.read_text(encoding="utf-8")
+        preset = load_preset(name)
+        if preset.vllm is not None and preset.vllm.gpu_memory_utilization is not None:
+            assert preset.memory is not None and preset.native_context_tokens is not None, name
+            assert gpus(preset), name
+
+
+def test_the_smallest_gpu_holds_weights_one_context_and_a_reserve() -> None:
+    # qwen3-32b: 61.0 GiB and 8 GiB of KV cache on two GPUs, 2.5 GiB reserve: 37.0 GiB; 0.9 x 44.3 GiB = 39.9 GiB
+    preset = load_preset("qwen3-32b")
+    assert context_gib(preset) == 8.0  # 262,144 bytes x 32,768 tokens
+    assert gpus(preset) == "2 x 48 GB"
+    assert preset.memory is not None
+    larger = preset.memory.model_copy(update={"weights_gib": 67.0})  # 40.0 GiB
+    assert gpus(preset.model_copy(update={"memory": larger})) == "2 x 80 GB"
+    assert (
+        gpus(preset.model_copy(update={"memory": preset.memory.model_copy(update={"weights_gib": 900.0})}))
+        == ""
+    )
+    assert gpus(load_preset("qwen2.5-coder-1.5b")) == ""
+
+
+def test_the_kv_cache_is_divided_among_as_many_gpus_as_there_are_kv_heads() -> None:
+    # qwen3-235b-a22b: 437.9 / 8 + 5.875 / 4 + 2.5 = 58.7 GiB
+    preset = load_preset("qwen3-235b-a22b")
+    assert gpus(preset) == "8 x 80 GB"
+    whole = preset.model_copy(
+        update={"context_tokens": 32768 * 12}
+    )  # 5.875 x 12 / 4 = 17.6 GiB: 74.9 > 71.2 GiB
+    assert gpus(whole) == "8 x 96 GB"
+
+
+def test_a_context_beyond_the_native_one_is_scaled_by_yarn() -> None:
+    native = load_preset("qwen3-8b")
+    assert native.config_overrides is None and native.server_env == {}
+    longer = native.model_copy(update={"context_tokens": 65_536})
+    assert longer.config_overrides == {
+        "max_position_embeddings": 65_536,
+        "rope_parameters": {
+            "rope_theta": 1_000_000,
+            "rope_type": "yarn",
+            "factor": 2.0,  # 65,536 / 32,768
+            "original_max_position_embeddings": 32_768,
+        },
+    }
+    assert longer.server_env == {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
+    assert longer.reply_options["config_overrides"] == longer.config_overrides
+    newer = load_preset("qwen3.8-27b").model_copy(update={"context_tokens": 524_288})
+    assert newer.config_overrides is not None
+    assert newer.config_overrides["text_config"]["rope_parameters"]["factor"] == 2.0  # as on the model card
+
+
+def test_batch_invariance_is_part_of_the_name_and_of_the_identity() -> None:
+    plain, invariant = load_preset("qwen3-8b"), load_preset("qwen3-8b-invariant")
+    assert invariant.name == "qwen3-8b-invariant"
+    assert invariant.server_env == {"VLLM_BATCH_INVARIANT": "1"}
+    assert invariant.reply_options == {**plain.reply_options, "batch_invariant": True}
+    both = load_preset("qwen3-8b-thinking-invariant")
+    assert both.sampling == load_preset("qwen3-8b-thinking").sampling
+    assert both.vllm == invariant.vllm
+    for name in ("qwen2.5-coder-1.5b-invariant", "qwen3-8b-invariant-thinking", "qwen3-8b-thinking-thinking"):
+        with pytest.raises(PresetError, match=f"no judge preset '{name}'"):
+            load_preset(name)
 
 
 def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
@@ -81,7 +142,11 @@ def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
         ("qwen3-8b", ("enable_thinking",)),
         ("qwen3-30b-a3b-2507", ()),
         ("gpt-oss-20b", ("reasoning_effort",)),
+        ("gpt-oss-120b", ("reasoning_effort",)),
         ("mistral-small-3.2-24b", ()),
+        ("granite-guardian-4.1-8b", ()),
+        ("qwen3.6-35b-a3b-fp8", ("enable_thinking",)),
+        ("qwen3.8-27b", ("enable_thinking", "reasoning_effort")),
     ],
 )
 def test_each_family_declares_its_chat_template_arguments(family: str, arguments: tuple[str, ...]) -> None:
@@ -158,6 +223,17 @@ def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
             GOOD.replace("vllm: {}", "embedded: {}\nsampling: {top_k: 20}").replace(": vllm", ": openvino"),
             "the file: sampling: an embedded engine knows temperature and top_p",
         ),
+        (
+            GOOD + "native_context_tokens: 2048\n",
+            "the file: context_tokens is 4096, but the model reads at most 2048",
+        ),
+        (
+            GOOD + "native_context_tokens: 1024\nyarn: {max_context_tokens: 2048, rope: {}}\n",
+            "the file: context_tokens is 4096, but the model reads at most 2048",
+        ),
+        (GOOD + "yarn: {max_context_tokens: 8192, rope: {}}\n", "the file: yarn needs native_context_tokens"),
+        (GOOD.replace("vllm: {}", "vllm: {system_date: today}"), "vllm.system_date must match pattern"),
+        (GOOD + "memory: {weights_gib: 1}\n", "memory.kv_bytes_per_token, memory.kv_heads are missing"),
         (GOOD + "name: other\n", "name: a preset is named by its file"),
         ("- a\n- b\n", "a preset is a mapping of keys to values"),
         ("a: [1\n", "not readable as YAML"),
@@ -174,7 +250,7 @@ def test_a_mistake_is_one_line_with_file_and_key(tmp_path: Path, text: str, mess
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(PresetError, match="no judge preset 'qwen9'; there are: gpt-oss-20b, "):
+    with pytest.raises(PresetError, match="no judge preset 'qwen9'; there are: gpt-oss-120b, "):
         load_preset("qwen9")
     with pytest.raises(PresetError, match="no judge preset 'gpt-oss-20b-thinking'"):  # it always thinks
         load_preset("gpt-oss-20b-thinking")

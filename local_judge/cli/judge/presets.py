@@ -17,6 +17,7 @@ from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, plain
 from local_judge.runs.store import RunStore
 from local_judge.terminal import plain_table, stdout
+from serving.memory import context_gib, gpus
 from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import fetch as fetch_weights
 from serving.weights import weights_commit, weights_path
@@ -32,7 +33,11 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         print_json(
             [
-                {**preset.model_dump(mode="json"), "weights_here": weights_path(preset).exists()}
+                {
+                    **preset.model_dump(mode="json"),
+                    "gpus": gpus(preset),
+                    "weights_here": weights_path(preset).exists(),
+                }
                 for preset in presets
             ]
         )
@@ -43,9 +48,10 @@ def list_(as_json: AsJson = False) -> None:
 def show(judge: JudgeName, as_json: AsJson = False) -> None:
     """Print a preset as YAML, with the path of its file."""
     if as_json:
-        print_json({"file": str(preset_path(judge)), **load_preset(judge).model_dump(mode="json")})
+        preset = load_preset(judge)
+        print_json({"file": str(preset_path(judge)), "gpus": gpus(preset), **preset.model_dump(mode="json")})
     else:
-        sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_as_yaml(judge)}")
+        sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_facts(load_preset(judge))}{_as_yaml(judge)}")
 
 
 def copy(
@@ -84,6 +90,20 @@ def fetch(
     print(path)
 
 
+def _facts(preset: Preset) -> str:
+    """Return comments with what follows from a preset: its GPUs and the commit of its weights."""
+    cache, commit = context_gib(preset), weights_commit(preset)
+    lines = [f"commit of the weights: {commit or 'set by the first fetch'}"]
+    if preset.memory is not None and cache is not None:
+        lines.append(
+            f"memory: {preset.memory.weights_gib:g} GiB of weights, {cache:.1f} GiB for one context of "
+            f"{preset.context_tokens:,} tokens; at least {gpus(preset) or 'more than one known GPU'}"
+        )
+    if preset.config_overrides is not None:
+        lines.append(f"YaRN by {preset.context_tokens / (preset.native_context_tokens or 1):g}")
+    return "".join(f"# {line}\n" for line in lines)
+
+
 def _as_yaml(name: str) -> str:
     """Return the text of a preset's file, or for `NAME-thinking` a YAML text with thinking always on."""
     preset, path = load_preset(name), preset_path(name)
@@ -96,7 +116,9 @@ def _as_yaml(name: str) -> str:
 
 
 def _table(presets: list[Preset]) -> Table:
-    table = plain_table(texts=("judge", "model", "engine", "context", "thinking", "revision", "weights"))
+    table = plain_table(
+        texts=("judge", "model", "engine", "context", "thinking", "GPUs", "revision", "weights")
+    )
     for preset in presets:
         table.add_row(
             preset.name,
@@ -104,6 +126,7 @@ def _table(presets: list[Preset]) -> Table:
             preset.engine,
             f"{preset.context_tokens:,}",
             "on" if preset.sampling.thinking else "off",
+            gpus(preset),
             "pinned" if preset.pinned else (weights_commit(preset) or "set by fetch")[:12],
             "here" if weights_path(preset).exists() else "",
         )
