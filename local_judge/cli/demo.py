@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.judging import JUDGE_HELP, ServerOptions
+from local_judge.cli.judging import JudgeName, ServerOptions
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.demo.planted import planted_lines
@@ -26,9 +26,7 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", help="Directory for the snapshot and the run of the sample.")
     ] = Path("local-judge-demo"),
-    judge: Annotated[
-        str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE")
-    ] = JUDGE,
+    judge: JudgeName = JUDGE,
     as_json: AsJson = False,
 ) -> None:
     """Verify a sample report whose altered claims are known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
@@ -19,9 +20,27 @@ from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.tasks.files import TaskFiles
 from serving.connect import PERSISTENT, Persistence
 
+_JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
 _BASE_URL = "URL of a running OpenAI-compatible server, or NAME=URL for one of several judges; repeatable."
 _LEDGER = "File that stores the judge's replies; by default in or beside --out."
+
+
+def _one(judge: str) -> str:
+    """Return the name of one judge. Raises ConfigError if the environment names several."""
+    names = judge.split()
+    if len(names) > 1 and judge == os.environ.get(_JUDGE) and not Path(judge).exists():
+        raise ConfigError(
+            f"{_JUDGE} names {len(names)} judges, but this command takes one: choose it with --judge, such as "
+            f"--judge {names[0]}"
+        )
+    return judge
+
+
+_JUDGES = typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar=_JUDGE)
+JudgeName = Annotated[
+    str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar=_JUDGE, callback=_one)
+]
 
 ChecklistsFile = Annotated[
     Path | None,
@@ -179,9 +198,7 @@ class LedgerOptions(ServerOptions):
 class OneJudge(LedgerOptions):
     """One judge, its servers and its ledger."""
 
-    judge: Annotated[
-        str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE")
-    ]
+    judge: JudgeName
 
     def spec(self) -> JudgeSpec:
         """Return the judge."""
@@ -192,20 +209,14 @@ class OneJudge(LedgerOptions):
 class SeveralJudges(LedgerOptions):
     """One or several judges, their servers and their ledger. The first judge extracts the claims."""
 
-    judge: Annotated[
-        list[str],
-        typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE"),
-    ]
+    judge: Annotated[list[str], _JUDGES]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunJudges(LedgerOptions):
     """One or several judges as in `SeveralJudges`, for a command whose run file can also name them."""
 
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar="LOCAL_JUDGE_JUDGE"),
-    ] = None
+    judge: Annotated[list[str] | None, _JUDGES] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ register under the entry-point group `local_judge.protocols`, so that anyone can
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
@@ -29,6 +29,13 @@ from local_judge.tasks.model import Task
 from serving.types import Frozen
 
 GROUP = "local_judge.protocols"
+
+
+class PathSetting:
+    """Mark of a setting that is a path: `Annotated[str | None, PathSetting()]`.
+
+    In a run file, a relative path starts at the file's folder.
+    """
 
 
 class OtherReport(Frozen):
@@ -276,6 +283,27 @@ def load_protocol(name: str, settings: Mapping[str, Any] | None = None) -> AnyPr
     Raises:
         ConfigError: there is none (names those that there are), it cannot be imported, or it has no such setting.
     """
+    return _protocol_type(name).configured(settings or {})
+
+
+def path_settings(name: str) -> list[tuple[str, ...]]:
+    """Return the steps of a protocol's settings that are paths, such as `("authority", "ratings_file")`.
+
+    Raises:
+        ConfigError: there is no such protocol, or it cannot be imported.
+    """
+
+    def below(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
+        for key, field in model.model_fields.items():
+            if any(isinstance(mark, PathSetting) for mark in field.metadata):
+                yield (key,)
+            elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                yield from ((key, *steps) for steps in below(field.annotation))
+
+    return list(below(_protocol_type(name).settings_type))
+
+
+def _protocol_type(name: str) -> type[AnyProtocol]:
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:
         there = ", ".join(sorted(found)) or "none: is local-judge installed?"
@@ -287,4 +315,4 @@ def load_protocol(name: str, settings: Mapping[str, Any] | None = None) -> AnyPr
         raise ConfigError(f"protocol {name!r}: {entry.value} cannot be imported: {error}") from None
     if kind.name != name:
         raise ConfigError(f"protocol {name!r}: {entry.value} has the name {kind.name!r}; register it as that")
-    return kind.configured(settings or {})
+    return kind

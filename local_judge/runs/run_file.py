@@ -1,13 +1,13 @@
 """Run file: a whole evaluation in one YAML file, which `local-judge run FILE` evaluates.
 
 Invariants: unknown keys are errors that name the file and the key; options of the command line override the file, and
-the file overrides the environment; relative paths in the file start at its folder.
+the file overrides the environment; relative paths in the file start at its folder, and `~` is the user's home.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,6 +15,7 @@ import yaml
 from pydantic import Field, StringConstraints
 
 from local_judge.errors import ConfigError, SettingError
+from local_judge.protocols.base import path_settings
 from local_judge.runs.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
@@ -79,8 +80,9 @@ class RunFile(TaskFiles, RunConfig):
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def as_yaml(self) -> str:
-        """Return the text of a file that says the same, for the current folder."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        """Return the text of a file that says the same in any folder: its paths are absolute."""
+        dumped = _with_paths(self.model_dump(mode="json"), Path.cwd())
+        return yaml.safe_dump(dumped, sort_keys=False, allow_unicode=True)
 
 
 def is_run_file(path: Path) -> bool:
@@ -115,7 +117,7 @@ def _laid(
     path: Path | None, overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> RunFile:
     """Return a run file whose settings of protocols are not checked; see `load_run_file`."""
-    data = {} if path is None else _from_folder(read_mapping(path), path.parent)
+    data = {} if path is None else _with_paths(read_mapping(path), path.parent)
     data = {**(defaults or {}), **{key: value for key, value in data.items() if value is not None}}
     laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
     if overrides.get("settings"):
@@ -153,13 +155,13 @@ def setting_places(path: Path | None, overrides: Mapping[str, Any]) -> Generator
         raise
 
 
-def _from_folder(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the values of a file with relative paths joined to its folder."""
+def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the values of a run file with `~` replaced, and relative paths joined to `folder`."""
 
     def joined(value: object) -> object:
         if isinstance(value, list):
             return [joined(one) for one in cast("list[object]", value)]
-        return str(folder / value) if isinstance(value, str) else value
+        return str(folder / _expanded(value)) if isinstance(value, str) else value
 
     def preset(value: object) -> object:
         is_file = isinstance(value, str) and ("/" in value or value.endswith((".yaml", ".yml")))
@@ -168,4 +170,32 @@ def _from_folder(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     found = {key: joined(value) if key in _PATHS else value for key, value in data.items()}
     if isinstance(data.get("judges"), list):
         found["judges"] = [preset(one) for one in cast("list[object]", data["judges"])]
+    if isinstance(data.get("settings"), dict):
+        settings = cast("dict[str, object]", data["settings"])
+        found["settings"] = {name: _with_path_settings(name, own, joined) for name, own in settings.items()}
     return found
+
+
+def _with_path_settings(name: str, settings: object, joined: Callable[[object], object]) -> object:
+    """Return the settings of a protocol with its paths joined; those of an unknown one are refused elsewhere."""
+    with suppress(ConfigError):
+        for steps in path_settings(name):
+            settings = _changed_at(settings, steps, joined)
+    return settings
+
+
+def _changed_at(settings: object, steps: Sequence[str], change: Callable[[object], object]) -> object:
+    """Return nested settings with the value at `steps` changed, where there is one."""
+    if not steps:
+        return change(settings)
+    if not isinstance(settings, dict) or steps[0] not in settings:
+        return cast("object", settings)
+    below = cast("dict[str, object]", settings)
+    return {**below, steps[0]: _changed_at(below[steps[0]], steps[1:], change)}
+
+
+def _expanded(path: str) -> Path:
+    """Return a path with the user's home for a leading `~`; the path itself where there is no such user."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)

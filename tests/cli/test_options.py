@@ -122,6 +122,18 @@ def test_the_environment_names_the_judge_its_server_and_the_ledger(
     assert all(f"LOCAL_JUDGE_{name}" in shown for name in ("JUDGE", "BASE_URL", "LEDGER"))
 
 
+def test_a_command_with_one_judge_refuses_several_of_the_environment(
+    command: Command, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_JUDGE_JUDGE", "qwen3-8b qwen3-14b")
+    given = ("verify", tmp_path / "claims.jsonl", "--snapshot", snapshot)
+    assert command(*given).line() == (
+        "local-judge: LOCAL_JUDGE_JUDGE names 2 judges, but this command takes one: choose it with --judge, such as "
+        "--judge qwen3-8b"
+    )
+    assert "claims.jsonl: no such file" in command(*given, "--judge", "qwen3-8b").line()
+
+
 def test_the_environment_makes_no_judge_of_a_command_that_needs_none(
     command: Command, report: Path, preset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -42,16 +44,64 @@ def test_options_override_the_file_and_the_file_the_environment(
 ) -> None:
     monkeypatch.setenv("LOCAL_JUDGE_JUDGE", "qwen3-14b")
     monkeypatch.setenv("LOCAL_JUDGE_LEDGER", "by_variable.sqlite")
+    monkeypatch.chdir(run_file.parent)
     options = ("--judge", "qwen3-8b", "--method", "scored", "--attempts", "2", "--set", "deer.scale=5")
     printed = command("run", run_file, *options, "--print-config").out
     copy = run_file.with_name("copy.yaml")
     copy.write_text(printed)
-    monkeypatch.chdir(run_file.parent)
     file = load_run_file(copy, {})
     assert (file.judges, file.attempts, file.claims.method) == (("qwen3-8b",), 2, "scored")
     assert file.settings == {"deer": {"parts": ["verification"], "scale": 5}}
     assert file.ledger == run_file.parent / "by_variable.sqlite"
     assert load_run_file(run_file, {}, {"judges": ("other",)}).judges == (str(run_file.parent / "stub.yaml"),)
+
+
+def test_paths_start_at_the_files_folder_and_a_tilde_is_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    path = folder / "eval.yaml"
+    path.write_text(
+        "reports: [a.md, ~/b.md]\nsnapshot: ~/snapshot\njudges: [qwen3-8b, ~/mine.yaml]\n"
+        "protocols: [race, dream, deer]\ntasks: ~nobody-has-this-name/t.jsonl\n"
+        "settings:\n  race: {criteria: static, criteria_file: own.yaml}\n  deer: {rubric: ~/texts}\n"
+        "  dream: {authority: {ratings_file: ../ratings.jsonl}}\n"
+    )
+    home = tmp_path / "home"
+    with as_file(files("local_judge.protocols.deer.rubric") / "data") as texts:
+        shutil.copytree(texts, home / "texts")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    file = load_run_file(Path("there/eval.yaml"), {"settings": {"race": {"mode": "pointwise"}}})
+    assert [str(one) for one in file.reports] == ["there/a.md", f"{home}/b.md"]
+    assert (str(file.snapshot), file.judges) == (f"{home}/snapshot", ("qwen3-8b", f"{home}/mine.yaml"))
+    assert str(file.tasks) == "there/~nobody-has-this-name/t.jsonl"
+    race = {"criteria": "static", "criteria_file": "there/own.yaml", "mode": "pointwise"}
+    assert file.settings["race"] == race and file.settings["deer"] == {"rubric": f"{home}/texts"}
+    assert file.settings["dream"] == {"authority": {"ratings_file": "there/../ratings.jsonl"}}
+
+
+def test_a_printed_file_says_the_same_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = {
+        "reports": ["a.md"],
+        "out": "run",
+        "judges": ["./mine.yaml", "qwen3-8b"],
+        "protocols": ["race"],
+    }
+    own = {"race": {"criteria": "static", "criteria_file": "own.yaml"}}
+    printed = load_run_file(None, {**options, "settings": own}).as_yaml()
+    (tmp_path / "elsewhere").mkdir()
+    copy = tmp_path / "elsewhere" / "copy.yaml"
+    copy.write_text(printed)
+    file = load_run_file(copy, {})
+    assert (file.reports, file.out) == ((tmp_path / "a.md",), tmp_path / "run")
+    assert file.judges == (str(tmp_path / "mine.yaml"), "qwen3-8b")
+    assert file.settings["race"]["criteria_file"] == str(tmp_path / "own.yaml")
+    assert load_run_file(copy, {}).as_yaml() == printed
 
 
 def test_without_a_file_the_defaults_are_printed(command: Command, tmp_path: Path) -> None:

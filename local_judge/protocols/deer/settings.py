@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from local_judge.protocols.base import PathSetting
 from local_judge.protocols.deer.rubric.model import Mode
 from local_judge.protocols.metric import one_part
 from serving.types import Frozen
@@ -27,7 +28,7 @@ class DeerSettings(Frozen):
     parts: Annotated[tuple[Part, ...], BeforeValidator(one_part)] = Field(
         default=("verification", "rubric"), min_length=1
     )
-    rubric: str | None = None
+    rubric: Annotated[str | None, PathSetting()] = None
     """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
     mode: Mode = "items"
     """`dimensions`: one score for each dimension, from its description alone. `vanilla`: one score for the report."""

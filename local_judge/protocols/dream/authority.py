@@ -27,7 +27,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, PathSetting
 from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_ratings, shown
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
@@ -47,7 +47,7 @@ REPLY_TOKENS = 160
 class AuthoritySettings(Frozen):
     """Settings of domain authority."""
 
-    ratings_file: str | None = None
+    ratings_file: Annotated[str | None, PathSetting()] = None
     """JSONL file of ratings by people; the judge is not asked about these domains."""
 
 

@@ -5,10 +5,11 @@ Invariant: whatever changes an answer or its meaning is a field here, and is rec
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from local_judge.protocols.base import PathSetting
 from local_judge.protocols.race.findings import Cleaning, Mode, Order, Scoring, Source
 from serving.types import Frozen
 
@@ -21,7 +22,7 @@ class RaceSettings(Frozen):
 
     mode: Mode = "reference"
     criteria: Source = "adaptive"
-    criteria_file: str | None = Field(default=None, min_length=1)
+    criteria_file: Annotated[str | None, PathSetting()] = Field(default=None, min_length=1)
     """A YAML file of static criteria, in the form of this package's `data/static.yaml`; None for that one."""
     order: Order = "shared"
     positions: Positions = "own"
