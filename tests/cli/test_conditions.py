@@ -46,6 +46,8 @@ ENDS_WITH_1 = {
     "tasks plan lint",
 }
 """Commands that the small world gives nothing to do, and that say so."""
+PRINTS_NO_JSON = {"judge serve", "snapshot mcp"}
+"""Commands that start a server."""
 FETCHING = {"judge fetch", "judge serve", "snapshot fetch"}
 """Commands whose purpose is the network, or a server of their own."""
 
@@ -84,13 +86,13 @@ class Forks:
     ) -> None:
         self._process.communicate(timeout=60)
 
-    def run(self, command: str, condition: str) -> Forked:
-        """Run a command in a fresh copy of the world."""
+    def run(self, command: str, condition: str, *more: str) -> Forked:
+        """Run a command, with more words, in a fresh copy of the world."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._n += 1
         scratch = self._scratch / f"{self._process.pid}-{self._n}"
         scratch.mkdir()
-        case = {"argv": words(command, self._url), "condition": condition}
+        case = {"argv": [*words(command, self._url), *more], "condition": condition}
         self._process.stdin.write(
             json.dumps({**case, "world": str(self._world), "scratch": str(scratch)}) + "\n"
         )
@@ -130,8 +132,8 @@ def forks(world: Path, url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         yield [opened.enter_context(one) for one in started]
 
 
-def run_all(forks: list[Forks], condition: str) -> dict[str, Forked]:
-    """Every command under a condition, shared out among the processes."""
+def run_all(forks: list[Forks], condition: str, *more: str) -> dict[str, Forked]:
+    """Every command, with more words, under a condition, shared out among the processes."""
     waiting: SimpleQueue[str] = SimpleQueue()
     for command in COMMANDS:
         waiting.put(command)
@@ -143,7 +145,7 @@ def run_all(forks: list[Forks], condition: str) -> dict[str, Forked]:
                 command = waiting.get_nowait()
             except Empty:
                 return ended
-            ended[command] = one.run(command, condition)
+            ended[command] = one.run(command, condition, *more)
 
     with ThreadPoolExecutor(len(forks)) as threads:
         return {name: ended for part in threads.map(work, forks) for name, ended in part.items()}
@@ -164,6 +166,15 @@ def test_every_command_ends_in_one_line_at_most(forks: list[Forks], condition: s
         assert len(ended.err) <= 2_000, said
         if condition == "none":
             assert ended.code == (command in ENDS_WITH_1), said
+
+
+def test_every_command_prints_json(forks: list[Forks]) -> None:
+    for command, ended in run_all(forks, "none", "--json").items():
+        if command in PRINTS_NO_JSON:
+            continue
+        if ended.out or command not in ENDS_WITH_1:
+            lines = ended.out.splitlines()
+            assert lines and all(line[0] in "[{" and json.loads(line) is not None for line in lines), command
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")

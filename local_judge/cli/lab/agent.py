@@ -16,7 +16,7 @@ from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OneJudge
-from local_judge.cli.modified import AllowModified, print_marks
+from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     AsJson,
     CommandGroup,
@@ -117,9 +117,13 @@ def transcript(
         bool, typer.Option("--texts/--no-texts", help="Print passages in full, or only their first words.")
     ] = True,
     allow_modified: AllowModified = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the questions, searches, pages and replies of a run's agents as Markdown."""
     found = stored_runs(RunStore(run), report, item, judge)
+    if as_json:
+        print_json(marked({"runs": [one._asdict() for one in found]}))
+        return
     print_marks()
     for one in found:
         print(f"# {plain(one.protocol)}, {plain(one.report)}: {plain(one.item)}\n")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OneJudge
+from local_judge.cli.options import AsJson
+from local_judge.cli.output import print_json
 from local_judge.errors import plain
 from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
@@ -43,6 +45,7 @@ class DraftOptions(OneJudge):
             "--open-dates", help="Use the dataset's questions that leave the date open, for `run --date`."
         ),
     ] = False
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def asking_command(
     one: str,
     help: str,
     done: str = "drafted",
-    say: Callable[[Iterable[R]], None] = lambda rows: None,
+    tally: Callable[[Sequence[R]], Mapping[str, int]] = lambda rows: {},
 ) -> Command:
     """Return a command that lets a judge write rows, with the common options only.
 
@@ -70,23 +73,48 @@ def asking_command(
         one: name of a row in the last line.
         help: help text of the command.
         done: past participle of the verb in the last line.
-        say: function that prints further lines about all rows.
+        tally: function that counts all rows by a word, for another line.
     """
 
     def command(options: DraftOptions) -> None:
         written = file(options.out)
         outcome = ask_about(options, written, drafts)
-        say(written.rows().values())
-        leave_drafts(one, outcome, options.out, done)
+        counts = tally(list(written.rows().values()))
+        lines = [", ".join(f"{n} {word}" for word, n in counts.items())] if counts else []
+        leave_drafts(one, outcome, options, done, lines=lines, data=counts)
 
     command.__doc__ = help
     return command
 
 
-def leave_drafts(what: str, outcome: Outcome, out: Path, done: str = "drafted") -> None:
-    """Print how many tasks got a row and which failed, and end with exit code 3 if any failed."""
+def leave_drafts(
+    what: str,
+    outcome: Outcome,
+    options: DraftOptions,
+    done: str = "drafted",
+    *,
+    lines: Sequence[str] = (),
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Print how many tasks got a row and which failed, and end with exit code 3 if any failed.
+
+    Args:
+        what: name of a row.
+        outcome: counts and failures.
+        options: options of the command.
+        done: past participle of what the judge did.
+        lines: further lines, printed first.
+        data: what the lines say, for JSON output.
+    """
     written, had = outcome.n_asked - len(outcome.failed), outcome.n_tasks - outcome.n_asked
-    print(f"{written} {done}, {had} had {what}, {len(outcome.failed)} failed: {out}")
+    if options.as_json:
+        failed = [{"task": task.id, **failure.model_dump(mode="json")} for task, failure in outcome.failed]
+        counts = {"written": written, "already_there": had, "failed": failed}
+        print_json({"file": str(options.out), **counts, **(data or {})})
+    else:
+        for line in lines:
+            print(line)
+        print(f"{written} {done}, {had} had {what}, {len(outcome.failed)} failed: {options.out}")
     for task, failure in outcome.failed:
         sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
     if outcome.failed:

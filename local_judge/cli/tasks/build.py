@@ -138,6 +138,7 @@ def rank(
         Path | None, typer.Option("--out", help="Write the ballot: a CSV file with an empty column `rank`.")
     ] = None,
     read: Annotated[Path | None, typer.Option("--read", help="Read and count a completed ballot.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Let a person rank the tasks: write a ballot with --out, fill in `rank` (1 is best), read it with --read."""
     if (out is None) == (read is None):
@@ -147,13 +148,21 @@ def rank(
     if out is not None:
         paper, n_tasks = paper_for(store, name)
         write_lines(out, [paper])
-        print(f"{count(n_tasks, 'task')} to rank: {out}")
+        if as_json:
+            print_json({"file": str(out), "tasks": n_tasks})
+        else:
+            print(f"{count(n_tasks, 'task')} to rank: {out}")
     elif read is not None:
         outcome, ballot, again = count_ballot(store, name, read)
+        tasks = directory / "tasks.jsonl"
+        if as_json:
+            ranked = {"ranked": len(ballot.ranks), "replaced": again, "kept": len(outcome.kept)}
+            print_json({"file": str(tasks), **ranked})
+            return
         print(
             f"{count(len(ballot.ranks), 'task')} ranked"
             + (", replacing an earlier ranking" if again else "")
-            + f"; {len(outcome.kept)} kept: {directory / 'tasks.jsonl'}"
+            + f"; {len(outcome.kept)} kept: {tasks}"
         )
 
 

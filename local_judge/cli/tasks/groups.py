@@ -55,7 +55,7 @@ def draft_guidance(
     """Let the judge draft guidance for the tasks that have none."""
     settings = DraftSettings(evidence_tokens=evidence_tokens, points=points)
     drafts = guidance_drafts(Snapshot.open(snapshot) if snapshot else None, settings)
-    leave_drafts("guidance", ask_about(options, GUIDANCE_KIND.file(options.out), drafts), options.out)
+    leave_drafts("guidance", ask_about(options, GUIDANCE_KIND.file(options.out), drafts), options)
 
 
 def lint_checklists(

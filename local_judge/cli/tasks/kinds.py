@@ -58,8 +58,9 @@ def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, he
         accept: Accept = False,
         reject: Reject = False,
         edit: Edit = False,
+        as_json: AsJson = False,
     ) -> None:
-        review_rows(file, shown, reviewer, task, decision_of(accept, reject, edit))
+        review_rows(file, shown, reviewer, task, decision_of(accept, reject, edit), as_json)
 
     return app
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
-from local_judge.agents.result import AgentLimits, write_evidence_gaps
+from local_judge.agents.result import AgentLimits, Tally, write_evidence_gaps
 from local_judge.cli.help import AGENT
 from local_judge.cli.options import (
     AsJson,
@@ -102,19 +102,22 @@ def draft(
     transcripts = PlanTranscripts(options.out)
     drafts = plan_drafts(Snapshot.open(snapshot), settings, transcripts.keep)
     outcome = ask_about(options, PLAN_KIND.file(options.out), drafts)
-    print(stand_line(list(PLAN_KIND.file(options.out).rows().values())))
-    _print_coverage(transcripts, options.out)
-    leave_drafts("a plan", outcome, options.out)
+    rows, coverage = list(PLAN_KIND.file(options.out).rows().values()), _coverage(transcripts, options.out)
+    counts = {
+        "items": sum(len(row.key_information) for row in rows),
+        "left_out": sum(len(row.left_out) for row in rows),
+    }
+    lines = [stand_line(rows), *coverage_lines(coverage)]
+    leave_drafts("a plan", outcome, options, lines=lines, data={**counts, "coverage": coverage})
 
 
-def _print_coverage(transcripts: PlanTranscripts, out: Path) -> None:
-    """Write the evidence gaps of all agents next to the file, and print how much the snapshot covers."""
+def _coverage(transcripts: PlanTranscripts, out: Path) -> dict[str, Tally]:
+    """Write the evidence gaps of all agents next to the file, and return how much the snapshot covers."""
     found = transcripts.all()
     if not found:
-        return
+        return {}
     write_evidence_gaps(out.with_name(f"{out.name}.evidence_gaps.jsonl"), all_evidence_gaps(found))
-    for line in coverage_lines(all_coverage(found)):
-        print(line)
+    return all_coverage(found)
 
 
 def lint(

@@ -72,20 +72,26 @@ def decision_of(accept: bool, reject: bool, edit: bool) -> Decision | None:
 
 
 def review_rows(
-    path: Path, shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None
+    path: Path, shown: Shown[D], reviewer: str, task: str | None, wanted: Decision | None, as_json: bool
 ) -> None:
     """Decide on all open drafts or on one task's row: as `wanted`, or as entered at the terminal."""
+    if as_json and wanted is None:
+        raise UserError("review: --json asks no questions; give --accept, --reject or --edit")
     reviewer = said("--reviewer", reviewer)
     file = shown.kind.file(path)
     rows = [row for row in _rows(file, shown, task) if task is not None or row.status == "drafted"]
-    if not rows:
+    if not rows and not as_json:
         print(f"{file.path}: no draft waits for a decision")
+    decided: list[dict[str, str]] = []
     for row in rows:
         editor = _Editor(shown.suffix)
         if wanted is not None:
-            _put(file, row, decide(row, wanted, reviewer, editor))
+            after = _put(file, row, decide(row, wanted, reviewer, editor), say=not as_json)
+            decided.append({"task": row.key, "status": after})
         elif not _reviewed_at_terminal(file, shown, row, reviewer, editor):
             break
+    if as_json:
+        print_json({"file": str(file.path), "rows": decided})
 
 
 def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: str, editor: _Editor) -> bool:
@@ -104,10 +110,14 @@ def _reviewed_at_terminal(file: RowFile[D], shown: Shown[D], row: D, reviewer: s
         return True
 
 
-def _put(file: RowFile[D], before: D, after: D | None) -> None:
+def _put(file: RowFile[D], before: D, after: D | None, *, say: bool = True) -> str:
+    """Store a row after a decision, and return its status."""
     if after is not None:
         file.replace(before, after)
-    print(plain(f"task {before.key}: {after.status if after is not None else 'unchanged'}"))
+    status = "unchanged" if after is None else after.status
+    if say:
+        print(plain(f"task {before.key}: {status}"))
+    return status
 
 
 def _ask() -> Decision | Stop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -25,9 +25,9 @@ from local_judge.tasks.topics import (
 from local_judge.terminal import stdout
 
 
-def _kept(rows: Iterable[NeedRow]) -> None:
-    kept = [row.kept for row in rows]
-    print(f"{sum(kept)} kept, {len(kept) - sum(kept)} dropped")
+def _kept(rows: Sequence[NeedRow]) -> dict[str, int]:
+    kept = sum(row.kept for row in rows)
+    return {"kept": kept, "dropped": len(rows) - kept}
 
 
 classify = asking_command(
@@ -43,7 +43,7 @@ filter_tasks = asking_command(
     "a row",
     "Let the judge decide which tasks need deep research. The output has all tasks, each with the reason.",
     done="decided on",
-    say=_kept,
+    tally=_kept,
 )
 
 
