@@ -7,9 +7,9 @@ never retries what cannot succeed, and does not interpret replies.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, ReplicaUse, Sampling
 
 JsonSchema = Mapping[str, Any]
 
@@ -63,4 +63,13 @@ class Engine(Protocol):
 
     async def aclose(self) -> None:
         """Release connections and memory. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class Replicated(Protocol):
+    """An engine on one or more servers."""
+
+    def replicas(self) -> Sequence[ReplicaUse]:
+        """Return what each server has done so far, in the order in which they were given."""
         ...

@@ -88,13 +88,18 @@ class HttpClient:
         """Send a GET; raise EngineError for anything but a complete 200."""
         return await self._exchange("GET", url, None)
 
+    async def get_soon(self, url: str) -> Answer:
+        """Send a GET as `get` does, with the time limit `HEALTH_SECONDS`."""
+        try:
+            async with asyncio.timeout(HEALTH_SECONDS):
+                return await self.get(url)
+        except TimeoutError as error:
+            raise EngineTimeout(f"{url} did not answer within {HEALTH_SECONDS:g} s") from error
+
     async def answers(self, url: str) -> bool:
         """Check whether a GET is answered within `HEALTH_SECONDS`, with any status that is not a server fault."""
         try:
-            async with asyncio.timeout(HEALTH_SECONDS):
-                await self.get(url)
-        except TimeoutError:
-            return False
+            await self.get_soon(url)
         except EngineError as error:
             return not error.retryable
         return True

@@ -199,7 +199,7 @@ class Preset(Frozen):
     memory: Memory | None = None
     """Memory on GPUs, for the record and for the choice of a GPU."""
     concurrency: int = Field(default=64, ge=1)
-    """Number of requests to keep in flight."""
+    """Number of requests to keep in flight per server."""
     timeout_seconds: float = Field(default=600.0, gt=0)
     """Time limit of one request over HTTP, from sending to the last byte."""
     reply_model: str | None = None

@@ -1,18 +1,16 @@
-"""Routing of requests to replicas, retries, and outages.
+"""Retries and outages.
 
-Invariants: the first replica tried depends only on the prefix of the request and the list of base URLs, so that one
-prefix uses one prefix cache. What cannot succeed is sent once. The delay before a retry grows exponentially with full
-jitter (delay ~ U(0, min(cap, base * 2^k)) before retry k = 0, 1, ...) and never ends before the server's Retry-After.
-A failure counts as an outage only if a health check fails too; during an outage only health checks are sent, and no
+Invariants: what cannot succeed is sent once. The delay before a retry grows exponentially with full jitter
+(delay ~ U(0, min(cap, base * 2^k)) before retry k = 0, 1, ...) and never ends before the server's Retry-After. A
+failure counts as an outage only if a health check fails too; during an outage only health checks are sent, and no
 request uses up an attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
@@ -26,6 +24,7 @@ from serving.errors import (
     NoServer,
     ServerDown,
 )
+from serving.replicas import Replicas
 
 T = TypeVar("T")
 
@@ -38,43 +37,11 @@ TIMEOUT_ATTEMPTS = 2
 MOST_OUTAGES = 3
 """Maximum number of outages per request: a request that meets more of them may be their cause."""
 
-DOWN_SECONDS = 30.0
-"""Seconds during which a replica that could not be reached is tried last."""
-
 SUSPICIOUS = 2
 """Consecutive failures after which the servers' health is checked."""
 
 CHECK_SECONDS = 2.0
 """Seconds between two health checks."""
-
-
-class Replicas:
-    """Base URLs, ordered for each prefix by rendezvous hashing.
-
-    Removing a URL moves only the prefixes that preferred it.
-    """
-
-    def __init__(self, urls: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
-        self.urls = tuple(urls)
-        self._clock = clock
-        self._down_until: dict[str, float] = {}
-        self.away: set[str] = set()
-        """Replicas that could not be reached and whose identity has not been checked since."""
-
-    def order(self, prefix: str) -> list[str]:
-        """Return all URLs in the order in which `prefix` tries them; recently unreachable ones come last."""
-        now = self._clock()
-
-        def rank(url: str) -> tuple[bool, bytes]:
-            key = hashlib.blake2b(url.encode(), digest_size=32).digest()
-            return self._down_until.get(url, 0.0) > now, hashlib.blake2b(prefix.encode(), key=key).digest()
-
-        return sorted(self.urls, key=rank) if len(self.urls) > 1 else list(self.urls)
-
-    def unreachable(self, url: str) -> None:
-        """Record that `url` could not be reached."""
-        self._down_until[url] = self._clock() + DOWN_SECONDS
-        self.away.add(url)
 
 
 class ServerWatch:
@@ -162,11 +129,11 @@ class ServerWatch:
                 return False
             begun = self._clock()
             minutes = f"{self._patience / 60:g} min"
-            self._say(f"{self._name} does not answer; waiting for it up to {minutes} ({error})")
+            self.say(f"{self._name} does not answer; waiting for it up to {minutes} ({error})")
             while (left := self._patience - (self._clock() - begun)) > 0:
                 await self._sleep(min(CHECK_SECONDS, left))
                 if await self._healthy():
-                    self._say(f"{self._name} is back after {self._clock() - begun:.0f} s; going on")
+                    self.say(f"{self._name} is back after {self._clock() - begun:.0f} s; going on")
                     self._failures = 0
                     return True
             raise ServerDown(
@@ -177,7 +144,8 @@ class ServerWatch:
             self._down = down
             raise
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Tell a line with the time of day."""
         self._tell(f"{datetime.now().astimezone():%H:%M:%S} {line}")
 
 
@@ -211,13 +179,17 @@ class Retry:
             EngineError: The last error, with the number of attempts in its message if there were several.
             ServerDown: An outage lasts longer than is waited for.
         """
-        order = replicas.order(prefix)
-        attempt, outages, timeouts = 1, 0, 0
+        failed: list[str] = []
+        attempt, outages, timeouts, waited = 1, 0, 0, False
         while True:
             if watch is not None:
                 await watch.ready()
+            if not waited and 0 < (pause := replicas.pause()) <= LONGEST_RETRY_AFTER:
+                await self.sleep(pause + self.rng.uniform(0.0, self.base))
+                waited = True  # once: then it is sent, so that other requests cannot hold it up for ever
+                continue
             try:
-                answer = await _first_reachable(replicas, order, send)
+                answer = await _in_order(replicas, prefix, failed, send, obey=not waited)
             except EngineError as error:
                 timed_out = isinstance(error, EngineTimeout)
                 final = (
@@ -234,9 +206,7 @@ class Retry:
                         raise
                     text = str(error) if isinstance(error, NoServer) else f"{error} (attempt {attempt})"
                     raise type(error)(text, retry_after=error.retry_after) from error
-                if not isinstance(error, EngineOverloaded):
-                    order = order[1:] + order[:1]
-                attempt, timeouts = attempt + 1, timeouts + timed_out
+                attempt, timeouts, waited = attempt + 1, timeouts + timed_out, True
             else:
                 if watch is not None:
                     watch.answered()
@@ -251,17 +221,39 @@ class Retry:
         return None if error.retry_after > LONGEST_RETRY_AFTER else error.retry_after + jitter
 
 
-async def _first_reachable(
-    replicas: Replicas, order: Sequence[str], send: Callable[[str], Awaitable[T]]
+async def _in_order(
+    replicas: Replicas, prefix: str, failed: list[str], send: Callable[[str], Awaitable[T]], *, obey: bool
 ) -> T:
-    *others, last = order
-    for url in others:
+    """Return the first answer; add a replica that answers and fails to `failed`.
+
+    One that cannot be reached or is overloaded is passed over at once. If all are, the error is the overload that ends
+    first. Replicas that are away are asked only if no other is left.
+
+    Args:
+        replicas: Replicas to try.
+        prefix: Prefix that decides their order.
+        failed: Replica of each attempt that failed.
+        send: Function that makes one attempt.
+        obey: Whether to pass over replicas that asked another request for a pause.
+    """
+    errors: list[EngineError] = []
+    for url in replicas.order(prefix, failed):
+        if replicas.is_away(url) and any(isinstance(error, EngineOverloaded) for error in errors):
+            break
+        if obey and (overload := replicas.overload(url)) is not None:
+            errors.append(overload)
+            continue
         try:
-            return await send(url)
-        except EngineUnreachable:
-            replicas.unreachable(url)
-    try:
-        return await send(last)
-    except EngineUnreachable:
-        replicas.unreachable(last)
-        raise
+            with replicas.sending(url, prefix):
+                return await send(url)
+        except (EngineUnreachable, EngineOverloaded) as error:
+            errors.append(error)
+        except EngineError:
+            failed.append(url)
+            raise
+    raise min(errors, key=_until)
+
+
+def _until(error: EngineError) -> float:
+    """Return the seconds until a repetition makes sense; unreachable servers come last."""
+    return (error.retry_after or 0.0) if isinstance(error, EngineOverloaded) else float("inf")

@@ -163,3 +163,29 @@ class EngineLimits(Frozen):
     """Size of the KV cache over all requests, in tokens; None if the engine does not report it."""
     concurrency: int = 64
     """Number of requests to keep in flight."""
+
+
+class ServerLoad(Frozen):
+    """Load of a server, as its metrics report it."""
+
+    requests: int = 0
+    """Running and waiting requests of all clients."""
+    kv_usage: float = 0.0
+    """Share of the KV cache that these requests use, in [0, 1]; the mean over data-parallel engines."""
+
+
+class ReplicaUse(Frozen):
+    """Work of one of several servers in this process."""
+
+    url: str
+    requests: int
+    """Replies."""
+    prompt_tokens: int
+    cached_tokens: int
+    """Prompt tokens taken from its prefix cache."""
+    failures: int
+    """Failed attempts that could be repeated: no connection, a broken answer, a time limit, 429 or 5xx."""
+    seconds_away: float
+    """Seconds for which it did not answer."""
+    away: bool
+    """True if it does not answer now."""

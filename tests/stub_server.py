@@ -14,7 +14,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -76,6 +76,33 @@ class StubPlan:
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
     """Whether the last fault repeats for ever."""
+    cache_tokens: int | None = None
+    """Size of a prefix cache, whose hits are reported; None: every prompt counts as half cached."""
+    prefill_seconds: float = 0.0
+    """Time per prompt token that is not cached. Prompts are read one after the other."""
+
+
+class PrefixCache:
+    """Blocks of `BLOCK` tokens that a server has read, as vLLM keeps them; the least recently used leave first."""
+
+    BLOCK = 16
+
+    def __init__(self, tokens: int) -> None:
+        self.n_blocks = tokens // self.BLOCK
+        self.blocks: OrderedDict[int, None] = OrderedDict()
+
+    def read(self, prompt: str) -> int:
+        """Read a prompt; returns how many of its tokens were cached."""
+        size, hits, digest, missed = 4 * self.BLOCK, 0, 0, False
+        for start in range(0, len(prompt) - size + 1, size):
+            digest = crc32(prompt[start : start + size].encode(), digest)
+            missed |= digest not in self.blocks
+            hits += not missed
+            self.blocks[digest] = None
+            self.blocks.move_to_end(digest)
+        while len(self.blocks) > self.n_blocks:
+            self.blocks.popitem(last=False)
+        return hits * self.BLOCK
 
 
 @dataclass(frozen=True)
@@ -105,10 +132,16 @@ class Stub:
     busy: int = 0
     peak: int = 0
     """Most answers that were under way at one time."""
+    silent: bool = False
+    """Whether it takes requests of all kinds and answers none."""
 
     def __post_init__(self) -> None:
         self.faults = deque(self.plan.faults)
-        self.waiting: deque[Callable[[], None]] = deque()
+        self.waiting: deque[tuple[Received, Callable[[int | None], None]]] = deque()
+        self.cache = None if self.plan.cache_tokens is None else PrefixCache(self.plan.cache_tokens)
+        self.computed = 0
+        """Prompt tokens read, if there is a prefix cache."""
+        self._read_until = 0.0
         self.clients: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
@@ -126,6 +159,11 @@ class Stub:
                 client.abort()
             await self._server.wait_closed()
             self._server = None
+
+    def forget(self) -> None:
+        """Empty the prefix cache."""
+        if self.cache is not None:
+            self.cache.blocks.clear()
 
     async def __aenter__(self) -> Self:
         self.url = f"http://127.0.0.1:{await self.start()}/v1"
@@ -147,19 +185,27 @@ class Stub:
             return self.faults[0]
         return self.faults.popleft()
 
-    def enter(self, answer: Callable[[], None]) -> None:
-        """Run `answer` after the delay, when a slot is free."""
+    def enter(self, request: Received, answer: Callable[[int | None], None]) -> None:
+        """Run `answer` with the number of cached tokens, after the delay, when a slot is free."""
         if self.busy >= self.plan.slots:
-            self.waiting.append(answer)
+            self.waiting.append((request, answer))
             return
         self.busy += 1
         self.peak = max(self.peak, self.busy)
-        asyncio.get_running_loop().call_later(self.plan.delay, self._leave, answer)
+        loop = asyncio.get_running_loop()
+        cached, read_at = None, loop.time()
+        if self.cache is not None:
+            asked = request.json
+            cached = self.cache.read("".join(message["content"] for message in asked["messages"]))
+            computed = prompt_tokens(asked) - cached
+            self.computed += computed
+            read_at = self._read_until = max(read_at, self._read_until) + computed * self.plan.prefill_seconds
+        loop.call_at(read_at + self.plan.delay, self._leave, partial(answer, cached))
 
     def _leave(self, answer: Callable[[], None]) -> None:
         self.busy -= 1
         if self.waiting:
-            self.enter(self.waiting.popleft())
+            self.enter(*self.waiting.popleft())
         answer()
 
 
@@ -199,16 +245,20 @@ class _Connection(asyncio.Protocol):
         """Answer one request, now or after the delay."""
         if self.stub.keep:
             self.stub.received.append(request)
+        if self.stub.silent:
+            return
         if not request.path.endswith("/chat/completions"):
-            status, content_type, body = side_answer(self.stub.plan, request)
+            status, content_type, body = side_answer(
+                self.stub.plan, request, self.stub.busy, len(self.stub.waiting)
+            )
             self.send(http_answer(status, body, content_type))
             return
         fault = self.stub.next_fault()
         if fault is not None and fault.kind == "hang":
             return
-        self.stub.enter(partial(self.chat, request, fault))
+        self.stub.enter(request, partial(self.chat, request, fault))
 
-    def chat(self, request: Received, fault: Fault | None) -> None:
+    def chat(self, request: Received, fault: Fault | None, cached: int | None) -> None:
         """Answer one chat completion, well or ill."""
         asked: dict[str, Any] = json.loads(request.body)
         streamed = bool(asked.get("stream"))
@@ -217,7 +267,7 @@ class _Connection(asyncio.Protocol):
             plan = replace(plan, content=plan.answer(asked))
         if plan.alternatives is not None and asked.get("logprobs"):
             plan = replace(plan, top_logprobs=plan.alternatives(asked))
-        body = sse_body(plan, asked) if streamed else json_body(plan, asked)
+        body = sse_body(plan, asked, cached) if streamed else json_body(plan, asked, cached)
         content_type = "text/event-stream" if streamed else "application/json"
         if fault is None:
             self.send(http_answer(200, body, content_type))
@@ -256,17 +306,22 @@ def http_answer(status: int, body: bytes, content_type: str = "application/json"
     return f"{fixed}{extra}\r\n".encode("latin-1") + body
 
 
-def usage(plan: StubPlan, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Plausible counts: four characters a token, half of the prompt cached."""
-    prompt = sum(len(message["content"]) for message in asked["messages"]) // 4 + 1
+def prompt_tokens(asked: Mapping[str, Any]) -> int:
+    """Four characters a token."""
+    return sum(len(message["content"]) for message in asked["messages"]) // 4 + 1
+
+
+def usage(plan: StubPlan, asked: Mapping[str, Any], cached: int | None) -> dict[str, Any]:
+    """Plausible counts; without a prefix cache, half of the prompt is cached."""
+    prompt = prompt_tokens(asked)
     counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.content) // 4 + 1}
     counts["total_tokens"] = prompt + counts["completion_tokens"]
     if plan.vllm:
-        counts["prompt_tokens_details"] = {"cached_tokens": prompt // 2}
+        counts["prompt_tokens_details"] = {"cached_tokens": prompt // 2 if cached is None else cached}
     return counts
 
 
-def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
+def json_body(plan: StubPlan, asked: Mapping[str, Any], cached: int | None = None) -> bytes:
     """A chat completion in one piece."""
     message: dict[str, Any] = {"role": "assistant", "content": plan.content}
     if plan.reasoning is not None:
@@ -283,10 +338,10 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
         "model": plan.reply_model or plan.model,
         "choices": [choice],
     }
-    return json.dumps({**answer, "usage": usage(plan, asked)}).encode()
+    return json.dumps({**answer, "usage": usage(plan, asked, cached)}).encode()
 
 
-def sse_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
+def sse_body(plan: StubPlan, asked: Mapping[str, Any], cached: int | None = None) -> bytes:
     """A chat completion as server-sent events: role, reasoning, the text in two pieces, end, usage."""
     half = len(plan.content) // 2
     deltas: list[dict[str, str]] = [{"role": "assistant", "content": ""}]
@@ -299,11 +354,13 @@ def sse_body(plan: StubPlan, asked: Mapping[str, Any]) -> bytes:
     choices.append([{"index": 0, "delta": {}, "finish_reason": "stop"}])
     model = plan.reply_model or plan.model
     events: list[dict[str, Any]] = [{"model": model, "choices": choice} for choice in choices]
-    events.append({"model": model, "choices": [], "usage": usage(plan, asked)})
+    events.append({"model": model, "choices": [], "usage": usage(plan, asked, cached)})
     return b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events) + b"data: [DONE]\n\n"
 
 
-def side_answer(plan: StubPlan, request: Received) -> tuple[int, str, bytes]:
+def side_answer(
+    plan: StubPlan, request: Received, running: int = 0, waiting: int = 0
+) -> tuple[int, str, bytes]:
     """Status, content type and body of everything that is not a chat completion."""
     answer: dict[str, Any] | None = None
     if request.path == "/v1/models":
@@ -321,8 +378,10 @@ def side_answer(plan: StubPlan, request: Received) -> tuple[int, str, bytes]:
         tokens = [crc32(text[start : start + 4].encode()) % 100_000 for start in range(0, len(text), 4)]
         answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
-        line = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
-        return 200, "text/plain", line.encode()
+        text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
+        for name, number in (("running", running), ("waiting", waiting)):
+            text += f'vllm:num_requests_{name}{{engine="0",model_name="{plan.model}"}} {number}.0\n'
+        return 200, "text/plain", text.encode()
     if answer is None:
         return 404, "application/json", b'{"detail": "Not Found"}'
     return 200, "application/json", json.dumps(answer).encode()

@@ -11,7 +11,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -30,7 +30,9 @@ from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
 from local_judge.runs.execute import CASES_IN_FLIGHT
 from local_judge.terminal import count, is_quiet
+from serving.engine import Replicated
 from serving.engines.embedded import EmbeddedEngine
+from serving.types import ReplicaUse
 
 POLL_SECONDS = 0.5
 """Time between two drawings in a terminal."""
@@ -126,7 +128,7 @@ class RunProgress:
         """Stop; write what the command took, unless it failed."""
         self._display.close()
         if not is_quiet() and (kind is None or issubclass(kind, asyncio.CancelledError)):
-            sys.stderr.write(self.summary() + "\n")
+            sys.stderr.write("\n".join([self.summary(), *self.replica_lines()]) + "\n")
 
     def one_done(self) -> None:
         """Count one more complete unit."""
@@ -169,6 +171,13 @@ class RunProgress:
         failures = f"; {count(meter.failures.total(), 'failure')}: {kinds}" if kinds else ""
         elapsed = duration(time.monotonic() - self._begun)
         return f"{of}{self._unit} in {elapsed}: {counts(meter)}{failures}"
+
+    def replica_lines(self) -> Iterator[str]:
+        """Yield what each server did, for judges with several servers."""
+        for judge in self._judges.values():
+            replicas = judge.engine.replicas() if isinstance(judge.engine, Replicated) else ()
+            if len(replicas) > 1:
+                yield from map(replica_line, replicas)
 
     def _meter(self) -> Meter:
         """Return the counters of all judges together."""
@@ -237,6 +246,18 @@ def counts(meter: Meter) -> str:
 def _calls(meter: Meter) -> str:
     named = ((meter.replayed, "replayed"), (meter.reasked, "asked again"), (meter.failed, "failed"))
     return ", ".join([count(meter.made, "call"), *(f"{number:,} {what}" for number, what in named if number)])
+
+
+def replica_line(use: ReplicaUse) -> str:
+    """Return `http://host:8001/v1: 120 replies, 81 % cached, 3 failed attempts, away for 40 s`."""
+    parts = [count(use.requests, "reply", "replies")]
+    if use.prompt_tokens:
+        parts.append(f"{100 * use.cached_tokens / use.prompt_tokens:.0f} % cached")
+    if use.failures:
+        parts.append(count(use.failures, "failed attempt"))
+    if use.seconds_away:
+        parts.append(f"away for {duration(use.seconds_away)}{' and still away' if use.away else ''}")
+    return f"{use.url}: {', '.join(parts)}"
 
 
 def duration(seconds: float) -> str:

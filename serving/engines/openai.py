@@ -1,7 +1,7 @@
 """Engine for OpenAI-compatible servers such as vLLM.
 
 Invariant: a call ends in a reply or in one `serving.errors.EngineError`; the same messages, sampling and
-schema are the same request bytes; a prefix goes to the same replica as long as that can be reached.
+schema are the same request bytes; a prefix goes to the same replica while that answers and is not overloaded.
 
 vLLM's extensions (`chat_template_kwargs`, `thinking_token_budget`, `top_k`, /tokenize, /version, /metrics) are used if
 the server identifies itself as vLLM (`owned_by` in /v1/models). Other servers get plain OpenAI fields; further
@@ -31,7 +31,16 @@ from serving.engines.server import ServerFacts
 from serving.engines.wire import Once, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
 from serving.retry import Retry
-from serving.types import ChatArgument, Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.types import (
+    ChatArgument,
+    Choice,
+    EngineIdentity,
+    EngineLimits,
+    Generation,
+    Message,
+    ReplicaUse,
+    Sampling,
+)
 
 TEMPLATE_TOKENS = 256
 TEMPLATE_TOKENS_PER_MESSAGE = 16
@@ -46,7 +55,7 @@ class OpenAIEngine:
         model: Served model name; None for the only model of the server.
         api_key: Bearer token.
         timeout: Seconds for one attempt, from sending to the last byte.
-        concurrency: Maximum number of requests in flight over all servers.
+        concurrency: Maximum number of requests in flight per server.
         max_attempts: Maximum number of attempts per request.
         structured: Whether the server decodes under a JSON schema; "none" sends no schema.
         thinking_budget: Whether vLLM can end this model's reasoning after a number of tokens.
@@ -58,7 +67,7 @@ class OpenAIEngine:
         reply_model: Model name in the servers' replies, if it differs from `model`; a reply by any other model is a
             `WrongModel`.
         patience: Longest outage of all servers to wait for, in seconds; 0 lets each call fail by itself.
-        tell: Callback for one line when an outage begins and one when it ends.
+        tell: Callback for one line when an outage of all or one of the servers begins, and one when it ends.
         rng, sleep: Random generator and sleep of the retry delay.
 
     Raises:
@@ -113,7 +122,7 @@ class OpenAIEngine:
             tell=tell,
         )
         self._spelling = Spelling(self._servers)
-        self._concurrency = concurrency
+        self._concurrency = concurrency * len(base_urls)
         self._structured = structured
         self._thinking_budget = thinking_budget
         self._chat_arguments = tuple(chat_arguments)
@@ -247,6 +256,10 @@ class OpenAIEngine:
             return read_pieces(onward, logprobs.content[0].top_logprobs, reply.usage.usage())
 
         return await choose_by_paths(paths, ask)
+
+    def replicas(self) -> tuple[ReplicaUse, ...]:
+        """Return what each server has done so far, in the order in which they were given."""
+        return self._servers.use()
 
     async def aclose(self) -> None:
         """Close all connections."""

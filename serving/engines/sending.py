@@ -1,31 +1,41 @@
 """Requests to one or more identical OpenAI-compatible servers.
 
-Invariants: the same body is the same bytes; a prefix goes to the same replica while that is reachable; the number of
-requests in flight is limited; the servers' facts are fetched once.
+Invariants: the same body is the same bytes; a prefix goes to the same replica while that answers and is not overloaded;
+the number of requests in flight is limited; the servers' facts are fetched once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
-from serving.engines.server import ServerFacts, agree, ask_server, root_of
+from serving.engines.server import ServerFacts, agree, ask_server, root_of, server_load
 from serving.engines.wire import ChatReply, Heard, Once, TokenList, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, HttpClient
-from serving.retry import Replicas, Retry, ServerWatch
-from serving.types import Generation, Message
+from serving.replicas import Replicas
+from serving.retry import Retry, ServerWatch
+from serving.types import Generation, Message, ReplicaUse
+
+T = TypeVar("T")
 
 MODEL_SHOWN = 100
 """Maximum characters of a model's name in a message."""
 
 PREFIX_CHARACTERS = 4096
 """Length of the prefix that decides the replica: the system text and the beginning of a report."""
+
+LOOK_SECONDS = 2.0
+"""Least seconds between two looks at the health and the load of the replicas."""
+
+MISSED = 2
+"""Number of looks in a row without an answer after which a replica gets no more requests."""
 
 
 class Servers:
@@ -58,10 +68,16 @@ class Servers:
         self._watch = ServerWatch(
             ", ".join(self.urls), self._healthy, patience=patience, tell=tell, sleep=retry.sleep
         )
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(concurrency * len(self.urls))
         self._checking = asyncio.Lock()
         self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._look_at = 0.0
+        """Earliest time of the next look."""
+        self._missed: dict[str, int] = dict.fromkeys(self.urls, 0)
+        self._reported: dict[str, str] = {}
+        """Replicas that are away and were reported, with the kind of the report."""
 
     async def facts(self) -> ServerFacts:
         """Return the servers' facts; the first call fetches them, and concurrent calls wait for it."""
@@ -89,9 +105,10 @@ class Servers:
             answer = await self._post(f"{base_url}/chat/completions", content)
             reply = parse(ChatReply, answer.url, answer.body)
             self._check_model(answer.url, body["model"], reply.model)
+            self._replicas.answered(base_url, reply.usage.usage())
             return reply, answer.url
 
-        return await self._retry.run(self._replicas, prefix, send, self._watch)
+        return await self._run(prefix, send)
 
     async def stream(self, prefix: str, body: Mapping[str, Any], thinking: bool, started: Once) -> Generation:
         """Return a streamed chat completion; `started` is called at its first piece."""
@@ -108,10 +125,11 @@ class Servers:
             reply = heard.reply(thinking)
             for model in heard.models:
                 self._check_model(url, body["model"], model)
+            self._replicas.answered(base_url, reply.usage)
             started()
             return reply
 
-        return await self._retry.run(self._replicas, prefix, send, self._watch)
+        return await self._run(prefix, send)
 
     async def tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
         """Return vLLM's tokens of a text or a conversation."""
@@ -122,18 +140,88 @@ class Servers:
             answer = await self._post(f"{root_of(base_url)}/tokenize", content)
             return parse(TokenList, answer.url, answer.body)
 
-        return await self._retry.run(self._replicas, prefix, send, self._watch)
+        return await self._run(prefix, send)
+
+    def use(self) -> tuple[ReplicaUse, ...]:
+        """Return what each server has done so far."""
+        return self._replicas.use()
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._watch.aclose()
+        tasks: list[asyncio.Task[Any]] = list(self._looking.values())
         if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.wait([self._asking])
-            self._asking = None
+            tasks.append(self._asking)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._asking = None
+        self._looking.clear()
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+    async def _run(self, prefix: str, send: Callable[[str], Awaitable[T]]) -> T:
+        """Send a request, and look at the replicas now and then."""
+
+        async def sent(base_url: str) -> T:
+            self._look()
+            try:
+                return await send(base_url)
+            except EngineUnreachable:
+                self._look_at = 0.0  # so that a replica that went away is reported at once
+                self._look()
+                raise
+
+        return await self._retry.run(self._replicas, prefix, sent, self._watch)
+
+    def _look(self) -> None:
+        """Start a look at the replicas if it is time for one."""
+        now = time.monotonic()
+        if len(self.urls) > 1 and now >= self._look_at:
+            self._look_at = now + LOOK_SECONDS
+            for url in self.urls:
+                if url not in self._looking or self._looking[url].done():
+                    self._looking[url] = asyncio.create_task(self._look_at_one(url))
+
+    async def _look_at_one(self, base_url: str) -> None:
+        """Read the load of a replica that answers; take one back that is there again; report one that is not."""
+        facts = await self.facts()
+        answers = await self._answers(base_url, facts)
+        self._missed[base_url] = 0 if answers else self._missed[base_url] + 1
+        if answers and self._replicas.is_away(base_url):
+            try:
+                await self._still_alike(base_url)
+            except ServerDown as error:
+                self._report(base_url, "another judge", f"{error}; it gets no calls")
+            except EngineError:
+                pass  # it went away again
+        elif answers and facts.vllm:
+            before = self._replicas.in_flight(base_url)
+            try:
+                metrics = await self._http().get_soon(f"{root_of(base_url)}/metrics")
+            except EngineError:
+                return  # its load is unknown
+            in_flight = max(before, self._replicas.in_flight(base_url))
+            self._replicas.reported(base_url, server_load(metrics.body.decode("utf-8", "replace")), in_flight)
+        elif not answers and (self._missed[base_url] >= MISSED or self._replicas.is_away(base_url)):
+            others = [url for url in self.urls if url != base_url and not self._replicas.is_away(url)]
+            if others:  # else it is an outage, which the watch reports
+                self._replicas.left(base_url)
+                rest = f"the other {len(others)} servers go on" if len(others) > 1 else f"{others[0]} goes on"
+                line = f"{base_url} does not answer and gets no calls until it does; {rest}"
+                self._report(base_url, "away", line)
+
+    def _report(self, base_url: str, kind: str, line: str) -> None:
+        """Tell a line about a replica that is away, once."""
+        if self._reported.get(base_url) != kind:
+            self._reported[base_url] = kind
+            self._watch.say(line)
+
+    async def _answers(self, base_url: str, facts: ServerFacts) -> bool:
+        """Check whether a server is healthy."""
+        health = f"{root_of(base_url)}/health" if facts.vllm else f"{base_url}/models"
+        return await self._http().answers(health)
 
     def _http(self) -> HttpClient:
         if self._client is None:
@@ -150,7 +238,7 @@ class Servers:
                 try:
                     found.append((url, await self._ask(url)))
                 except EngineUnreachable as error:
-                    self._replicas.unreachable(url)
+                    self._replicas.left(url)
                     last = error
             if last is not None and not found:
                 raise last
@@ -166,14 +254,13 @@ class Servers:
         """
         facts = await self.facts()
         for base_url in self.urls:
-            health = f"{root_of(base_url)}/health" if facts.vllm else f"{base_url}/models"
-            if not await self._http().answers(health):
+            if not await self._answers(base_url, facts):
                 continue
             try:
                 await self._check_alike("the judge before the outage", base_url)
             except EngineError:
                 continue
-            self._replicas.away.discard(base_url)
+            self._back(base_url)
             return True
         return False
 
@@ -184,12 +271,18 @@ class Servers:
             ServerDown: It serves another model or version.
             EngineError: It does not answer.
         """
-        if base_url not in self._replicas.away:
+        if not self._replicas.is_away(base_url):
             return
         async with self._checking:
-            if base_url in self._replicas.away:
+            if self._replicas.is_away(base_url):
                 await self._check_alike("the judge that was asked first", base_url)
-                self._replicas.away.discard(base_url)
+                self._back(base_url)
+
+    def _back(self, base_url: str) -> None:
+        """Record that a server is there again, and tell it if it was reported as away."""
+        seconds = self._replicas.back(base_url)
+        if self._reported.pop(base_url, None) is not None:
+            self._watch.say(f"{base_url} is back after {seconds:.0f} s and gets calls again")
 
     async def _check_alike(self, name: str, base_url: str) -> None:
         try:

@@ -6,12 +6,14 @@ Invariant: nothing is guessed: what the server does not report is None.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from dataclasses import dataclass, replace
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
 from serving.errors import EngineError, KeyRefused, RequestRefused
 from serving.http import HttpClient
+from serving.types import ServerLoad
 
 _LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
 """Label of a metric; the possessive quantifier keeps the time linear in the length of a word."""
@@ -20,6 +22,11 @@ _NAMED = 20
 """Maximum number of models named in a message."""
 
 _COUNT = re.compile(r"[0-9]{1,12}")
+
+_GAUGE = re.compile(
+    r"^vllm:(num_requests_running|num_requests_waiting|kv_cache_usage_perc)\{[^}\n]{0,1000}\} (\S{1,40})$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,24 @@ def kv_cache_tokens(metrics: str) -> int | None:
             )
             total += tokens or blocks * size
     return total or None
+
+
+def server_load(metrics: str) -> ServerLoad:
+    """Return the load of a server over all its data-parallel engines, from vLLM's metrics; impossible values are 0."""
+    found: dict[str, list[float]] = {}
+    for name, text in _GAUGE.findall(metrics):
+        found.setdefault(name, []).append(_gauge(text))
+    requests = found.get("num_requests_running", []) + found.get("num_requests_waiting", [])
+    usages = found.get("kv_cache_usage_perc", [])
+    return ServerLoad(requests=int(sum(requests)), kv_usage=sum(usages) / max(1, len(usages)))
+
+
+def _gauge(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if math.isfinite(value) and 0.0 <= value < 1e9 else 0.0
 
 
 def _count(text: str) -> int:

@@ -18,6 +18,7 @@ from local_judge.judge.ledger import Ledger
 from local_judge.reporting import progress as module
 from local_judge.reporting.progress import Lines, RunProgress, counts, describe, duration
 from serving.engines.scripted import ScriptedEngine
+from serving.types import ReplicaUse
 
 
 class Terminal(io.StringIO):
@@ -77,6 +78,40 @@ def test_without_a_terminal_a_short_run_writes_its_summary_only(capsys: Out, jud
         judge.meter.failures.update(["truncated", "timeout"])
     assert text(capsys) == [
         "0 of 2 reports in 0 s: 0 calls, 3 replayed, 1 asked again, 1 failed; 3 failures: timeout 2, truncated 1"
+    ]
+
+
+class OnServers(ScriptedEngine):
+    """An engine on two servers, of which one went away."""
+
+    def replicas(self) -> tuple[ReplicaUse, ...]:
+        here = ReplicaUse(
+            url="http://one/v1",
+            requests=1,
+            prompt_tokens=100,
+            cached_tokens=25,
+            failures=0,
+            seconds_away=0,
+            away=False,
+        )
+        gone = ReplicaUse(
+            url="http://two/v1",
+            requests=0,
+            prompt_tokens=0,
+            cached_tokens=0,
+            failures=2,
+            seconds_away=90,
+            away=True,
+        )
+        return here, gone
+
+
+def test_each_of_several_servers_has_a_line(capsys: Out, judge: Judge) -> None:
+    with RunProgress(Judge(OnServers(), judge.ledger), 2):
+        pass
+    assert text(capsys)[1:] == [
+        "http://one/v1: 1 reply, 25 % cached",
+        "http://two/v1: 0 replies, 2 failed attempts, away for 1 min 30 s and still away",
     ]
 
 

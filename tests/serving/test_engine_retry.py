@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack, suppress
 from random import Random
 
 import pytest
 
-from serving.engines.server import kv_cache_tokens
+from serving.engines.server import kv_cache_tokens, server_load
 from serving.errors import EngineFault, EngineOverloaded, EngineUnreachable
-from serving.retry import DOWN_SECONDS, Replicas, Retry
+from serving.replicas import Replicas
+from serving.retry import Retry
+from serving.types import ServerLoad
 
 URLS = ["http://a/v1", "http://b/v1", "http://c/v1"]
 
@@ -43,14 +46,85 @@ def test_taking_a_replica_away_moves_only_its_own_prefixes() -> None:
             assert two.order(f"report {number}")[0] == home
 
 
-def test_a_replica_that_was_down_is_asked_last_for_a_while() -> None:
+def test_a_replica_that_went_away_is_asked_last_until_it_is_back() -> None:
     clock = Clock()
     replicas = Replicas(URLS, clock)
     usual = replicas.order("x")
-    replicas.unreachable(usual[0])
+    replicas.left(usual[0])
+    clock.now += 40.0
     assert replicas.order("x") == [*usual[1:], usual[0]]
-    clock.now += DOWN_SECONDS
+    use = {one.url: one for one in replicas.use()}[usual[0]]
+    assert (use.away, use.seconds_away) == (True, 40.0)
+    assert replicas.back(usual[0]) == 40.0
+    clock.now += 5.0
     assert replicas.order("x") == usual
+    use = {one.url: one for one in replicas.use()}[usual[0]]
+    assert (use.away, use.seconds_away) == (False, 40.0)
+
+
+def test_one_prefix_fills_a_replica_up_to_the_bound_and_then_the_next() -> None:
+    replicas = Replicas(URLS)
+    first, second, third = replicas.order("x")
+    with ExitStack() as stack:
+        sent: list[str] = []
+        for _ in range(60):
+            sent.append(replicas.order("x")[0])
+            stack.enter_context(replicas.sending(sent[-1], "x"))
+        assert sent[:8] == [first] * 8  # SMALL_LOAD
+        # at most WARM_BALANCE times the mean of 20, so that two replicas read the prefix and not three
+        assert [sent.count(url) for url in (first, second, third)] == [35, 25, 0]
+        # a prefix that no replica has read goes where its bound, BALANCE times the mean, is not reached
+        assert {replicas.order(f"new {n}")[0] for n in range(100)} == {second, third}
+
+
+def test_a_prefix_stays_where_it_was_read() -> None:
+    replicas = Replicas(URLS)
+    first, second, _ = replicas.order("x")
+    with ExitStack() as stack:
+        for number in range(8):
+            stack.enter_context(replicas.sending(first, f"other {number}"))
+        assert replicas.order("x")[0] == second
+        with replicas.sending(second, "x"):
+            pass
+    assert replicas.order("x")[0] == second
+    replicas.left(second)
+    replicas.back(second)  # with an empty cache
+    assert replicas.order("x")[0] == first
+
+
+def test_requests_of_other_clients_count() -> None:
+    replicas = Replicas(URLS)
+    first, second, _ = replicas.order("x")
+    with replicas.sending(first, "x"):
+        replicas.reported(first, ServerLoad(requests=30), in_flight=1)
+        assert replicas.order("x")[0] == second
+        replicas.reported(first, ServerLoad(requests=1), in_flight=1)
+        assert replicas.order("x")[0] == first
+
+
+def test_a_replica_with_a_full_cache_is_passed_over_while_another_has_room() -> None:
+    replicas = Replicas(URLS)
+    usual = replicas.order("x")
+    replicas.reported(usual[0], ServerLoad(kv_usage=0.95), in_flight=0)
+    assert replicas.order("x") == [*usual[1:], usual[0]]
+    for url in usual:
+        replicas.reported(url, ServerLoad(kv_usage=0.95), in_flight=0)
+    assert replicas.order("x") == usual
+
+
+def test_a_replica_that_asked_for_a_pause_is_asked_after_it() -> None:
+    clock = Clock()
+    replicas = Replicas(URLS, clock)
+    usual = replicas.order("x")
+    for url, seconds in zip(usual, (20.0, None, 30.0), strict=True):
+        assert replicas.pause() == 0.0
+        with suppress(EngineOverloaded), replicas.sending(url, "x"):
+            raise EngineOverloaded("HTTP 503", retry_after=seconds)
+    assert replicas.pause() == 1.0  # without Retry-After
+    clock.now += 1.0
+    assert replicas.order("x")[0] == usual[1]
+    overload = replicas.overload(usual[0])
+    assert overload is not None and overload.retry_after == 19.0
 
 
 def test_waiting_grows_with_full_jitter_up_to_the_cap() -> None:
@@ -113,3 +187,20 @@ def test_a_label_without_end_takes_time_that_grows_with_its_length() -> None:
     begun = time.process_time()
     assert kv_cache_tokens("vllm:cache_config_info{" + "a" * 1_000_000) is None
     assert time.process_time() - begun < 2.0  # with the square of the length: hours
+
+
+def test_load_of_data_parallel_engines() -> None:
+    metrics = """# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="m"} 3.0
+vllm:num_requests_running{engine="1",model_name="m"} 4.0
+vllm:num_requests_waiting{engine="0",model_name="m"} 2.0
+vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2.0
+vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
+vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.25
+"""
+    assert server_load(metrics) == ServerLoad(requests=9, kv_usage=0.375)
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-3.0", "1e300", "many", "0" * 1000])
+def test_impossible_loads_count_as_none(value: str) -> None:
+    assert server_load(f'vllm:num_requests_running{{engine="0"}} {value}\n') == ServerLoad()
