@@ -49,7 +49,7 @@ def test_verifiers_stand_side_by_side_and_nothing_is_asked_twice(
 def test_the_baseline_needs_no_judge(command: Command, tmp_path: Path) -> None:
     labelled = write_rows(tmp_path / "mill.jsonl", ROWS)
     ended = command("lab", "benchmark-verifier", labelled, "--json")
-    (one,) = json.loads(ended.out)
+    (one,) = json.loads(ended.out)["figures"]
     assert (ended.code, one["verifier"], one["n"]) == (0, "word overlap", 4)
     assert one["why_not_fitted"]
 
@@ -75,4 +75,4 @@ def test_a_sample_is_the_same_each_time(command: Command, tmp_path: Path) -> Non
     labelled = write_rows(tmp_path / "many.jsonl", [{**ROWS[n % 4], "id": str(n)} for n in range(40)])
     ended = [command("lab", "benchmark-verifier", labelled, "--sample", "12", "--json").out for _ in range(2)]
     assert ended[0] == ended[1]
-    assert json.loads(ended[0])[0]["n"] == 12
+    assert json.loads(ended[0])["figures"][0]["n"] == 12

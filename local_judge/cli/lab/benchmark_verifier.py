@@ -8,7 +8,7 @@ import json
 import random
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import SAMPLE, AsJson, Resamples, Seed, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
+from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures, evidence_figures
 from local_judge.lab.verifier_benchmark.measure import (
     Answers,
     Partial,
@@ -79,7 +80,8 @@ def benchmark_verifier(
 ) -> None:
     """Measure verdicts against labels by people, next to a baseline and to published verifiers.
 
-    Without --judge, the command prints the baseline only.
+    Without --judge, the command makes no model calls: it prints the baseline, and whether the evidence contains the
+    sentences that people say prove a claim.
     """
     rows = _sampled(load_sets(sets), sample, seed)
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
@@ -98,15 +100,18 @@ def benchmark_verifier(
 
     with _pages(rows, snapshot) as frozen, contextlib.ExitStack() as stack:
         found = [word_overlap(rows, frozen)]
+        evidence = [
+            one for name, config in configs.items() for one in evidence_figures(rows, frozen, name, config)
+        ]
         if spec is not None and ledger is not None:
             stack.enter_context(stoppable(ledger))
             found += asyncio.run(asked(frozen))
     figures = [one for answers in found for one in figures_of(answers, settings, partial)]
-    _write(figures, found, out)
+    _write(figures, evidence, found, out)
     if as_json:
-        print_json([one.model_dump(mode="json") for one in figures])
+        print_json(_dumped(figures, evidence))
     else:
-        stdout().print(benchmark_tables(figures, details))
+        stdout().print(benchmark_tables(figures, evidence, details))
         for line in benchmark_notes(figures):
             stdout().print(line, markup=False, soft_wrap=True)
     failed = sum(one.failed for one in figures)
@@ -155,11 +160,21 @@ def _pages(rows: Sequence[LabelledRow], snapshot: Path | None) -> Generator[Snap
         yield frozen
 
 
-def _write(figures: Sequence[SetFigures], found: Sequence[Answers], out: Path | None) -> None:
+def _dumped(figures: Sequence[SetFigures], evidence: Sequence[EvidenceFigures]) -> dict[str, Any]:
+    return {
+        "figures": [one.model_dump(mode="json") for one in figures],
+        "evidence": [one.model_dump(mode="json") for one in evidence],
+    }
+
+
+def _write(
+    figures: Sequence[SetFigures],
+    evidence: Sequence[EvidenceFigures],
+    found: Sequence[Answers],
+    out: Path | None,
+) -> None:
     if out is None:
         return
-    data = {
-        "figures": [one.model_dump(mode="json") for one in figures],
-        "answers": {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found},
-    }
-    RunStore(out.parent).write_text(out.name, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    answers = {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found}
+    text = json.dumps({**_dumped(figures, evidence), "answers": answers}, ensure_ascii=False, indent=1)
+    RunStore(out.parent).write_text(out.name, text + "\n")

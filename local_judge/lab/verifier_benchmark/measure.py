@@ -25,14 +25,15 @@ from indexes.text.tokens import tokenise
 from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
-from local_judge.claims.model import Claim, Label, Verdict
+from local_judge.claims.model import Label, Verdict
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.figures import binary, mean
-from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow
-from local_judge.runs.verify import ClaimRow, claim_of
+from local_judge.lab.verifier_benchmark.evidence import quotation_rate
+from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import Judged
+from local_judge.stats.rates import Rate
 from serving.types import Frozen
 
 OVERLAP = "word overlap"
@@ -80,6 +81,8 @@ class Answer(Frozen):
     """P(supported) as the judge gives it, the rank of the label, or the baseline's share."""
     failure: str | None = None
     unread: SourceStatus | None = None
+    quote: str | None = None
+    """Quotation from the page."""
     replies: tuple[str, ...] = ()
 
 
@@ -126,6 +129,8 @@ class SetFigures(Frozen):
     confusion: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Number of rows by label of people and label of the verdict."""
     groups: tuple[GroupFigures, ...] = ()
+    quotations: Rate | None = None
+    """Share of quotations for supported and partial verdicts that overlap a supporting sentence."""
     cost: Cost | None = None
 
 
@@ -133,6 +138,7 @@ class Answers(NamedTuple):
     """Answers of one verifier to all rows, with the cost by set."""
 
     verifier: str
+    rows: Sequence[LabelledRow]
     answers: Sequence[Answer]
     costs: Mapping[str, Cost]
     probabilities: bool
@@ -163,7 +169,7 @@ async def ask(
     made, began = judge.meter.replayed, time.monotonic()
 
     async def one(url: str, asked: Sequence[LabelledRow]) -> list[Answer]:
-        page, claims = snapshot.page(url), [_claim(row) for row in asked]
+        page, claims = snapshot.page(url), [claim_of_row(row) for row in asked]
         answers: list[Answer] = [_about(row, page.language, page.text, unread=page.status) for row in asked]
         if page.status == "ok":
             verdicts = await verify_page(page, claims, snapshot, judge, config)
@@ -178,7 +184,7 @@ async def ask(
     seconds = time.monotonic() - began if judge.meter.replayed == made else None
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
-    return Answers(verifier, answers, _costs(answers, judge, seconds), config.method == "scored")
+    return Answers(verifier, rows, answers, _costs(answers, judge, seconds), config.method == "scored")
 
 
 def word_overlap(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Answers:
@@ -192,7 +198,7 @@ def word_overlap(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Answers:
         words, known = set(tokenise(row.claim)), set(tokenise(page.text))
         share = len(words & known) / len(words) if words else 0.0
         answers.append(_about(row, page.language, page.text, value=share))
-    return Answers(OVERLAP, answers, {}, True)
+    return Answers(OVERLAP, rows, answers, {}, True)
 
 
 def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupported") -> list[SetFigures]:
@@ -256,6 +262,13 @@ def _figures(
         three_way_f1=_three_way_f1(labelled),
         confusion={gold: given for gold, given in confusion.items() if given},
         groups=tuple(_groups(counted, settings)) if found.verifier != OVERLAP else (),
+        quotations=quotation_rate(
+            [
+                (row, one.quote)
+                for row, one in zip(found.rows, found.answers, strict=True)
+                if one.set == name and one.quote is not None and one.label in ("supported", "partial")
+            ]
+        ),
         cost=found.costs.get(name),
     )
 
@@ -326,10 +339,6 @@ def _three_way_f1(answers: Sequence[Answer]) -> float | None:
     )
 
 
-def _claim(row: LabelledRow) -> Claim:
-    return claim_of(ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page))
-
-
 def _about(row: LabelledRow, language: str, text: str, **answer: object) -> Answer:
     tokens = estimate_tokens(text)
     return Answer.model_validate(
@@ -350,7 +359,8 @@ def _answer(verdict: Verdict) -> dict[str, object]:
         return {"failure": verdict.failure.kind if verdict.failure else "unknown", "replies": verdict.replies}
     given = verdict.confidence_raw if verdict.confidence_raw is not None else verdict.confidence
     value = _RANKS[verdict.label] if given is None else given
-    return {"label": verdict.label, "value": value, "replies": verdict.replies}
+    quote = verdict.quote.text if verdict.quote else None
+    return {"label": verdict.label, "value": value, "quote": quote, "replies": verdict.replies}
 
 
 def _costs(answers: Sequence[Answer], judge: Judge, seconds: float | None) -> dict[str, Cost]:

@@ -33,10 +33,11 @@ from sentencex import get_sentence_boundaries
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from local_judge.claims.model import Claim
 from local_judge.errors import InputError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.rows import parse_object, row_of
-from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES
+from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES, ClaimRow, claim_of
 from serving.types import Frozen
 
 Gold = Literal["supported", "partial", "unsupported", "contradicted"]
@@ -121,6 +122,11 @@ def evidence_snapshot(rows: Sequence[LabelledRow]) -> Generator[Snapshot]:
         (folder / "pages.jsonl").write_text("".join(lines), encoding="utf-8")
         import_pages(folder, Path(temporary) / "snapshot", workers=0)
         yield Snapshot.open(Path(temporary) / "snapshot")
+
+
+def claim_of_row(row: LabelledRow) -> Claim:
+    """Return a row as a claim without a report."""
+    return claim_of(ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page))
 
 
 class _Format(NamedTuple):

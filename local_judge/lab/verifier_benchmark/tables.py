@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import Cost, SetFigures
 from local_judge.reporting.summary import estimate_text
 from local_judge.rows import read_models
@@ -59,23 +60,31 @@ _OF_COST: Sequence[tuple[str, Callable[[Cost], float | None]]] = (
 )
 
 
-def benchmark_tables(found: Sequence[SetFigures], details: bool = False) -> RenderableType:
+def benchmark_tables(
+    found: Sequence[SetFigures], evidence: Sequence[EvidenceFigures], details: bool = False
+) -> RenderableType:
     """Return one table for each set, with the verifiers as columns.
 
     Args:
         found: figures of all verifiers and sets.
+        evidence: recall of the verifiers' evidence.
         details: also return figures by length and language, and the labels given.
     """
-    return Group(*_tables(found, details))
+    return Group(*_tables(found, evidence, details))
 
 
-def _tables(found: Sequence[SetFigures], details: bool) -> Iterator[RenderableType]:
+def _tables(
+    found: Sequence[SetFigures], evidence: Sequence[EvidenceFigures], details: bool
+) -> Iterator[RenderableType]:
     for name in dict.fromkeys(one.set for one in found):
         own = [one for one in found if one.set == name]
         yield _set_table(name, own)
         others = [one for one in published() if one.set == name.lower()]
         if others:
             yield _published(name, others)
+        shown = [one for one in evidence if one.set == name]
+        if shown:
+            yield _evidence(name, shown)
         if details:
             for one in own:
                 yield from _details(one)
@@ -95,6 +104,9 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
         fits: list[Assessment | None] = [getattr(one, fit) for one in own]
         for label, cell in _OF_FITS if any(fits) else ():
             table.add_row(f"{label}, {kind}", *(NONE if one is None else cell(one) for one in fits))
+    if any(one.quotations for one in own):
+        cells = (NONE if one.quotations is None else f"{one.quotations.value:.3f}" for one in own)
+        table.add_row("quotations from supporting sentences", *cells)
     for label, figure in _OF_COST:
         values = [None if one.cost is None else figure(one.cost) for one in own]
         if any(value is not None for value in values):
@@ -103,6 +115,19 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
     for label in ("failed", "unread"):
         if any(getattr(one, label) for one in own):
             table.add_row(f"claims {label}", *(str(getattr(one, label)) for one in own))
+    return table
+
+
+def _evidence(name: str, shown: Sequence[EvidenceFigures]) -> Table:
+    title = f"{safe(name)}: sentences that people say prove a claim, in the evidence for {count(shown[0].n, 'claim')}"
+    table = plain_table(title, ["verifier"], ["sentence recall", "whole sets", "tokens"])
+    for one in shown:
+        table.add_row(
+            safe(one.verifier),
+            f"{one.sentence_recall:.3f}",
+            f"{one.whole_sets.value:.3f}",
+            f"{one.tokens:,.0f}",
+        )
     return table
 
 

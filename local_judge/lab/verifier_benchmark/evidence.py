@@ -1,0 +1,97 @@
+"""Chosen evidence and quotations against the sentences that people say prove a claim.
+
+Invariant: only claims with such sentences count, and of alternative sets of sentences the one that is met best. Texts
+are compared with white space unified. No model is asked.
+
+    sentence recall    mean over claims of the largest share of a set's sentences that is in the evidence
+    whole sets         share of claims with a whole set in the evidence
+    quotations         share of quotations that overlap a sentence of some set
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import estimate_tokens, evidence_groups
+from local_judge.claims.nearest import nearest_sentences
+from local_judge.claims.scored import view_of
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, claim_of_row
+from local_judge.stats.rates import Rate, rate
+from serving.types import Frozen
+
+
+class EvidenceFigures(Frozen):
+    """Recall of the evidence that a verifier shows to a judge."""
+
+    set: str
+    verifier: str
+    n: int
+    """Number of claims with supporting sentences."""
+    sentence_recall: float
+    whole_sets: Rate
+    tokens: float
+    """Mean length of the evidence, in estimated tokens."""
+
+
+def evidence_figures(
+    rows: Sequence[LabelledRow], snapshot: Snapshot, verifier: str, config: ClaimsConfig
+) -> list[EvidenceFigures]:
+    """Return the figures of each set that has supporting sentences, each claim alone."""
+    found: list[EvidenceFigures] = []
+    for name in dict.fromkeys(row.set for row in rows):
+        own = [row for row in rows if row.set == name and any(row.supporting)]
+        own = [row for row in own if snapshot.page(row.page).status == "ok"]
+        if not own:
+            continue
+        shown = [_shown(row, snapshot, config) for row in own]
+        recalls = [_recall(row, text) for row, text in zip(own, shown, strict=True)]
+        found.append(
+            EvidenceFigures(
+                set=name,
+                verifier=verifier,
+                n=len(own),
+                sentence_recall=math.fsum(recalls) / len(own),
+                whole_sets=rate(sum(recall == 1 for recall in recalls), len(own)),
+                tokens=math.fsum(map(estimate_tokens, shown)) / len(own),
+            )
+        )
+    return found
+
+
+def quotation_rate(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate | None:
+    """Return how many quotations overlap a supporting sentence; None without such a claim."""
+    known = [(row, _plain(quote)) for row, quote in quotations if any(row.supporting)]
+    if not known:
+        return None
+    right = sum(
+        any(quote in text or text in quote for chosen in row.supporting for text in map(_plain, chosen))
+        for row, quote in known
+    )
+    return rate(right, len(known))
+
+
+def _shown(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> str:
+    """Return the evidence for one claim, as a judge reads it."""
+    page, claim = snapshot.page(row.page), claim_of_row(row)
+    ((evidence, _),) = evidence_groups(page, [claim], snapshot, config)
+    if config.view == "near":
+        (nearest,) = nearest_sentences(page, [claim], snapshot, config)
+        if view_of(claim, page, nearest, config) == "near":
+            return evidence.near(nearest)[1]
+    return evidence.shared
+
+
+def _recall(row: LabelledRow, shown: str) -> float:
+    text = _plain(shown)
+    return max(
+        sum(_plain(sentence) in text for sentence in chosen) / len(chosen)
+        for chosen in row.supporting
+        if chosen
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
