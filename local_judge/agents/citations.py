@@ -16,6 +16,7 @@ from indexes.snapshot import Snapshot
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.observations import Observation
 from local_judge.agents.result import Transcript
+from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
 from serving.types import Frozen
 
@@ -43,6 +44,13 @@ class CheckedCitation(Frozen):
     """Offsets of the quotation in the page's text, or in its title."""
     end: int | None = None
     in_title: bool = False
+
+
+def quote_of(citation: CheckedCitation) -> Quote | None:
+    """Return the quotation of a citation with its place in the page; None if the page does not have it."""
+    if citation.start is None or citation.end is None:
+        return None
+    return Quote(text=citation.quote, start=citation.start, end=citation.end, in_title=citation.in_title)
 
 
 def check_citations(

@@ -274,12 +274,9 @@ class Ledger:
         """
         with ledger_errors(self.path):
             found = self.get(key)
-            if found is None:
-                return None
-            try:
-                asked = rebuilt_request(self._reader, key)
-            except ValueError as error:
-                raise damaged(self.path, str(error)) from None
+        if found is None:
+            return None
+        asked = self.request(key)
         return Trace(
             reply=found,
             judge=asked.judge.identity,
@@ -291,6 +288,23 @@ class Ledger:
             draw=asked.draw,
             attempt=asked.attempt,
         )
+
+    def request_keys(self) -> list[str]:
+        """Return the keys of all stored requests, answered or not, in the order in which they were stored."""
+        with ledger_errors(self.path):
+            return [key for (key,) in self._reader.execute("SELECT key FROM requests ORDER BY rowid")]
+
+    def request(self, key: str) -> Request:
+        """Return a stored request with its texts and its judge.
+
+        Raises:
+            LedgerCorrupt: It is missing or damaged.
+        """
+        with ledger_errors(self.path):
+            try:
+                return rebuilt_request(self._reader, key)
+            except ValueError as error:
+                raise damaged(self.path, str(error)) from None
 
     def explain(self, request: Request) -> Explanation:
         """Compare a request with the most similar stored call, by the parts of the key.

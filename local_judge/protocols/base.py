@@ -18,9 +18,10 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
-from local_judge.claims.model import ClaimSet
+from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, SettingError, first_problem
+from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
@@ -107,6 +108,30 @@ class Decision(Frozen):
     scale: Literal["nominal", "ordinal", "interval"]
 
 
+class ItemRow(NamedTuple):
+    """One answer of a judge to a question of a protocol about a report, in words."""
+
+    metric: str
+    """Metric or dimension that the answer counts for."""
+    item: str
+    """Id of the question, as the protocol's findings name it."""
+    text: str = ""
+    """Question, or statement that was judged."""
+    value: str | float | None = None
+    """A label or a number; None without an answer."""
+    rationale: str = ""
+    quote: Quote | None = None
+    """Passage that the judge quotes, found by code: of the page at `url`, or of the report if `url` is None."""
+    quote_rejected: str | None = None
+    """Quotation by the judge that does not occur there."""
+    url: str | None = None
+    """Page that the answer is about."""
+    failure: Failure | None = None
+    """Reason why there is no answer."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+
 class Contest(Frozen):
     """A report compared with another on its task: one or more games."""
 
@@ -174,6 +199,13 @@ class Examiner(ABC, Generic[S, F]):
     def decisions(self, findings: F) -> Iterable[Decision]:
         """Return all decisions of one judge about one report, answered or not, in which judges can agree or differ."""
         return ()
+
+    def items(self, findings: F) -> Iterable[ItemRow]:
+        """Return all answers of one judge about one report in words; by default its decisions without their words.
+
+        Claims, sources and verdicts of the claim set are left out: they are the same for all protocols.
+        """
+        return (ItemRow(one.metric, one.item, value=one.value) for one in self.decisions(findings))
 
     def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
         """Yield the searches that found nothing in the snapshot; by default those of its agents."""

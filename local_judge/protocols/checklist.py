@@ -19,7 +19,7 @@ from rich.table import Table
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
-from local_judge.protocols.base import Decision
+from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
@@ -116,6 +116,21 @@ class ChecklistMetric(Metric[S, F]):
     def decisions(self, findings: F) -> Iterable[Decision]:
         """Return the decisions of the judge; those of code are the same for all judges."""
         return decisions_on(self.id, findings.items)
+
+    def items(self, findings: F) -> Iterable[ItemRow]:
+        """Yield each requirement with its status, those that code decided too."""
+        for one in findings.items:
+            yield ItemRow(
+                self.id,
+                one.id,
+                one.text,
+                None if one.status == "failed" else one.status,
+                one.rationale or "; ".join(f"{place.label}: {place.what}" for place in one.places),
+                one.quote,
+                one.quote_rejected,
+                failure=one.failure,
+                replies=one.replies,
+            )
 
     def lines(self, findings: F) -> Iterable[str]:
         """Numbers of items by status."""

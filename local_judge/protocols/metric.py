@@ -32,6 +32,7 @@ from local_judge.protocols.base import (
     EvalContext,
     Examiner,
     Findings,
+    ItemRow,
     View,
 )
 from local_judge.scoring.ensemble import mean_trees
@@ -277,6 +278,10 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def decisions(self, findings: P) -> Sequence[Decision]:
         """Return all decisions of one judge."""
         return self._gather(findings, lambda metric, own: metric.decisions(own))
+
+    def items(self, findings: P) -> Sequence[ItemRow]:
+        """Return all answers of one judge in words."""
+        return self._gather(findings, lambda metric, own: metric.items(own))
 
     def evidence_gaps(self, findings: P) -> Sequence[EvidenceGap]:
         """Searches of all metrics that found nothing in the snapshot."""

@@ -23,13 +23,13 @@ from local_judge.protocols.file_formats import (
     json_text,
 )
 from local_judge.rows import harmless_cell
-from local_judge.runs.manifest import judge_of, one_judge_of, protocols_of, read_manifest
-from local_judge.runs.records import load_records, load_scores
+from local_judge.runs.manifest import one_judge_of, protocols_of, read_manifest
+from local_judge.runs.records import load_records
 from local_judge.runs.rescoring import AgreementRecord, load_agreement
-from local_judge.runs.scored import SystemScore, system_scores
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore, findings_file
-from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.runs.tables import COLUMNS, score_rows, system_rows
+from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import Estimate
 from local_judge.terminal import count, safe
 
@@ -126,32 +126,12 @@ def export_lines(exported: Exported, out: Path) -> Iterator[str]:
 
 SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
 
-_OF_SCORE = tuple(Score.model_fields)
 _FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
-_COLUMNS = {
-    SCORES: (
-        "report",
-        "task",
-        "system",
-        "protocol",
-        "version",
-        "profile",
-        "judge",
-        "path",
-        "label",
-        *_OF_SCORE,
-    ),
-    SYSTEMS: (
-        *("system", "n_reports", "n_values", "aggregate", "protocol", "version", "profile", "judge", "path"),
-        "label",
-        *_OF_SCORE,
-    ),
-    AGREEMENT: (
-        *("protocol", "version", "metric", "scale", "judges", "n_reports", "n_items", "n_missing"),
-        *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high")),
-        "seed",
-    ),
-}
+_AGREEMENT = (
+    *("protocol", "version", "metric", "scale", "judges", "n_reports", "n_items", "n_missing"),
+    *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high")),
+    "seed",
+)
 
 
 def export_csv(
@@ -171,45 +151,16 @@ def export_csv(
     Raises:
         RunError: no finished run, no such judge, or `out` is not empty or cannot be written.
     """
-    chosen, protocols = judge_of(store, judge), protocols_of(store)
     check_new(out)
-    records = {record.id: record for record in load_records(store)}
-    version: dict[str, str] = {}
-    rows: dict[str, list[dict[str, Any]]] = {SCORES: [], SYSTEMS: [], AGREEMENT: []}
-    for row in load_scores(store, protocols, (chosen,)):
-        if row.profile != profile:
-            continue
-        record = records[row.case]
-        of = {"report": row.case, "task": record.task, "system": record.system}
-        rows[SCORES] += _flat(row.scores, of | row.model_dump(exclude={"case", "scores"}))
-        version[row.protocol] = row.version
-    for name, number in version.items():
-        of = {"protocol": name, "version": number, "profile": profile, "judge": chosen}
-        rows[SYSTEMS] += [{**of, **_of_system(row)} for row in system_scores(store, name, profile, chosen)]
-    if chosen is None:
-        rows[AGREEMENT] = [_agreement(row) for row in load_agreement(store)]
-    written = {name: found for name, found in rows.items() if found or name == SCORES}
-    for name, found in written.items():
-        RunStore(out).write_text(name, _csv(_COLUMNS[name], found))
-    return {name: len(found) for name, found in written.items()}
-
-
-def _flat(roots: Sequence[ScoreNode], of: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for root in roots:
-        for path, node in root.walk():
-            yield {**of, "path": "/".join(path), "label": node.label, **node.score.model_dump()}
-
-
-def _of_system(row: SystemScore) -> dict[str, Any]:
-    return {
-        "system": row.system,
-        "n_reports": row.n_reports,
-        "n_values": row.n_values,
-        "aggregate": "rule" if row.by_rule else "mean",
-        "path": "/".join(row.path),
-        "label": row.label,
-        **row.score.model_dump(),
+    tables = {
+        SCORES: (tuple(COLUMNS["scores"]), score_rows(store, profile, judge)),
+        SYSTEMS: (tuple(COLUMNS["systems"]), system_rows(store, profile, judge)),
+        AGREEMENT: (_AGREEMENT, [_agreement(row) for row in load_agreement(store)] if judge is None else []),
     }
+    written = {name: table for name, table in tables.items() if table[1] or name == SCORES}
+    for name, (columns, rows) in written.items():
+        RunStore(out).write_text(name, _csv(columns, rows))
+    return {name: len(rows) for name, (_, rows) in written.items()}
 
 
 def _agreement(row: AgreementRecord) -> dict[str, Any]:

@@ -6,7 +6,7 @@ so that an unreadable report fails alone and not the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ class RawReport(NamedTuple):
 
 
 def load_reports(
-    paths: Sequence[Path],
+    paths: Sequence[Path | Mapping[str, Any]],
     files: TaskFiles = _NO_FILES,
     *,
     system: str | None = None,
@@ -59,7 +59,7 @@ def load_reports(
     describes the layouts of DEER, LiveResearchBench and DeepResearchEval.
 
     Args:
-        paths: files and folders.
+        paths: files and folders, or rows with the keys of a JSONL file of reports.
         files: tasks, and files that are joined to them.
         system: agent that wrote the reports whose input names none.
         open_dates: use the columns of LiveResearchBench's dataset that leave dates open, which `dated` fills.
@@ -67,9 +67,13 @@ def load_reports(
     Raises:
         InputError: there is no report, a row is invalid, an id appears twice, or a file of `files` matches no report.
     """
-    reports = [report for path in paths for report in _load(path)]
+    reports = [report for number, one in enumerate(paths, 1) for report in _load(one, number)]
     if not reports:
-        empty = [path for path in paths if path.is_file() and not path.read_bytes().strip()]
+        empty = [
+            path
+            for path in paths
+            if isinstance(path, Path) and path.is_file() and not path.read_bytes().strip()
+        ]
         if empty:
             raise InputError(f"{empty[0]}: the file is empty")
         raise InputError(
@@ -167,7 +171,10 @@ def _task_id(report: RawReport) -> str:
     return report.task_id or (report.task.id if report.task else report.id)
 
 
-def _load(path: Path) -> Iterator[RawReport]:
+def _load(path: Path | Mapping[str, Any], number: int) -> Iterator[RawReport]:
+    if not isinstance(path, Path):
+        yield _row(path, f"report {number}")
+        return
     if not (path.is_dir() or path.is_file()):
         raise InputError(f"{path}: no such file or folder")
     if path.suffix.lower() == ".jsonl" and path.is_file():
@@ -186,22 +193,26 @@ def _load(path: Path) -> Iterator[RawReport]:
 
 def _rows(path: Path) -> Iterator[RawReport]:
     for place, row in read_jsonl(path):
-        report = first_text(row, TEXT_KEYS)
-        identity = row_id(row, place)
-        if identity is None or report is None:
-            raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
-        task_id = row_id(row, place, "task_id")
-        guidance = optional_text(row, "guidance", place)
-        yield RawReport(
-            id=identity,
-            content=_encoded(report),
-            task=_task(row, task_id or identity, place),
-            place=place,
-            system=optional_text(row, "system", place),
-            task_id=task_id,
-            guidance=Guidance(text=guidance) if guidance else None,
-            rows=path,
-        )
+        yield _row(row, place)._replace(rows=path)
+
+
+def _row(given: Mapping[str, Any], place: str) -> RawReport:
+    row = dict(given)
+    report = first_text(row, TEXT_KEYS)
+    identity = row_id(row, place)
+    if identity is None or report is None:
+        raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
+    task_id = row_id(row, place, "task_id")
+    guidance = optional_text(row, "guidance", place)
+    return RawReport(
+        id=identity,
+        content=_encoded(report),
+        task=_task(row, task_id or identity, place),
+        place=place,
+        system=optional_text(row, "system", place),
+        task_id=task_id,
+        guidance=Guidance(text=guidance) if guidance else None,
+    )
 
 
 def _published(report: FoundReport) -> RawReport:

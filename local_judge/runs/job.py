@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import Field
 
@@ -86,11 +86,12 @@ class Job:
         )
 
 
-def job_of(file: RunFile, *, replay: bool = False) -> Job:
+def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: bool = False) -> Job:
     """Open the inputs of a run.
 
     Args:
-        file: inputs, judges, settings and output; it names at least one report, one judge and a run directory.
+        file: inputs, judges, settings and output.
+        rows: reports with the keys of a JSONL file, after those that `file` names.
         replay: True to answer from the ledger only.
 
     Raises:
@@ -101,7 +102,9 @@ def job_of(file: RunFile, *, replay: bool = False) -> Job:
         raise ConfigError("no run directory was given; name it as `out`")
     store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
     config = settled(with_batch_metrics(file.reports, file.config))
-    loaded = load_reports(file.reports, file.files, system=file.system, open_dates=config.date is not None)
+    loaded = load_reports(
+        (*file.reports, *rows), file.files, system=file.system, open_dates=config.date is not None
+    )
     return Job(
         reports=dated(loaded[: file.limit], config.date),
         snapshot=Snapshot.open(file.snapshot) if file.snapshot else None,
@@ -127,6 +130,18 @@ class Watcher(Protocol):
 
 Watch = Callable[[Mapping[str, Judge], int], contextlib.AbstractContextManager[Watcher]]
 """Context opened with the judges by name and the number of reports; it yields the display of progress."""
+
+
+class _Unwatched:
+    """Watcher that shows nothing."""
+
+    def one_done(self) -> None:
+        """Ignore the event."""
+
+
+def unwatched(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
+    """Return a display of the progress that shows nothing."""
+    return contextlib.nullcontext(_Unwatched())
 
 
 class NotPlanned(Frozen):

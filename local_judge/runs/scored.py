@@ -5,13 +5,19 @@ Invariant: every report of the run has an entry, with its score or None; an ambi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import RunError
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
+from local_judge.runs.records import (
+    CaseRecord,
+    RunScoreRecord,
+    load_records,
+    load_run_scores,
+    load_scores,
+)
 from local_judge.runs.store import RunStore
 from local_judge.scoring.algebra import mean_of, undefined, unknown
 from local_judge.scoring.node import Profile, Score, ScoreNode
@@ -49,6 +55,8 @@ class SystemScore(NamedTuple):
     """Reports of the system in the run."""
     n_values: int
     """Reports of the system with a value of their own."""
+    values: tuple[float, ...]
+    """These values, in the run's order."""
 
 
 Nodes = dict[tuple[str, ...], ScoreNode]
@@ -159,8 +167,17 @@ def system_scores(
     Raises:
         RunError: as `load_scored`.
     """
-    scored = load_scored(store.root, protocol, profile, judge)
     aggregates = [row for row in load_run_scores(store, (protocol,), (judge,)) if row.profile == profile]
+    return scores_by_system(load_scored(store.root, protocol, profile, judge), aggregates)
+
+
+def scores_by_system(scored: Scored, aggregates: Sequence[RunScoreRecord]) -> list[SystemScore]:
+    """Return every score of every system, as `system_scores`, from scores that are loaded.
+
+    Args:
+        scored: scores of the reports.
+        aggregates: the protocol's own scores over reports, of the same profile and judge.
+    """
     labels = {path: node.label for nodes in scored.nodes.values() for path, node in nodes.items()}
     found: list[SystemScore] = []
     for system in dict.fromkeys(record.system for record in scored.records):
@@ -174,6 +191,7 @@ def system_scores(
         }
         for path in dict.fromkeys((*labels, *rules)):
             scores = [_score(scored.nodes.get(case, {}).get(path), case in scored.nodes) for case in own]
+            values = tuple(score.value for score in scores if score.value is not None)
             rule = rules.get(path)
             found.append(
                 SystemScore(
@@ -183,7 +201,8 @@ def system_scores(
                     score=mean_of(scores) if rule is None else rule.score,
                     by_rule=rule is not None,
                     n_reports=len(own),
-                    n_values=sum(score.value is not None for score in scores),
+                    n_values=len(values),
+                    values=values,
                 )
             )
     return found

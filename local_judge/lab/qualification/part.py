@@ -27,7 +27,7 @@ from local_judge.lab.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import Job, Watcher, run_job
+from local_judge.runs.job import Job, run_job, unwatched
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.manifest import build_manifest, changed, existing_manifest
 from local_judge.runs.records import CaseRecord
@@ -126,7 +126,7 @@ async def run_part(job: Job) -> list[CaseRecord]:
             manifest = await build_manifest(job.config, judges, job.reports, digest, ())
         if changed(there, manifest):
             shutil.rmtree(job.store.root)
-    return await run_job(job, (), _watch)
+    return await run_job(job, (), unwatched)
 
 
 async def run_findings(job: Job, protocol: str, model: type[T]) -> list[tuple[str, T | None]]:
@@ -140,17 +140,6 @@ async def run_findings(job: Job, protocol: str, model: type[T]) -> list[tuple[st
         )
         for record in await run_part(job)
     ]
-
-
-class _Silent:
-    """Watcher that shows nothing."""
-
-    def one_done(self) -> None:
-        """Ignore the event."""
-
-
-def _watch(judges: Mapping[str, Judge], n: int) -> contextlib.AbstractContextManager[Watcher]:
-    return contextlib.nullcontext(_Silent())
 
 
 class Found(NamedTuple):

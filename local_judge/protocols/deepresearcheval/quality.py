@@ -14,7 +14,7 @@ from rich.table import Table
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.checklist import reasons
 from local_judge.protocols.deepresearcheval.quality_criteria import Calls, QualityFindings, score_criteria
 from local_judge.protocols.deepresearcheval.quality_scores import (
@@ -100,6 +100,24 @@ class Quality(Metric[QualitySettings, QualityFindings]):
                     item=_item(one, findings),
                     value=answers[one.id].score,
                     scale="interval",
+                )
+
+    def items(self, findings: QualityFindings) -> Iterator[ItemRow]:
+        """Yield each criterion with its score, 0 to 10, by dimension."""
+        answers = findings.by_criterion
+        for dimension in findings.dimensions.dimensions if findings.dimensions else ():
+            for one in dimension.criteria:
+                answer = answers[one.id]
+                yield ItemRow(
+                    dimension.id,
+                    one.id,
+                    one.criterion,
+                    answer.score,
+                    answer.analysis,
+                    answer.quote,
+                    answer.quote_rejected,
+                    failure=answer.failure,
+                    replies=answer.replies,
                 )
 
     def lines(self, findings: QualityFindings) -> Iterator[str]:

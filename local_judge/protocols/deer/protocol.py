@@ -6,16 +6,16 @@ questions are asked while the claim set is being made, since both share the repo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, View
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, ItemRow, View
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric
+from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
@@ -128,6 +128,11 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         rubric = decisions_on_rubric(findings.rubric) if findings.rubric is not None else ()
         rows = decisions_on_rows(findings.rows) if findings.rows is not None else ()
         return (*rubric, *rows)
+
+    def items(self, findings: DeerFindings) -> Iterator[ItemRow]:
+        """Yield the answers of the rubric."""
+        if findings.rubric is not None:
+            yield from items_of_rubric(findings.rubric)
 
     def view(self, findings: DeerFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Return the rubric's answers, and what they cost."""

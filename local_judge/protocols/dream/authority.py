@@ -27,7 +27,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
-from local_judge.protocols.base import Case, Decision, EvalContext, PathSetting
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow, PathSetting
 from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_ratings, shown
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
@@ -171,6 +171,20 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         for one in findings.domains:
             if one.by == "judge":
                 yield Decision(metric="authority", item=one.domain, value=one.score, scale="interval")
+
+    def items(self, findings: AuthorityFindings) -> Iterator[ItemRow]:
+        """Yield each cited domain with its score, 1 to 10."""
+        for one in findings.domains:
+            yield ItemRow(
+                "authority",
+                one.domain,
+                shown(one.domain),
+                one.score,
+                one.rationale if one.by == "judge" else "rated by a person",
+                url=one.urls[0] if one.urls else None,
+                failure=one.failure,
+                replies=one.replies,
+            )
 
     def lines(self, findings: AuthorityFindings) -> Iterator[str]:
         """Yield the numbers of cited domains, and of those rated by people."""

@@ -26,7 +26,7 @@ from typing import NamedTuple, get_args
 
 from rich.table import Table
 
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.dream.claims import (
     CheckedSource,
     CitationFindings,
@@ -122,6 +122,23 @@ class Citation(Metric[CitationSettings, CitationFindings]):
                     value = None if source.outcome == "failed" else source.outcome
                     item = f"{claim.id} {source.url}"
                     yield Decision(metric="faithfulness", item=item, value=value, scale="nominal")
+
+    def items(self, findings: CitationFindings) -> Iterator[ItemRow]:
+        """Yield each cited claim with the outcome of each of its sources."""
+        for claim in findings.claims:
+            for one in claim.sources:
+                yield ItemRow(
+                    "faithfulness",
+                    claim.id,
+                    claim.text,
+                    None if one.failure is not None else one.outcome,
+                    one.rationale,
+                    one.quote,
+                    one.quote_rejected,
+                    one.url,
+                    one.failure,
+                    one.replies,
+                )
 
     def lines(self, findings: CitationFindings) -> Iterator[str]:
         """Yield the number of cited claims, and the outcomes of their sources."""

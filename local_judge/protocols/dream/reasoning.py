@@ -24,7 +24,7 @@ from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.dream.key_information import missing_plan, plan_note, plan_of
 from local_judge.protocols.dream.reasoning_findings import (
     FATES,
@@ -115,6 +115,24 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         """Yield the points of each question, 0 to 10."""
         for one in findings.questions:
             yield Decision(metric="reasoning", item=one.question.id, value=one.points, scale="interval")
+
+    def items(self, findings: ReasoningFindings) -> Iterator[ItemRow]:
+        """Yield each question with its points, 0 to 10, and each deduction with its fate."""
+        for one in findings.questions:
+            id, text = one.question.id, one.question.question
+            yield ItemRow("reasoning", id, text, one.points, failure=one.failure, replies=one.replies)
+            for number, found in enumerate(one.deductions, 1):
+                lost = None if found.quote is not None else found.quoted
+                yield ItemRow(
+                    "deduction",
+                    f"{id}.{number}",
+                    f"{found.severity} {found.kind}",
+                    found.fate,
+                    found.reason,
+                    found.quote,
+                    lost or None,
+                    replies=one.replies,
+                )
 
     def lines(self, findings: ReasoningFindings) -> Iterator[str]:
         """Yield the numbers of questions by status, and of deductions by fate."""

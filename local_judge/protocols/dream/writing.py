@@ -26,7 +26,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
 from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.asking import Requirement, ask_each, look_up, no_boolean
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.checklist import reasons
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
@@ -173,6 +173,21 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
             yield Decision(
                 metric=f"writing.{asked.dimension}", item=asked.id, value=one.score, scale="interval"
+            )
+
+    def items(self, findings: WritingFindings) -> Iterator[ItemRow]:
+        """Yield each sub-dimension with its score, 0 to 100."""
+        for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
+            yield ItemRow(
+                f"writing.{asked.dimension}",
+                asked.id,
+                asked.text,
+                one.score,
+                one.rationale,
+                one.quote,
+                one.quote_rejected,
+                failure=one.failure,
+                replies=one.replies,
             )
 
     def lines(self, findings: WritingFindings) -> Iterator[str]:

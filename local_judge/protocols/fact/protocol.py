@@ -7,12 +7,12 @@ shows an unknown pair with its reason, and a known one with the page's words tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from rich.table import Table
 
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.own import examine
 from local_judge.protocols.fact.pairs import pairs_of, unresolved
@@ -142,6 +142,23 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
             for key, pair in by_key(findings).items()
             if pair.reason in ASKED
         )
+
+    def items(self, findings: FactFindings) -> Iterator[ItemRow]:
+        """Yield each pair of statement and page with its outcome and, in FACT's own flow, the judge's reasons."""
+        for pair in findings.pairs:
+            said = pair.judged
+            yield ItemRow(
+                "support",
+                pair.claim or pair.sentence,
+                pair.statement,
+                pair.outcome if pair.reason is None else f"{pair.outcome}: {pair.reason}",
+                said.rationale if said else "",
+                said.quote if said else None,
+                said.quote_rejected if said else None,
+                pair.url,
+                pair.failure,
+                said.replies if said else (),
+            )
 
     def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Show how many pairs have each outcome; with `items`, each pair."""

@@ -15,7 +15,7 @@ from rich.table import Table
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
 from local_judge.protocols.race.findings import WHOLE as VANILLA
@@ -74,8 +74,11 @@ def criterion_table(findings: RaceFindings) -> Table:
 
 def _comparison(comparison: Comparison) -> str:
     parts = [] if comparison.reference is None else [f"reference {comparison.reference + 1}"]
-    parts += [f"report {'first' if comparison.target_first else 'second'}", f"draw {comparison.draw + 1}"]
-    return ", ".join(parts)
+    return ", ".join([*parts, _order(comparison)])
+
+
+def _order(comparison: Comparison) -> str:
+    return f"report {'first' if comparison.target_first else 'second'}, draw {comparison.draw + 1}"
 
 
 def _points(score: float | None) -> str:
@@ -184,6 +187,26 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
             for decision in _decisions(item, comparison)
         )
 
+    def items(self, findings: RaceFindings) -> Iterator[ItemRow]:
+        """Yield the scores of the report and of the reference by each criterion, 0 to 10."""
+        criteria = findings.criteria.dimensions if findings.criteria else ()
+        texts = {one.id: one.criterion for dimension in criteria for one in dimension.criteria}
+        for comparison in findings.comparisons:
+            for one in comparison.scores:
+                whose = {"report": one.target}
+                if comparison.reference is not None:
+                    whose[f"reference {comparison.reference + 1}"] = one.reference
+                for name, points in whose.items():
+                    yield ItemRow(
+                        _dimension(one),
+                        f"{one.criterion}, {name}, {_order(comparison)}",
+                        texts.get(one.criterion, findings.request),
+                        points,
+                        one.analysis,
+                        failure=one.failure,
+                        replies=one.replies,
+                    )
+
     def view(self, findings: RaceFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Show what was compared; with `items`, the scores of each criterion."""
         tables = [criterion_table(findings)] if items else []
@@ -198,11 +221,14 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
 
 def _decisions(scored: CriterionScore, comparison: Comparison) -> Iterator[Decision]:
     item = f"{comparison.reference}.{comparison.target_first}.{comparison.draw}.{scored.criterion}"
-    dimension = VANILLA if scored.criterion == VANILLA else scored.criterion.rpartition(".")[0]
-    yield Decision(metric=dimension, item=item, value=scored.target, scale="interval")
+    yield Decision(metric=_dimension(scored), item=item, value=scored.target, scale="interval")
     if comparison.reference is not None:
         yield Decision(metric="reference", item=item, value=scored.reference, scale="interval")
         yield Decision(metric="preference", item=item, value=_preferred(scored), scale="nominal")
+
+
+def _dimension(scored: CriterionScore) -> str:
+    return VANILLA if scored.criterion == VANILLA else scored.criterion.rpartition(".")[0]
 
 
 def _preferred(scored: CriterionScore) -> str | None:

@@ -13,9 +13,10 @@ from typing import Any
 
 from rich.table import Table
 
+from local_judge.agents.citations import quote_of
 from local_judge.agents.result import AgentResult, EvidenceGap, Step
 from local_judge.agents.toolbox import Toolbox, corpus_of
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.deepresearcheval.facts.asking import Subject
 from local_judge.protocols.deepresearcheval.facts.checking import check_by_agent, check_by_search
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
@@ -121,6 +122,28 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         for ruling in findings.rulings:
             value = label_of(ruling, "paper")
             yield Decision(metric=self.id, item=texts[ruling.statement], value=value, scale="nominal")
+
+    def items(self, findings: FactsFindings) -> Iterator[ItemRow]:
+        """Yield each statement that was checked, with its label and the first quotation that a page has."""
+        texts = {one.id: one.text for one in findings.statements}
+        for ruling in findings.rulings:
+            found = [one for one in ruling.evidence if one.found]
+            checked = found[0].checked if found else None
+            lost = "; ".join(
+                one.quote for one in ruling.evidence if not one.found and one.checked is not None
+            )
+            yield ItemRow(
+                self.id,
+                ruling.statement,
+                texts[ruling.statement],
+                label_of(ruling, "paper"),
+                ruling.reasoning,
+                quote_of(checked) if checked else None,
+                lost or None,
+                checked.url if checked else None,
+                ruling.failure,
+                ruling.replies,
+            )
 
     def evidence_gaps(self, findings: FactsFindings) -> Iterable[EvidenceGap]:
         """Return the evidence gaps of one report."""

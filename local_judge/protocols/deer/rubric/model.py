@@ -12,7 +12,7 @@ from typing import Literal
 
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
-from local_judge.protocols.base import Decision
+from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.deer.names import OVERALL
 from local_judge.tasks.model import Guidance
 from serving.types import Frozen
@@ -170,6 +170,22 @@ class RubricFindings(Frozen):
     """Dimensions whose questions were asked with the guidance; none where the report was scored as a whole."""
     grades: tuple[Grade, ...]
     """Grades in the rubric's order."""
+
+
+def items_of_rubric(rubric: RubricFindings) -> Iterator[ItemRow]:
+    """Yield each question with its score, or `not_applicable`."""
+    for grade in rubric.grades:
+        yield ItemRow(
+            grade.path[0] if grade.path else OVERALL,
+            ".".join(grade.path) or OVERALL,
+            grade.text,
+            grade.status if grade.status == "not_applicable" else grade.score,
+            grade.rationale,
+            grade.quote,
+            grade.quote_rejected,
+            failure=grade.failure,
+            replies=grade.replies,
+        )
 
 
 def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:

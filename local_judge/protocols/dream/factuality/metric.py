@@ -29,7 +29,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.dream.claims import most_salient, verifiable
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
@@ -166,6 +166,27 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         """Yield the label of each claim."""
         for fact in findings.facts:
             yield Decision(metric="factuality", item=fact.id, value=fact.label, scale="nominal")
+
+    def items(self, findings: FactualityFindings) -> Iterator[ItemRow]:
+        """Yield each claim with its label and the first quotation that decides it."""
+        for fact in findings.facts:
+            opposing_first = fact.label == "contradicted"
+            evidence = (
+                (*fact.opposing, *fact.supporting) if opposing_first else (*fact.supporting, *fact.opposing)
+            )
+            first = evidence[0] if evidence else None
+            yield ItemRow(
+                "factuality",
+                fact.id,
+                fact.text,
+                fact.label,
+                fact.rationale,
+                first.quote if first else None,
+                "; ".join(fact.rejected) or None,
+                first.url if first else None,
+                fact.failure,
+                fact.replies,
+            )
 
     def lines(self, findings: FactualityFindings) -> Iterator[str]:
         """Yield the numbers of claims by label, and of refused queries."""

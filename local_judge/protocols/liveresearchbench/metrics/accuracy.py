@@ -31,7 +31,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import share, undefined
@@ -188,6 +188,34 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
                 supported = None if claim.label is None else claim.label == "supported"
                 item = f"{claim.claim} {claim.url}"
                 yield Decision(metric="claim_support", item=item, value=_yes_no(supported), scale="nominal")
+
+    def items(self, findings: AccuracyFindings) -> Iterator[ItemRow]:
+        """Yield each cited page with its topic or its status, then each claim with its label."""
+        for page in findings.pages:
+            topic = page.status if page.status != "ok" else _yes_no(page.on_topic)
+            replies = (page.reply,) if page.reply else ()
+            yield ItemRow(
+                "on_topic",
+                page.url,
+                page.url,
+                topic,
+                page.reason,
+                url=page.url,
+                failure=page.failure,
+                replies=replies,
+            )
+        for one in findings.claims:
+            yield ItemRow(
+                "claim_support",
+                one.claim,
+                one.text,
+                one.label,
+                one.rationale,
+                one.quote,
+                url=one.url,
+                failure=one.failure,
+                replies=one.replies,
+            )
 
     def lines(self, findings: AccuracyFindings) -> Iterator[str]:
         """Yield the numbers of pages by status, and of pages off topic."""

@@ -11,7 +11,7 @@ from typing import Literal
 from rich.table import Table
 
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Contest, Decision, EvalContext
+from local_judge.protocols.base import Case, Contest, Decision, EvalContext, ItemRow
 from local_judge.protocols.liveresearchbench.depth.defects import defects
 from local_judge.protocols.liveresearchbench.depth.games import (
     DIMENSIONS,
@@ -118,6 +118,23 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         """
         for number, pair in enumerate(findings.pairs, 1):
             yield from _decisions(pair, pair.opponent.case or f"baseline {number}")
+
+    def items(self, findings: DepthFindings) -> Iterator[ItemRow]:
+        """Yield each comparison in each order: the total of the report minus that of the other, -25 to 25."""
+        for number, pair in enumerate(findings.pairs, 1):
+            name = pair.opponent.case or f"baseline {number}"
+            for order in pair.orders:
+                flaws = (f"report: {flaw}" for flaw in order.report_flaws)
+                others = (f"other: {flaw}" for flaw in order.other_flaws)
+                yield ItemRow(
+                    "depth",
+                    f"{name}, report {'first' if order.report_first else 'second'}",
+                    f"Compared with {pair.opponent.name}; deeper by word: {order.said or NONE}",
+                    order.difference,
+                    "; ".join(filter(None, (order.analysis, *flaws, *others))),
+                    failure=order.failure,
+                    replies=order.replies,
+                )
 
     def lines(self, findings: DepthFindings) -> Iterator[str]:
         """Yield the numbers of comparisons, and the defects of the texts."""

@@ -31,7 +31,7 @@ from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
-from local_judge.protocols.base import Case, Decision, EvalContext
+from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.liveresearchbench.covering import covering, named_beside
 from local_judge.protocols.liveresearchbench.issue_prompts import (
     Contradiction,
@@ -260,6 +260,22 @@ class Issues(Metric[IssueSettings, IssueFindings]):
         """Return the number of issues that count."""
         value = None if findings.failure is not None else float(findings.count("counted"))
         return (Decision(metric=findings.metric, item="issues", value=value, scale="interval"),)
+
+    def items(self, findings: IssueFindings) -> Iterator[ItemRow]:
+        """Yield each issue with its fate; without a list, one row with the failure."""
+        if findings.failure is not None:
+            yield ItemRow(self.id, "issues", failure=findings.failure, replies=findings.replies)
+        for number, one in enumerate(findings.issues, 1):
+            yield ItemRow(
+                self.id,
+                str(number),
+                " / ".join(one.quoted),
+                one.fate,
+                one.reason,
+                one.quotes[0] if one.quotes else None,
+                None if one.quotes else " / ".join(one.quoted),
+                replies=findings.replies,
+            )
 
     def lines(self, findings: IssueFindings) -> Iterator[str]:
         """Yield the numbers of issues by fate."""
