@@ -78,6 +78,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
 def test_extras_are_those_that_the_documentation_names(metadata: Message) -> None:
     extras = metadata.get_all("Provides-Extra")
     assert sorted(extras or []) == [
+        "browser",
         "dense",
         "dev",
         "embedded",
@@ -182,9 +183,9 @@ def declared(requirements: list[str]) -> set[str]:
 
 
 def test_every_import_is_declared_where_it_is_used() -> None:
-    base, test = declared(PROJECT["dependencies"]), declared(PROJECT["optional-dependencies"]["test"])
-    # Imported in the function that needs them, with a line that says what to install.
     named = PROJECT["optional-dependencies"]
+    base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
+    # Imported in the function that needs them, with a line that says what to install.
     extras = declared([one for name in ("frames", "mcp", "plots", "tracking") for one in named[name]])
     assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test

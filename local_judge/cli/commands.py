@@ -72,6 +72,11 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         EVALUATE,
     ),
     "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
+    "report": Lazy(
+        "report:report",
+        "Write runs as a web page: scores, claims, quotations, prompts and replies.",
+        RESULTS,
+    ),
     "rescore": Lazy(
         "show:rescore",
         "Compute all scores again from the stored findings.",

@@ -20,6 +20,7 @@ OWN_HELP = {
     "--items": "items of a plan, or of a report's scores",
     "--judge": "a judge to ask, or one of a run's judges",
     "--labels": "a file of people's labels, or the distribution of labels",
+    "--ledger": "a file that stores replies, or one to read",
     "--method": "a method of verifying claims, or of drafting plans",
     "--out": "what a command writes",
     "--pages": "pages of an agent, or a list of pages",

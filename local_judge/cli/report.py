@@ -1,0 +1,50 @@
+"""`local-judge report`: runs as a web page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from local_judge.cli.modified import AllowModified, print_found
+from local_judge.cli.options import PROFILE, AsJson, Reports, SomeSnapshotDir
+from local_judge.reporting.page.sources import Given
+from local_judge.reporting.page.write import write_page
+from local_judge.scoring.node import Profile
+from local_judge.terminal import safe
+
+
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A run directory; several stand side by side.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File that ends in .html, or a folder for a page that loads its data when it is shown.",
+        ),
+    ] = Path("report.html"),
+    reports: Reports = None,
+    snapshot: SomeSnapshotDir = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="Ledger of the run, with its prompts and replies.")
+    ] = None,
+    profile: Annotated[Profile | None, PROFILE] = None,
+    allow_modified: AllowModified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write runs as a web page: scores, claims, quotations, prompts and replies.
+
+    The page opens from disk and makes no request. Reports, snapshot and ledger are looked for where the command of the
+    run had them.
+    """
+    given = Given(tuple(reports or ()), snapshot, ledger)
+    written = write_page(runs, out, given, profile or "paper")
+    data = {"page": str(written.path), "reports": written.n_reports, "bytes": written.n_bytes}
+    print_found(data, [f"{safe(str(written.path))} ({written.n_bytes / 1e6:.1f} MB)"], as_json)
+    for line in written.missing:
+        print(safe(line), file=sys.stderr)

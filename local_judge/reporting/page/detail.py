@@ -1,0 +1,313 @@
+"""Claims of one report as the page shows them: in the report's text, with verdicts, quotations, prompts and replies.
+
+Invariant: offsets count UTF-16 code units, as JavaScript does, and refer to the text beside them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
+from local_judge.judge.ledger import Trace
+from local_judge.reporting.page.sources import Sources
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.store import RunStore, claims_file
+from serving.types import Frozen
+
+WORST_FIRST = (
+    *("contradicted", "not_found", "off_topic", "partial"),
+    *("dead", "blocked", "empty", "no_source", "failed", "unsupported_type", "not_in_snapshot"),
+    *("supported", "needs_no_source"),
+)
+"""Outcomes of a claim and a page, in the order in which lists show them: wrong, unproven, unknown, right."""
+
+AROUND = 700
+"""Characters of a page shown before and after a quotation."""
+SHOWN_EVIDENCE = 1200
+"""Characters of the evidence shown where there is no quotation."""
+SHOWN_SHARED = 3000
+"""Characters shown of a prompt's shared part, which is the report or the page."""
+
+
+class Excerpt(Frozen):
+    """Part of a page's text."""
+
+    start: int
+    """Offset in the page's text, in characters."""
+    text: str
+    before: bool
+    after: bool
+    """Text that is not shown precedes or follows."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Ranges of quotations within the excerpt."""
+
+
+class PageVerdict(Frozen):
+    """One claim and one page, or a claim without a page."""
+
+    claim: int
+    """Index of the claim."""
+    outcome: str
+    """One of `WORST_FIRST`."""
+    url: str = ""
+    title: str = ""
+    reason: str = ""
+    """Reason why the page could not be read."""
+    quote: str | None = None
+    rejected: str | None = None
+    """Quotation by the judge that does not occur in the page."""
+    excerpt: Excerpt | None = None
+    """Part of the page with the quotation, or of what the judge was shown; None if the page is not at hand."""
+    rationale: str = ""
+    confidence: float | None = None
+    threshold: float | None = None
+    reliable: bool | None = None
+    failure: str = ""
+    calls: tuple[int, ...] = ()
+    """Indexes of the prompts and replies."""
+
+
+class PageClaim(Frozen):
+    """One claim."""
+
+    id: str
+    text: str
+    type: str
+    start: int
+    end: int
+    """Range of its sentence in the report's text."""
+    sentence: str
+    """Words of that sentence; empty if the report's text is not at hand."""
+    outcome: str
+    """Best outcome of its pages: one page that supports a claim is enough."""
+
+
+class Call(Frozen):
+    """One prompt with its reply."""
+
+    key: str
+    model: str
+    system: int
+    shared: int
+    """Indexes of the texts that several prompts share."""
+    own: str
+    reply: str
+    reasoning: str | None = None
+    options: dict[str, float] | None = None
+    """Probabilities of a closed set of answers."""
+    tokens: tuple[int, int] = (0, 0)
+    """Tokens of prompt and reply."""
+    seconds: float = 0.0
+
+
+class Detail(Frozen):
+    """One report, as one judge read it."""
+
+    text: str | None
+    """None if the report is not at hand."""
+    claims: tuple[PageClaim, ...] = ()
+    verdicts: tuple[PageVerdict, ...] = ()
+    calls: tuple[Call, ...] = ()
+    texts: tuple[str, ...] = ()
+    pages_at_hand: bool = False
+    calls_at_hand: bool = False
+
+
+class _Units:
+    """Conversion of character offsets of one text to UTF-16 code units."""
+
+    def __init__(self, text: str) -> None:
+        self._wide = (
+            [] if text.isascii() else [place for place, letter in enumerate(text) if letter > "\uffff"]
+        )
+
+    def __call__(self, offset: int) -> int:
+        return offset + bisect_left(self._wide, offset)
+
+
+class _Calls:
+    """Prompts and replies of one report, each once, with the texts that they share."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._places: dict[str, int | None] = {}
+        self._texts: dict[str, int] = {}
+        self.found: list[Call] = []
+
+    def places(self, keys: Iterable[str]) -> tuple[int, ...]:
+        """Return the indexes of the calls with these ledger keys, without those that are not at hand."""
+        return tuple(place for key in keys if (place := self._place(key)) is not None)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Shared texts in the order of their indexes."""
+        return tuple(self._texts)
+
+    def _place(self, key: str) -> int | None:
+        if key not in self._places:
+            trace = self._sources.call(key)
+            self._places[key] = None if trace is None else len(self.found)
+            if trace is not None:
+                self.found.append(self._call(trace))
+        return self._places[key]
+
+    def _call(self, trace: Trace) -> Call:
+        reply = trace.reply
+        return Call(
+            key=reply.key[:12],
+            model=trace.judge.model,
+            system=self._text(trace.prompt.system),
+            shared=self._text(trace.prompt.shared),
+            own=trace.prompt.own,
+            reply=reply.text,
+            reasoning=reply.reasoning,
+            options=reply.logprobs,
+            tokens=(reply.usage.prompt_tokens, reply.usage.completion_tokens),
+            seconds=round(reply.latency, 2),
+        )
+
+    def _text(self, text: str) -> int:
+        if len(text) > SHOWN_SHARED:
+            left_out = len(text) - SHOWN_SHARED
+            text = f"{text[: SHOWN_SHARED * 2 // 3]}\n\n[… {left_out:,} characters …]\n\n{text[-SHOWN_SHARED // 3 :]}"
+        return self._texts.setdefault(text, len(self._texts))
+
+
+class Read(NamedTuple):
+    """One report with what belongs to it."""
+
+    record: CaseRecord
+    detail: Detail
+
+
+def read_detail(store: RunStore, record: CaseRecord, judge: str | None, sources: Sources) -> Detail:
+    """Return the claims of one report with their verdicts.
+
+    Args:
+        store: the run.
+        record: a report that was evaluated.
+        judge: whose verdicts; None for the only judge.
+        sources: texts of the run.
+
+    Raises:
+        RunError: the claim set is damaged.
+    """
+    text = sources.report(record.document)
+    calls = _Calls(sources)
+    file = claims_file(record.key, judge)
+    claims: Sequence[PageClaim] = ()
+    verdicts: Sequence[PageVerdict] = ()
+    if (store.root / file).exists():
+        found = store.read_model(file, ClaimSet)
+        verdicts = _verdicts(found, sources, calls)
+        claims = _claims(found, verdicts, text)
+    return Detail(
+        text=text,
+        claims=tuple(claims),
+        verdicts=tuple(verdicts),
+        calls=tuple(calls.found),
+        texts=calls.texts,
+        pages_at_hand=sources.snapshot is not None,
+        calls_at_hand=sources.ledger is not None,
+    )
+
+
+def _claims(found: ClaimSet, verdicts: Sequence[PageVerdict], text: str | None) -> list[PageClaim]:
+    units = _Units(text or "")
+    best: dict[int, str] = {}
+    for verdict in verdicts:
+        known = best.get(verdict.claim)
+        if known is None or WORST_FIRST.index(verdict.outcome) > WORST_FIRST.index(known):
+            best[verdict.claim] = verdict.outcome
+    return [
+        PageClaim(
+            id=claim.id,
+            text=claim.text,
+            type=claim.type,
+            start=units(claim.span.start),
+            end=units(claim.span.end),
+            sentence=(text or "")[claim.span.start : claim.span.end],
+            outcome=best[place],
+        )
+        for place, claim in enumerate(found.claims)
+    ]
+
+
+def _verdicts(found: ClaimSet, sources: Sources, calls: _Calls) -> list[PageVerdict]:
+    """Return one line for each claim and page, and one for each claim without a page."""
+    by_pair = {(verdict.claim, verdict.url): verdict for verdict in found.verdicts}
+    by_claim: dict[str, list[Source]] = {}
+    for source in found.sources:
+        for claim in source.claims:
+            by_claim.setdefault(claim, []).append(source)
+    rows: list[PageVerdict] = []
+    for place, claim in enumerate(found.claims):
+        pages = by_claim.get(claim.id, [])
+        rows += [
+            _verdict(place, source, by_pair.get((claim.id, source.url)), sources, calls) for source in pages
+        ]
+        if not pages:
+            rows.append(PageVerdict(claim=place, outcome=_without_page(claim)))
+    return rows
+
+
+def _without_page(claim: Claim) -> str:
+    return "needs_no_source" if claim.type in ("D", "E") else "no_source"
+
+
+def _verdict(
+    place: int, source: Source, verdict: Verdict | None, sources: Sources, calls: _Calls
+) -> PageVerdict:
+    if verdict is None:
+        outcome = "failed" if source.status == "ok" else source.status
+        return PageVerdict(claim=place, outcome=outcome, url=source.url, reason=source.reason)
+    page = sources.page(source.url, source.text_digest) if source.status == "ok" else None
+    title, text = page or ("", None)
+    failure = verdict.failure
+    return PageVerdict(
+        claim=place,
+        outcome=verdict.label or "failed",
+        url=source.url,
+        title=title,
+        quote=None if verdict.quote is None else verdict.quote.text,
+        rejected=verdict.quote_rejected,
+        excerpt=None if text is None else _excerpt(text, verdict.quote, verdict.evidence),
+        rationale=verdict.rationale,
+        confidence=verdict.confidence,
+        threshold=verdict.threshold,
+        reliable=verdict.reliable,
+        failure="" if failure is None else f"{failure.kind}: {failure.detail}",
+        calls=calls.places([*verdict.replies, *([verdict.reliable_reply] if verdict.reliable_reply else [])]),
+    )
+
+
+def _excerpt(text: str, quote: Quote | None, evidence: Evidence | None) -> Excerpt | None:
+    """Return the part of a page around a quotation, or the start of what the judge was shown."""
+    if quote is not None and not quote.in_title and text[quote.start : quote.end]:
+        start, end = max(0, quote.start - AROUND), min(len(text), quote.end + AROUND)
+        mark = [(quote.start, quote.end)]
+    else:
+        start = _first_shown(evidence)
+        end = min(len(text), start + SHOWN_EVIDENCE)
+        mark = []
+    part = text[start:end]
+    units = _Units(part)
+    return Excerpt(
+        start=start,
+        text=part,
+        before=start > 0,
+        after=end < len(text),
+        marks=tuple((units(first - start), units(last - start)) for first, last in mark),
+    )
+
+
+def _first_shown(evidence: Evidence | None) -> int:
+    """Return the offset of the first passage that the judge was shown."""
+    if evidence is None:
+        return 0
+    if evidence.stretches:
+        return evidence.stretches[0][0]
+    # A chunk's id ends in its range: `<digest>:<start>-<end>`.
+    return min((int(chunk.rpartition(":")[2].partition("-")[0]) for chunk in evidence.chunks), default=0)

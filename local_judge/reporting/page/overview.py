@@ -1,0 +1,389 @@
+"""Numbers of a page: systems, scores, groups, labels and the agreement of judges.
+
+Invariant: every number comes from the function that the terminal and the exports use (`runs.scored.system_scores`,
+`reporting.summary.mean_interval`, `reporting.groups.group_scores`), so that all of them agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from local_judge.reporting.group_tables import Labels, label_counts
+from local_judge.reporting.groups import Groups, group_scores
+from local_judge.reporting.qualification import qualification_lines
+from local_judge.reporting.run_tables import warnings
+from local_judge.reporting.summary import mean_interval
+from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of, open_runs
+from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.qualifications import recorded_qualifications
+from local_judge.runs.records import load_run_scores
+from local_judge.runs.rescoring import AgreementRecord, load_agreement
+from local_judge.runs.scored import Scored, SystemScore, load_scored, scores_by_system
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
+from serving.types import Frozen
+
+Steps = tuple[str, ...]
+"""Ids from a root down."""
+
+DEEPEST = 3
+"""Number of ids of the longest path that has a column: dimension, sub-dimension, and one level below."""
+GROUPED_BY = ("topic", "language", "category", "domain")
+"""Attributes by which the page groups scores, where reports have them."""
+
+
+class RunFacts(Frozen):
+    """Origin of the results of one run."""
+
+    name: str
+    protocols: tuple[str, ...]
+    judges: tuple[str, ...]
+    models: tuple[str, ...]
+    """Model of each judge, as its server names it."""
+    snapshot: str | None
+    """Digest of the snapshot; None if no claims were verified."""
+    version: str
+    """Version of the program that derived the results."""
+    date: str | None
+    """Day that the run was told to take as today."""
+    n_reports: int
+    n_evaluated: int
+
+
+class Warning(Frozen):
+    """Reason to trust the numbers less."""
+
+    level: Literal["note", "warning"]
+    text: str
+
+
+class Column(Frozen):
+    """One score."""
+
+    protocol: str
+    path: Steps
+    label: str
+    scale: Scale | None
+    """None for counts, differences and diagnostics."""
+    vertical: str
+    """DREAM's vertical in words; empty if it has none."""
+    headline: bool
+    """The score sums up a report."""
+    parent: int | None
+    """Index of the column above."""
+
+
+class Cell(Frozen):
+    """One score of one row."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    """Lowest and highest value that failures leave possible."""
+    interval: tuple[float, float] | None = None
+    """95 % bootstrap interval of the mean over reports, or the score's own interval."""
+    known: float | None = None
+    """Share from 0 to 1 of what the value rests on that is known."""
+    by_rule: bool = False
+    """The protocol's own rule over reports gives the value; otherwise it is a mean over reports."""
+    n_values: int = 0
+    note: str = ""
+
+
+class Row(Frozen):
+    """One system as one judge, or the ensemble, scored it in one run."""
+
+    run: int
+    """Index of the run."""
+    judge: str | None
+    """Name of one of several judges; None for the ensemble or the only judge."""
+    system: str | None
+    name: str
+    """Name that tells the row from all others."""
+    n_reports: int
+    n_evaluated: int
+    n_sources: int
+    n_sources_read: int
+    n_calls_failed: int
+    cells: tuple[Cell | None, ...]
+    """One for each column; None if the row lacks the score."""
+
+
+class ReportRow(Frozen):
+    """One report of one run."""
+
+    run: int
+    id: str
+    system: str | None
+    task: str | None
+    attributes: dict[str, str]
+    n_words: int
+    n_sources: int
+    n_sources_read: int
+    n_calls_failed: int
+    status: str
+    detail: str
+    values: tuple[float | None, ...]
+    """Value of each headline column: of the ensemble, if there are several judges."""
+
+
+class Sliced(Frozen):
+    """Scores by an attribute and the system."""
+
+    by: str
+    found: Groups
+
+
+class Agreement(Frozen):
+    """Agreement of the judges of one run."""
+
+    run: int
+    rows: tuple[AgreementRecord, ...]
+
+
+class Overview(Frozen):
+    """All numbers of a page except those of single claims and items."""
+
+    profile: Profile
+    runs: tuple[RunFacts, ...]
+    warnings: tuple[Warning, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    reports: tuple[ReportRow, ...]
+    groups: tuple[Sliced, ...]
+    labels: tuple[Labels, ...]
+    """Distributions by run and system; empty if a run has several judges."""
+    agreement: tuple[Agreement, ...]
+
+
+def overview(
+    paths: Sequence[Path], profile: Profile = "paper", given: Attributes = NO_ATTRIBUTES
+) -> Overview:
+    """Return the numbers of one or several runs, side by side.
+
+    Args:
+        paths: run directories.
+        profile: formulas; a protocol without this profile is left out.
+        given: attributes beside those that the runs have recorded.
+
+    Raises:
+        RunError: a directory contains no finished run.
+    """
+    runs = open_runs(paths)
+    loaded = [found for place, run in enumerate(runs) for found in _loaded(place, run, profile)]
+    columns = _columns(loaded)
+    return Overview(
+        profile=profile,
+        runs=tuple(_facts(run) for run in runs),
+        warnings=tuple(_warnings(runs)),
+        columns=tuple(columns),
+        rows=tuple(_rows(runs, loaded, columns)),
+        reports=tuple(_reports(runs, loaded, columns)),
+        groups=tuple(_sliced(runs, columns, profile, given)),
+        labels=_labels(runs),
+        agreement=tuple(
+            Agreement(run=place, rows=tuple(rows))
+            for place, run in enumerate(runs)
+            if (rows := load_agreement(run.store))
+        ),
+    )
+
+
+class _Loaded(NamedTuple):
+    """Scores of one protocol by one judge in one run."""
+
+    run: int
+    judge: str | None
+    protocol: str
+    scored: Scored
+    systems: list[SystemScore]
+
+
+def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[_Loaded]:
+    for judge in (None, *judges_of(run.store)):
+        for protocol in protocols_of(run.store):
+            scored = load_scored(run.store.root, protocol, profile, judge)
+            aggregates = [
+                row for row in load_run_scores(run.store, (protocol,), (judge,)) if row.profile == profile
+            ]
+            systems = scores_by_system(scored, aggregates)
+            yield _Loaded(place, judge, protocol, scored, systems)
+
+
+def _facts(run: OpenRun) -> RunFacts:
+    manifest = read_manifest(run.store)
+    judges: list[dict[str, Any]] = manifest.get("judges", [])
+    return RunFacts(
+        name=run.name,
+        protocols=protocols_of(run.store),
+        judges=tuple(judge["name"] for judge in judges),
+        models=tuple(judge["identity"]["model"] for judge in judges),
+        snapshot=manifest.get("snapshot"),
+        version=manifest["local_judge"],
+        date=manifest["config"].get("date"),
+        n_reports=len(run.records),
+        n_evaluated=sum(record.status == "done" for record in run.records),
+    )
+
+
+def _warnings(runs: Sequence[OpenRun]) -> Iterator[Warning]:
+    for run in runs:
+        before = f"{run.name}: " if len(runs) > 1 else ""
+        lines = qualification_lines(recorded_qualifications(run.store), protocols_of(run.store))
+        yield from (Warning(level="note", text=before + line) for line in lines)
+        yield from (Warning(level="warning", text=before + line) for line in warnings(run.records))
+
+
+def _columns(loaded: Sequence[_Loaded]) -> list[Column]:
+    """Return the scores of all protocols down to `DEEPEST` ids, parents before their children.
+
+    A score whose label differs between reports, such as an item of a task's checklist, has no column.
+    """
+    found: dict[tuple[str, Steps], tuple[ScoreNode, Scale | None]] = {}
+    varied: set[tuple[str, Steps]] = set()
+    head: set[tuple[str, Steps]] = set()
+    for one in loaded:
+        for nodes in one.scored.nodes.values():
+            for root in headlines([node for path, node in nodes.items() if len(path) == 1]):
+                head.add((one.protocol, (root.id,)))
+            for path, node in nodes.items():
+                _take(found, varied, one.protocol, path, node)
+        for row in one.systems:
+            if (one.protocol, row.path) not in found and len(row.path) <= DEEPEST:
+                found[one.protocol, row.path] = (
+                    ScoreNode(id=row.path[-1], label=row.label, score=row.score),
+                    None,
+                )
+    keys = [key for key in found if not any((key[0], key[1][: n + 1]) in varied for n in range(len(key[1])))]
+    place = {key: number for number, key in enumerate(keys)}
+    return [
+        Column(
+            protocol=protocol,
+            path=path,
+            label=found[protocol, path][0].label,
+            scale=found[protocol, path][1],
+            vertical=VERTICALS[vertical] if (vertical := found[protocol, path][0].vertical) else "",
+            headline=(protocol, path) in head,
+            parent=place.get((protocol, path[:-1])),
+        )
+        for protocol, path in keys
+    ]
+
+
+def _take(
+    found: dict[tuple[str, Steps], tuple[ScoreNode, Scale | None]],
+    varied: set[tuple[str, Steps]],
+    protocol: str,
+    path: Steps,
+    node: ScoreNode,
+) -> None:
+    if len(path) > DEEPEST:
+        return
+    known = found.get((protocol, path))
+    if known is None:
+        above = found.get((protocol, path[:-1]))
+        scale = node.scale or (above[1] if above is not None and not node.aside else None)
+        found[protocol, path] = node, scale
+    elif known[0].label != node.label:
+        varied.add((protocol, path))
+
+
+def _rows(runs: Sequence[OpenRun], loaded: Sequence[_Loaded], columns: Sequence[Column]) -> Iterator[Row]:
+    several = len(runs) > 1
+    for place, run in enumerate(runs):
+        for judge in (None, *judges_of(run.store)):
+            cells: dict[tuple[str | None, str, Steps], SystemScore] = {
+                (row.system, one.protocol, row.path): row
+                for one in loaded
+                if (one.run, one.judge) == (place, judge)
+                for row in one.systems
+            }
+            for system in dict.fromkeys(record.system for record in run.records):
+                own = [record for record in run.records if record.system == system]
+                name = system or (
+                    "all reports" if len({r.system for r in run.records}) == 1 else "no system named"
+                )
+                parts = [name, *([run.name] if several else []), *([judge] if judge else [])]
+                yield Row(
+                    run=place,
+                    judge=judge,
+                    system=system,
+                    name=" · ".join(parts),
+                    n_reports=len(own),
+                    n_evaluated=sum(record.status == "done" for record in own),
+                    n_sources=sum(record.n_sources for record in own),
+                    n_sources_read=sum(record.n_sources_read for record in own),
+                    n_calls_failed=sum(record.calls_failed(judge) for record in own),
+                    cells=tuple(
+                        _cell(cells.get((system, column.protocol, column.path))) for column in columns
+                    ),
+                )
+
+
+def _cell(row: SystemScore | None) -> Cell | None:
+    """Return a score of a system, with the interval that the tables of a run print."""
+    if row is None:
+        return None
+    score = row.score
+    ends = None if row.by_rule or score.value is None else mean_interval(row.values)
+    if ends is None and score.interval_low is not None and score.interval_high is not None:
+        ends = score.interval_low, score.interval_high
+    return Cell(
+        value=score.value,
+        low=score.low,
+        high=score.high,
+        interval=ends,
+        known=known_share(score),
+        by_rule=row.by_rule,
+        n_values=row.n_values,
+        note=score.note,
+    )
+
+
+def _reports(
+    runs: Sequence[OpenRun], loaded: Sequence[_Loaded], columns: Sequence[Column]
+) -> Iterator[ReportRow]:
+    shown = [column for column in columns if column.headline]
+    for place, run in enumerate(runs):
+        nodes = {one.protocol: one.scored.nodes for one in loaded if (one.run, one.judge) == (place, None)}
+        for record in run.records:
+            values: list[float | None] = []
+            for column in shown:
+                node = nodes.get(column.protocol, {}).get(record.id, {}).get(column.path)
+                values.append(None if node is None else node.score.value)
+            yield ReportRow(
+                run=place,
+                id=record.id,
+                system=record.system,
+                task=record.task,
+                attributes=record.attributes,
+                n_words=record.n_words,
+                n_sources=record.n_sources,
+                n_sources_read=record.n_sources_read,
+                n_calls_failed=record.n_calls_failed,
+                status=record.status,
+                detail=record.detail,
+                values=tuple(values),
+            )
+
+
+def _sliced(
+    runs: Sequence[OpenRun], columns: Sequence[Column], profile: Profile, given: Attributes
+) -> Iterator[Sliced]:
+    """Yield the headline scores by attribute and system, for attributes with at least two values."""
+    wanted = [f"{column.protocol}:{'/'.join(column.path)}" for column in columns if column.headline]
+    for name in GROUPED_BY:
+        values = {record.attributes.get(name) for run in runs for record in run.records}
+        if len(values) > 1 and wanted:
+            yield Sliced(by=name, found=group_scores(runs, [name, "system"], profile, wanted, given))
+
+
+def _labels(runs: Sequence[OpenRun]) -> tuple[Labels, ...]:
+    if any(judges_of(run.store) for run in runs):
+        return ()
+    by = ["run", "system"]
+    if all(record.system is None for run in runs for record in run.records):
+        by = ["run"]
+    return label_counts(runs, by, groups_of(runs, by))

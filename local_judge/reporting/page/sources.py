@@ -1,0 +1,161 @@
+"""Texts that a run was derived from: reports, cited pages, prompts and replies.
+
+Invariant: a text is used only if its digest is the one that the run recorded. A text that is not at hand is missing on
+the page and never replaced by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from indexes.errors import SnapshotError
+from indexes.snapshot import Snapshot
+from local_judge.errors import RunError, UserError
+from local_judge.judge.errors import LedgerError
+from local_judge.judge.ledger import Ledger, Trace
+from local_judge.runs.inputs import load_reports
+from local_judge.runs.manifest import read_manifest
+from local_judge.runs.run_file import is_run_file, load_run_file
+from local_judge.runs.store import RunStore
+
+
+class Given(NamedTuple):
+    """Places of the texts that the user names; the rest is looked for where the run's command had it."""
+
+    reports: Sequence[Path] = ()
+    snapshot: Path | None = None
+    ledger: Path | None = None
+
+
+NOWHERE = Given()
+
+
+class Sources:
+    """Texts of one run."""
+
+    def __init__(self, store: RunStore, given: Given = NOWHERE) -> None:
+        """Find the texts.
+
+        Raises:
+            RunError: the given snapshot is not the run's, or the given ledger cannot be read.
+        """
+        manifest = read_manifest(store)
+        found = _from_command(manifest)
+        self._reports = _report_texts(manifest, given.reports or found.reports)
+        self.snapshot = _snapshot(store, manifest.get("snapshot"), given.snapshot, found.snapshot)
+        self.ledger = _ledger(given.ledger, (store.ledger, found.ledger))
+
+    def report(self, document: str | None) -> str | None:
+        """Return the text of a report by the id of its document; None if it is not at hand."""
+        return self._reports.get(document or "")
+
+    def page(self, url: str, text_digest: str) -> tuple[str, str] | None:
+        """Return title and text of a cited page; None if it is not at hand."""
+        if self.snapshot is None:
+            return None
+        with suppress(SnapshotError):
+            page = self.snapshot.page(url)
+            if page.text_digest == text_digest and page.text:
+                return page.title, page.text
+        return None
+
+    def call(self, key: str) -> Trace | None:
+        """Return a reply with its prompt; None if it is not at hand or damaged."""
+        if self.ledger is None:
+            return None
+        with suppress(LedgerError):
+            return self.ledger.reply(key)
+        return None
+
+    def close(self) -> None:
+        """Close the ledger."""
+        if self.ledger is not None:
+            self.ledger.close()
+
+
+def _from_command(manifest: Mapping[str, Any]) -> Given:
+    """Return the existing files that the command line of a run named, and those of its run file."""
+    words: list[str] = [word for word in manifest.get("arguments", ()) if isinstance(word, str)]
+    values = {name: _value(words, f"--{name}") for name in ("snapshot", "ledger")}
+    paths = [Path(word) for word in words if not word.startswith("-")]
+    reports = [path for path in paths if _exists(path)]
+    for path in list(reports):
+        with suppress(UserError):
+            if path.is_file() and is_run_file(path):
+                file = load_run_file(path, {})
+                reports += file.reports
+                values = {"snapshot": file.snapshot, "ledger": file.ledger} | {
+                    name: value for name, value in values.items() if value is not None
+                }
+    return Given(reports, values["snapshot"], values["ledger"])
+
+
+def _value(words: Sequence[str], option: str) -> Path | None:
+    """Return the value of an option of a command line."""
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        if word == option and after:
+            return Path(after)
+        if word.startswith(option + "="):
+            return Path(word.removeprefix(option + "="))
+    return None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False
+
+
+def _report_texts(manifest: Mapping[str, Any], paths: Iterable[Path]) -> dict[str, str]:
+    """Return the texts of the run's reports by the ids of their documents."""
+    wanted = {report.get("sha256") for report in manifest["reports"]}
+    found: dict[str, str] = {}
+    for path in paths:
+        with suppress(UserError, OSError):
+            for report in load_reports([path]):
+                if sha256(report.content).hexdigest() in wanted:
+                    text = report.content.decode("utf-8", "replace").lstrip("\ufeff")
+                    found[sha256(text.encode()).hexdigest()[:16]] = text
+    return found
+
+
+def _snapshot(store: RunStore, digest: str | None, given: Path | None, found: Path | None) -> Snapshot | None:
+    if given is not None:
+        try:
+            snapshot = Snapshot.open(given)
+        except SnapshotError as error:
+            raise RunError(str(error)) from None
+        if snapshot.digest != digest:
+            raise RunError(f"--snapshot {given}: not the snapshot of {store.root}, whose digest is {digest}")
+        return snapshot
+    for path in _possible(found, store):
+        with suppress(SnapshotError, OSError):
+            snapshot = Snapshot.open(path)
+            if snapshot.digest == digest:
+                return snapshot
+    return None
+
+
+def _possible(found: Path | None, store: RunStore) -> Iterator[Path]:
+    """Yield the places where the snapshot of a run may be."""
+    if found is not None:
+        yield found
+    yield store.root / "snapshot"
+    yield store.root.resolve().parent / "snapshot"
+
+
+def _ledger(given: Path | None, possible: Iterable[Path | None]) -> Ledger | None:
+    if given is not None:
+        if not given.is_file():
+            raise RunError(f"--ledger {given}: no such file")
+        return Ledger.open(given, read_only=True)
+    for path in possible:
+        if path is not None and path.is_file():
+            with suppress(LedgerError):
+                return Ledger.open(path, read_only=True)
+    return None

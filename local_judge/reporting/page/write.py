@@ -1,0 +1,297 @@
+"""Files of a page.
+
+    one file      page.html with all data
+    a folder      index.html, and data/NAME.js for each report and list, loaded when it is shown
+
+Invariants: the page makes no request except, in a folder, for its own data files; scripts and styles run only by their
+digests in the content-security policy; data stands in the page as compressed, base64-encoded JSON, so that no text of a
+report, a page or a judge can be read as markup. Reports are written one by one and not kept in memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, StrictUndefined, Template
+from pydantic import BaseModel
+
+from local_judge import __version__
+from local_judge.errors import RunError, os_errors
+from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
+from local_judge.reporting.page.overview import Overview, overview
+from local_judge.reporting.page.sources import NOWHERE, Given, Sources
+from local_judge.runs.attributes import OpenRun, open_runs
+from local_judge.runs.manifest import judges_of
+from local_judge.scoring.node import Profile
+from serving.types import Frozen
+
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
+"""Chart library, as published; see vendor/LICENSES.txt."""
+OWN = ("text", "data", "parts", "charts", "overview", "lists", "report", "main")
+"""Modules of the page's own script, in order."""
+PLOT_STYLE = (
+    ":where(.plot) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n"
+    "  max-width: 100%;\n}\n:where(.plot text),\n:where(.plot tspan) {\n  white-space: pre;\n}"
+)
+"""Style element that the chart library adds to each chart, allowed by its digest."""
+LONGEST_CLAIM = 400
+"""Characters of a claim or an item in a list."""
+
+
+class ListRow(Frozen):
+    """One claim and page in a list over reports."""
+
+    report: int
+    """Index of the entry of the report."""
+    verdict: int
+    """Index among the report's verdicts."""
+    text: str
+    outcome: str
+    url: str = ""
+    confidence: float | None = None
+
+
+class Entry(Frozen):
+    """One report as one judge read it, whose details are in a chunk of their own."""
+
+    report: int
+    """Index in the overview's reports."""
+    judge: str | None
+    chunk: str
+    outcomes: dict[str, int]
+    """Number of claims and pages by outcome."""
+
+
+class ClaimList(Frozen):
+    """Chunk with the claims of one system, the worst first."""
+
+    run: int
+    judge: str | None
+    system: str | None
+    chunk: str
+    n: int
+
+
+class Index(Frozen):
+    """Data that the page reads when it opens."""
+
+    version: str
+    overview: Overview
+    entries: tuple[Entry, ...]
+    lists: tuple[ClaimList, ...]
+    outcomes: tuple[str, ...]
+    """All outcomes, the worst first."""
+    in_folder: bool
+
+
+class Written(NamedTuple):
+    """Result of writing a page."""
+
+    path: Path
+    """File to open."""
+    n_reports: int
+    n_bytes: int
+    """Size of all files."""
+    missing: tuple[str, ...]
+    """Lines on texts that were not at hand."""
+
+
+def write_page(
+    paths: Sequence[Path], out: Path, given: Given = NOWHERE, profile: Profile = "paper"
+) -> Written:
+    """Write runs as a page.
+
+    Args:
+        paths: run directories.
+        out: a file that ends in .html, or a folder for a page that loads its data when it is shown.
+        given: places of reports, pages and replies.
+        profile: formulas of the scores.
+
+    Raises:
+        RunError: a run cannot be read, or the page cannot be written.
+    """
+    in_folder = out.suffix.lower() not in (".html", ".htm")
+    target = out / "index.html" if in_folder else out
+    runs, numbers = open_runs(paths), overview(paths, profile)
+    chunks = _Chunks(runs, numbers, given)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    with os_errors(RunError, f"{out}: cannot be written"):
+        if in_folder:
+            _check_folder(out)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        size = 0
+        try:
+            with beside.open("x", encoding="utf-8") as file:
+                if in_folder:
+                    (out / "data").mkdir(exist_ok=True)
+                    for name, data in chunks:
+                        text = f'localJudge("{name}", "{data}");\n'
+                        (out / "data" / f"{name}.js").write_text(text, encoding="utf-8")
+                        size += len(text)
+                inline: Any = () if in_folder else chunks
+                for part in _template().generate(
+                    policy=_policy(in_folder),
+                    style=_asset("page.css"),
+                    scripts=[_asset(name) for name in SCRIPTS],
+                    own=_own_script(),
+                    chunks=inline,
+                    index=lambda: packed(chunks.index(in_folder)),
+                ):
+                    file.write(part)
+                size += file.tell()
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    return Written(target, len(numbers.reports), size, tuple(chunks.missing))
+
+
+def _check_folder(out: Path) -> None:
+    """Check that a folder is new, empty, or holds an earlier page. Raises RunError."""
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "index.html").is_file())):
+        raise RunError(f"{out}: not an empty folder and not a page; choose another --out")
+
+
+class _Chunks:
+    """Chunks of data by name, made one after the other; the index is known after the last."""
+
+    def __init__(self, runs: Sequence[OpenRun], numbers: Overview, given: Given) -> None:
+        self._runs = runs
+        self._numbers = numbers
+        self._given = given
+        self._entries: list[Entry] = []
+        self._lists: list[ClaimList] = []
+        self.missing: list[str] = []
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        first = 0
+        for place, run in enumerate(self._runs):
+            sources = Sources(run.store, self._given)
+            try:
+                self._note_missing(run, sources)
+                for judge in judges_of(run.store) or (None,):
+                    rows: dict[str | None, list[ListRow]] = {}
+                    for number, record in enumerate(run.records, first):
+                        if record.status == "done":
+                            detail = read_detail(run.store, record, judge, sources)
+                            rows.setdefault(record.system, []).extend(self._listed(detail))
+                            yield self._entry(number, judge, detail)
+                    for system, found in rows.items():
+                        yield self._list(place, judge, system, found)
+            finally:
+                sources.close()
+            first += len(run.records)
+
+    def index(self, in_folder: bool) -> Index:
+        """Return the index of all chunks."""
+        return Index(
+            version=__version__,
+            overview=self._numbers,
+            entries=tuple(self._entries),
+            lists=tuple(self._lists),
+            outcomes=WORST_FIRST,
+            in_folder=in_folder,
+        )
+
+    def _entry(self, number: int, judge: str | None, detail: Detail) -> tuple[str, str]:
+        name = f"report-{len(self._entries)}"
+        outcomes = {
+            outcome: n
+            for outcome in WORST_FIRST
+            if (n := sum(verdict.outcome == outcome for verdict in detail.verdicts))
+        }
+        self._entries.append(Entry(report=number, judge=judge, chunk=name, outcomes=outcomes))
+        return name, packed(detail)
+
+    def _listed(self, detail: Detail) -> Iterator[ListRow]:
+        for place, verdict in enumerate(detail.verdicts):
+            yield ListRow(
+                report=len(self._entries),
+                verdict=place,
+                text=detail.claims[verdict.claim].text[:LONGEST_CLAIM],
+                outcome=verdict.outcome,
+                url=verdict.url,
+                confidence=verdict.confidence,
+            )
+
+    def _list(self, run: int, judge: str | None, system: str | None, rows: list[ListRow]) -> tuple[str, str]:
+        name = f"claims-{len(self._lists)}"
+        rank = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
+        rows.sort(key=lambda row: (rank[row.outcome], row.confidence or 0.0, row.report, row.verdict))
+        self._lists.append(ClaimList(run=run, judge=judge, system=system, chunk=name, n=len(rows)))
+        return name, packed(rows)
+
+    def _note_missing(self, run: OpenRun, sources: Sources) -> None:
+        texts = sum(sources.report(record.document) is not None for record in run.records)
+        of = f"{run.name}: " if len(self._runs) > 1 else ""
+        if texts < sum(record.document is not None for record in run.records):
+            self.missing.append(
+                f"{of}text of {texts} of {len(run.records)} reports found; name them with --reports"
+            )
+        if sources.snapshot is None and any(record.n_sources_read for record in run.records):
+            self.missing.append(
+                f"{of}snapshot not found; name it with --snapshot to show quotations in their pages"
+            )
+        if sources.ledger is None:
+            self.missing.append(f"{of}ledger not found; name it with --ledger to show prompts and replies")
+
+
+def packed(data: BaseModel | Sequence[BaseModel]) -> str:
+    """Return data as compressed JSON in base64; fields with their default values are left out."""
+    return base64.b64encode(gzip.compress(_json(data), 6, mtime=0)).decode("ascii")
+
+
+def _json(data: BaseModel | Sequence[BaseModel]) -> bytes:
+    if isinstance(data, BaseModel):
+        return data.model_dump_json(exclude_defaults=True).encode()
+    return b"[" + b",".join(one.model_dump_json(exclude_defaults=True).encode() for one in data) + b"]"
+
+
+def _policy(in_folder: bool) -> str:
+    """Return the content-security policy: only these scripts and styles, no connection, no frame, no form.
+
+    In a folder, the page's own script may add scripts, which it does for its data files alone.
+    """
+    scripts = [*(_asset(name) for name in SCRIPTS), _own_script()]
+    dynamic = " 'strict-dynamic'" if in_folder else ""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(_digest, scripts))}{dynamic}",
+            f"style-src {_digest(_asset('page.css'))} {_digest(PLOT_STYLE)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types local-judge",
+        )
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (
+        files("local_judge.reporting.page").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
+    )
+
+
+@cache
+def _own_script() -> str:
+    parts = "\n".join(_asset(f"{name}.js") for name in OWN)
+    return f"(() => {{\n'use strict';\n{parts}\n}})();"
+
+
+@cache
+def _template() -> Template:
+    made = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    return made.from_string(_asset("page.html"))

@@ -1,0 +1,89 @@
+"""Terminal, page and CSV have the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+from indexes.making.importing import import_pages
+from local_judge.errors import RunError
+from local_judge.reporting.exports import export_csv
+from local_judge.reporting.groups import group_scores
+from local_judge.reporting.page.overview import overview
+from local_judge.reporting.page.sources import Given
+from local_judge.reporting.page.write import write_page
+from local_judge.runs.attributes import open_runs
+from local_judge.runs.store import RunStore
+
+from .conftest import Sample
+
+
+def test_the_page_has_the_numbers_of_show_and_of_csv(sample: Sample, tmp_path: Path) -> None:
+    found = overview([sample.run])
+    export_csv(RunStore(sample.run), tmp_path / "csv")
+    with (tmp_path / "csv" / "systems.csv").open(encoding="utf-8") as file:
+        rows = {(row["system"], row["protocol"], row["path"]): row for row in csv.DictReader(file)}
+    groups = group_scores(open_runs([sample.run]), ["system"])
+    shown = {
+        (group.key["system"], column.protocol, column.path): cell
+        for group in groups.groups
+        for column, cell in zip(groups.columns, group.cells, strict=True)
+    }
+    n_compared = 0
+    for row in found.rows:
+        for column, cell in zip(found.columns, row.cells, strict=True):
+            assert cell is not None and row.system is not None
+            line = rows[row.system, column.protocol, "/".join(column.path)]
+            for name in ("value", "low", "high"):
+                assert line[name] == ("" if getattr(cell, name) is None else str(getattr(cell, name)))
+            assert line["n_values"] == str(cell.n_values)
+            other = shown.get((row.system, column.protocol, column.path))
+            if other is not None:
+                for name in ("value", "low", "high", "by_rule"):
+                    assert getattr(other, name) == getattr(cell, name)
+                n_compared += 1
+    assert n_compared >= 8
+
+
+def test_a_page_holds_only_texts_with_the_runs_digests(sample: Sample, tmp_path: Path) -> None:
+    run = shutil.copytree(sample.run, tmp_path / "run")
+    (run / "ledger.sqlite").unlink()
+    other = tmp_path / "other.md"
+    other.write_text("# Another report", encoding="utf-8")
+    given = Given([other], None, None)
+    written = write_page([run], tmp_path / "page.html", given)
+    assert written.missing[0].startswith("text of 0 of 6 reports found")
+    with pytest.raises(RunError, match="not the snapshot of"):
+        write_page([run], tmp_path / "page.html", Given((), empty_snapshot(tmp_path)))
+
+
+def empty_snapshot(folder: Path) -> Path:
+    (folder / "pages").mkdir()
+    (folder / "pages" / "a.md").write_text("Nothing.", encoding="utf-8")
+    (folder / "pages" / "pages.jsonl").write_text(
+        '{"url": "https://a.example/", "file": "a.md"}\n', encoding="utf-8"
+    )
+    import_pages(folder / "pages", folder / "empty", workers=0)
+    return folder / "empty"
+
+
+def test_a_folder_has_the_same_page_and_is_written_again(sample: Sample, tmp_path: Path) -> None:
+    out = tmp_path / "folder"
+    for _ in range(2):
+        written = write_page([sample.run], out)
+        assert written.path == out / "index.html"
+    assert len(list((out / "data").iterdir())) == 6 + 2  # reports, and the claims of two systems
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(RunError, match="not an empty folder and not a page"):
+        write_page([sample.run], tmp_path / "full")
+
+
+def test_the_same_run_gives_the_same_bytes(sample: Sample, tmp_path: Path) -> None:
+    first, second = (
+        write_page([sample.run], tmp_path / name).path.read_bytes() for name in ("a.html", "b.html")
+    )
+    assert first == second
