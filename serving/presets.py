@@ -148,6 +148,8 @@ class VllmSettings(Frozen):
     """vLLM's tokenizer mode: `auto`, `hf`, `mistral`, ..."""
     batch_invariant: bool = False
     """True for kernels whose results do not depend on which requests share a batch (`VLLM_BATCH_INVARIANT`)."""
+    invariant_kernels: bool = True
+    """False if vLLM has no batch-invariant kernels for the model, such as those with Gated DeltaNet layers."""
     system_date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
     """Date in the system prompt that vLLM writes for gpt-oss; null for the current day, which changes replies daily."""
     max_logprobs: int = Field(default=128, ge=1)
@@ -162,6 +164,12 @@ class VllmSettings(Frozen):
     """Further command-line arguments."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Environment variables of the server."""
+
+    @model_validator(mode="after")
+    def _has_the_kernels(self) -> VllmSettings:
+        if self.batch_invariant and not self.invariant_kernels:
+            raise ValueError("batch_invariant needs invariant_kernels")
+        return self
 
 
 class EmbeddedSettings(Frozen):
@@ -359,6 +367,9 @@ def load_preset(name_or_path: str | Path) -> Preset:
     if suffixes.endswith(INVARIANT_SUFFIX):
         if preset.vllm is None:
             raise _no_preset(text)
+        if not preset.vllm.invariant_kernels:
+            known = text.removesuffix(INVARIANT_SUFFIX)
+            raise PresetError(f"{text}: vLLM has no batch-invariant kernels for this model; use {known}")
         changes["vllm"] = preset.vllm.model_copy(update={"batch_invariant": True})
     return preset.model_copy(update=changes)
 

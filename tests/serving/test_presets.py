@@ -126,6 +126,10 @@ def test_batch_invariance_is_part_of_the_name_and_of_the_identity() -> None:
     for name in ("qwen2.5-coder-1.5b-invariant", "qwen3-8b-invariant-thinking", "qwen3-8b-thinking-thinking"):
         with pytest.raises(PresetError, match=f"no judge preset '{name}'"):
             load_preset(name)
+    with pytest.raises(
+        PresetError, match=r"vLLM has no batch-invariant kernels .*; use qwen3\.8-27b-thinking"
+    ):
+        load_preset("qwen3.8-27b-thinking-invariant")
 
 
 def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
@@ -232,6 +236,10 @@ def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
             "the file: context_tokens is 4096, but the model reads at most 2048",
         ),
         (GOOD + "yarn: {max_context_tokens: 8192, rope: {}}\n", "the file: yarn needs native_context_tokens"),
+        (
+            GOOD.replace("vllm: {}", "vllm: {batch_invariant: true, invariant_kernels: false}"),
+            "vllm: batch_invariant needs invariant_kernels",
+        ),
         (GOOD.replace("vllm: {}", "vllm: {system_date: today}"), "vllm.system_date must match pattern"),
         (GOOD + "memory: {weights_gib: 1}\n", "memory.kv_bytes_per_token, memory.kv_heads are missing"),
         (GOOD + "name: other\n", "name: a preset is named by its file"),

@@ -89,7 +89,23 @@ def test_a_flag_that_vllm_does_not_know_is_noticed(parser: argparse.ArgumentPars
 
 @pytest.mark.parametrize("name", SERVED)
 def test_vllm_knows_every_environment_variable(name: str) -> None:
-    assert set(load_preset(f"{name}-invariant").server_env) <= set(vllm("vllm.envs.environment_variables"))
+    preset = load_preset(name)
+    assert preset.vllm is not None
+    settings = preset.vllm.model_copy(update={"batch_invariant": True})
+    env = preset.model_copy(update={"vllm": settings}).server_env
+    assert set(env) <= set(vllm("vllm.envs.environment_variables"))
+
+
+def test_models_with_gated_deltanet_have_no_batch_invariant_kernels() -> None:
+    backend = vllm("vllm.v1.attention.backends.gdn_attn.GDNAttentionBackend")
+    hybrid = [name for name in SERVED if name.startswith(("qwen3.5", "qwen3.6", "qwen3.8"))]
+    for name in hybrid:
+        settings = load_preset(name).vllm
+        assert settings is not None and settings.invariant_kernels == backend.supports_batch_invariance()
+    assert (
+        hybrid
+        and vllm("vllm.v1.attention.backends.flash_attn.FlashAttentionBackend").supports_batch_invariance()
+    )
 
 
 async def request_of(preset: Preset) -> dict[str, Any]:
