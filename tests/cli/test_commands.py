@@ -214,7 +214,18 @@ def test_judges_lists_presets(command: Command) -> None:
     assert all(name in listed for name in names)
 
 
-@pytest.mark.parametrize("name", ["qwen3-14b", "qwen3-14b-thinking", "gpt-oss-20b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "qwen3-14b",
+        "qwen3-14b-thinking",
+        "qwen3-14b-invariant",
+        "qwen3-14b-thinking-invariant",
+        "gpt-oss-20b",
+        "gpt-oss-20b-invariant",
+        "mistral-small-3.2-24b-invariant",
+    ],
+)
 def test_a_copied_preset_is_the_judge_that_it_was_copied_from(
     command: Command, tmp_path: Path, name: str
 ) -> None:
@@ -223,10 +234,20 @@ def test_a_copied_preset_is_the_judge_that_it_was_copied_from(
     ours, theirs = (load_preset(judge).model_dump(exclude={"name", "reasoning"}) for judge in (file, name))
     assert ours == theirs
     shown = command("judge", "show", file).out
-    assert shown == f"# {file}\n{file.read_text()}"
+    assert shown.startswith(f"# {file}\n# commit of the weights: ") and shown.endswith(file.read_text())
     assert json.loads(command("judge", "show", file, "--json").out)["model"] == ours["model"]
     assert "already exists" in command("judge", "copy", name, file).line()
     assert "has to end in .yaml" in command("judge", "copy", name, tmp_path / "mine").line()
+
+
+def test_show_says_what_a_preset_needs(command: Command) -> None:
+    assert command("judge", "show", "qwen3-32b").out.splitlines()[1:3] == [
+        "# commit of the weights: 9216db5781bf21249d130ec9da846c4624c16137",
+        "# memory: 61 GiB of weights, 8.0 GiB for one context of 32,768 tokens; at least 2 x 48 GB",
+    ]
+    listed: list[dict[str, Any]] = json.loads(command("judge", "list", "--json").out)
+    assert {row["name"]: row["gpus"] for row in listed}["qwen3-32b-thinking"] == "2 x 48 GB"
+    assert json.loads(command("judge", "show", "qwen3-32b", "--json").out)["gpus"] == "2 x 48 GB"
 
 
 def test_serve_dry_run_prints_one_line_for_a_shell(command: Command) -> None:

@@ -113,13 +113,14 @@ def _facts(preset: Preset) -> str:
 
 
 def _as_yaml(name: str) -> str:
-    """Return the text of a preset's file, or for `NAME-thinking` a YAML text with thinking always on."""
+    """Return the text of a preset's file; for `NAME-thinking` and `NAME-invariant` a YAML text with the same effect."""
     preset, path = load_preset(name), preset_path(name)
-    if preset.reasoning is None or preset.name == path.stem:
+    if preset.name == path.stem:
         return path.read_text(encoding="utf-8")
-    reasoning = preset.reasoning.model_copy(update={"always": True})
-    thinking = preset.model_copy(update={"reasoning": reasoning})
-    fields = thinking.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    if preset.reasoning is not None and preset.sampling.thinking:
+        reasoning = preset.reasoning.model_copy(update={"always": True})
+        preset = preset.model_copy(update={"reasoning": reasoning})
+    fields = preset.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
     return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
 
 
