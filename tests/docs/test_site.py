@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+import local_judge
 from scripts.docs_hooks import on_page_markdown
 from scripts.field_tables import field_table
 
@@ -31,6 +32,9 @@ def test_the_site_builds_without_a_broken_link_and_fills_in_its_tables(tmp_path:
     assert "local-judge snapshot fetch" in commands
     run = (site / "reference" / "formats" / "run-directory" / "index.html").read_text(encoding="utf-8")
     assert "Ids of the claims that cite it, in reading order." in run
+    python = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
+    public = set(local_judge.__all__) - {"__version__"}
+    assert public == set(re.findall(r'id="local_judge\.api\.(\w+)"', python))
     assert ".py" not in re.sub(r"<(code|pre)>.*?</\1>", "", run, flags=re.DOTALL)
 
 
