@@ -35,6 +35,7 @@ class QualifyConfig(Frozen):
     """All settings of a qualification."""
 
     parts: tuple[PartName, ...] = tuple(PARTS)
+    """Parts to run."""
     verification: VerificationSettings = VerificationSettings()
     prompt_injection: PromptInjectionSettings = Field(default_factory=PromptInjectionSettings)
     extraction: ExtractionSettings = ExtractionSettings()
@@ -43,7 +44,9 @@ class QualifyConfig(Frozen):
     sensitivity: SensitivitySettings = Field(default_factory=SensitivitySettings)
     labels: LabelsSettings = LabelsSettings()
     reasks: int = Field(default=2, ge=0, le=5)
+    """Number of times that an unanswered item is asked again."""
     seed: int = 0
+    """Random seed."""
     draws: int = Field(default=1000, ge=0, le=100_000)
     """Number of bootstrap draws for each interval."""
     thresholds: dict[str, Threshold | None] = Field(default_factory=dict[str, Threshold | None])

@@ -28,15 +28,19 @@ class DeerSettings(Frozen):
     parts: Annotated[tuple[Part, ...], BeforeValidator(one_part)] = Field(
         default=("verification", "rubric"), min_length=1
     )
+    """Parts to evaluate: `verification` needs a snapshot, `rubric` needs tasks."""
     rubric: Annotated[str | None, PathSetting()] = None
     """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
     mode: Mode = "items"
     """`dimensions`: one score for each dimension, from its description alone. `vanilla`: one score for the report."""
     guidance: Guided = "paper"
+    """Questions that show the task's guidance: all, those of the first three dimensions as in the published
+    code, or none."""
     guidance_cap: int = Field(default=6, ge=1, le=10)
     """Highest score, of 10, of an item whose guidance is not met according to the judge: the middle band.
     On the scale of 5 it is half of it, rounded up."""
     scale: Literal[5, 10] = 10
+    """Highest score: 10, or 5 with one score for each band."""
     anchors: bool = True
     """Say what the scores mean, in five bands; without, only the ends of the scale are named."""
     items_per_call: int = Field(default=24, ge=1, le=24)

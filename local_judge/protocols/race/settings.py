@@ -21,11 +21,17 @@ class RaceSettings(Frozen):
     """Settings of a comparison."""
 
     mode: Mode = "reference"
+    """Comparison with the reference. `pointwise`: the report alone. `vanilla`: the report alone, one score, no
+    criteria."""
     criteria: Source = "adaptive"
+    """`adaptive`: the task's own criteria. `static`: the same 15 for all tasks."""
     criteria_file: Annotated[str | None, PathSetting()] = Field(default=None, min_length=1)
     """A YAML file of static criteria, in the form of this package's `data/static.yaml`; None for that one."""
     order: Order = "shared"
+    """Order of the prompt. `shared`: request, criteria, reference, report. `paper`: request, report, reference,
+    criteria."""
     positions: Positions = "own"
+    """Places of the articles: as `order` has them, the other way round, or once each."""
     draws: int = Field(default=1, ge=1, le=64)
     """Number of times that each comparison is made; needs a judge that samples."""
     calls: Literal["task", "dimension"] = "task"
@@ -35,7 +41,10 @@ class RaceSettings(Frozen):
     dimension_weights: bool = True
     """The weights of dimensions count; else all dimensions count alike."""
     scoring: Scoring = "sampled"
+    """Score of an article alone: as the judge writes it, or the expected value over its probabilities of 0 to
+    10, without or after its analysis."""
     cleaning: Cleaning = "code"
+    """Removal of citations: by code, by marks of a judge, or none."""
     language: str | None = Field(default=None, min_length=1, max_length=40, pattern=r"^[^\n{}`]+$")
     """Name of the language in which the judge writes its analyses; None for that of the request."""
 

@@ -62,6 +62,7 @@ class ExtractionSettings(Frozen):
     batch_sentences: int = Field(default=10, ge=1, le=50)
     """Sentences per call, which is the unit of the intervals. A run uses 20, which would make a report one unit."""
     forms: tuple[Form, ...] = FORMS
+    """Forms of extraction to measure."""
 
 
 class Read(NamedTuple):

@@ -51,6 +51,7 @@ class LabelsSettings(Frozen):
     reports: tuple[str, ...] = ()
     """Folders of annotated reports, files `NAME.claims.jsonl`, or `sample`. The part is left out if there are none."""
     methods: tuple[Method, ...] = ("scored",)
+    """Methods of verification to compare."""
 
 
 def _kappa(items: Sequence[Item]) -> float | None:

@@ -75,6 +75,7 @@ class PositionSettings(Frozen):
     """Sizes of the part."""
 
     questions: tuple[Pairwise, ...] = get_args(Pairwise)
+    """Questions to ask."""
     reports: int | None = Field(default=None, ge=1)
     """Number of reports, the first ones; None for all."""
     words: int = Field(default=150, ge=20)

@@ -62,6 +62,7 @@ class SensitivitySettings(Frozen):
     probes: dict[str, Reports] = Field(default_factory=_all)
     """Number of reports for each probe, the first ones; None for all."""
     flaws: tuple[FlawKind, ...] = FLAWS
+    """Flaws of the perturbed reports."""
     places: int = Field(default=3, ge=1, le=8)
     """Number of contradictions in a perturbed report, and of fallacies in another."""
     share: float = Field(default=0.5, gt=0, le=1)

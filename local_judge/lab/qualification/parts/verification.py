@@ -89,6 +89,7 @@ class VerificationSettings(Frozen):
     claims: int = Field(default=300, ge=8)
     """Number of claims planted in the snapshot, half of them false."""
     per_page: int = Field(default=4, ge=1)
+    """Maximum number of claims per page."""
     annotated: tuple[str, ...] = ()
     """Annotated reports, or `sample`, whose claims are also fitted on: planted claims use the words of the pages."""
     near: bool = True
@@ -96,6 +97,7 @@ class VerificationSettings(Frozen):
     grouped: bool = True
     """Ask about the same claims with the method `grouped`."""
     folds: int = Field(default=FOLDS, ge=2)
+    """Number of folds of the calibration."""
 
 
 def _f1(item: Item) -> tuple[int, int]:
