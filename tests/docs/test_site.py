@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 import local_judge
-from scripts.docs_hooks import on_page_markdown
+from scripts.docs_hooks import COMMANDS, on_page_markdown
 from scripts.field_tables import field_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +53,11 @@ class Part(Base):
     """Number of parts."""
     kind: Literal["a", "b"] | None = None
     whole: list[Base] = []
+
+
+def test_generated_parts_are_in_no_page() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert page.endswith(f"\n{COMMANDS}\n")  # the site fills it in: write nothing below
 
 
 def test_a_table_of_fields_has_values_defaults_and_docstrings() -> None:
