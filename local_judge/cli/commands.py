@@ -83,7 +83,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         RESULTS,
     ),
     "export": Lazy(
-        "export:export", "Write a run's results in a published project's format, or as CSV.", RESULTS
+        "export:export", "Write a run's results as tables, as a leaderboard, or for other tools.", RESULTS
     ),
     "import": Lazy(
         "imports:import_",

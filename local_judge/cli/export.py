@@ -1,4 +1,4 @@
-"""`local-judge export`: a run as the files of a published project, or its numbers as CSV."""
+"""`local-judge export`: the results of a run for papers, programs and the tools of published projects."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from local_judge.cli.modified import AllowModified, print_found, write_marks
 from local_judge.cli.options import PROFILE, AsJson, OneOfJudges, format_option
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import file_formats
-from local_judge.reporting.exports import export_csv, export_files, export_lines, list_rows
+from local_judge.reporting.exports import export_files, export_lines, list_rows
+from local_judge.reporting.formats import FORMATS, export_results
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
-from local_judge.terminal import count, safe
-
-CSV = "csv"
+from local_judge.terminal import safe
 
 
 def export(
@@ -24,23 +23,24 @@ def export(
     out: Annotated[Path, typer.Argument(help="An empty or new folder.")],
     format: Annotated[
         str,
-        format_option([CSV, *file_formats()]),
+        format_option([*FORMATS, *file_formats()]),
     ],
     judge: OneOfJudges = None,
     profile: Annotated[Profile | None, PROFILE] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's results in a published project's format, or as CSV.
+    """Write a run's results as tables, as a leaderboard, or for other tools.
 
-    The format csv has all numbers, one per row. The other formats have answers, which --profile does not change. If a
-    run has several judges, csv has the ensemble's scores unless you name a judge; the other formats need one judge.
+    Formats: csv and parquet (all numbers, claims and items), markdown, latex and html (the leaderboard), inspect (for
+    `inspect view`), tensorboard, wandb, or the name of a protocol (the files of its published project). The files of a
+    project have answers of one judge, which --profile does not change.
     """
     store = RunStore(run)
-    if format == CSV:
-        rows = export_csv(store, out, judge, profile or "paper")
-        data: dict[str, object] = {"files": rows}
-        listed = ", ".join(f"{name} ({count(n, 'row')})" for name, n in rows.items())
+    if format in FORMATS:
+        written = export_results(store, out, format, judge, profile or "paper")
+        data: dict[str, object] = {"files": written}
+        listed = ", ".join(f"{safe(name)} ({FORMATS[format].unit(n)})" for name, n in written.items())
         lines = [f"{listed} in {safe(str(out))}"]
     elif profile is not None:
         raise ConfigError(

@@ -255,6 +255,10 @@ def chosen(option: str, named: Sequence[str] | None, known: Sequence[str]) -> tu
     return tuple(one for one in known if one in names) or None
 
 
+_LONGEST_LIST = 50
+"""Maximum number of characters of a list of choices that the help shows in place of a name."""
+
+
 def format_option(names: Sequence[str]) -> Any:
     """Return the option for a file format, whose names depend on the installed protocols."""
 
@@ -266,9 +270,10 @@ def format_option(names: Sequence[str]) -> Any:
     def complete(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
+    listed = "|".join(names)
     return typer.Option(
         "--format",
-        metavar=f"<{'|'.join(names)}>",
+        metavar=f"<{listed}>" if len(listed) <= _LONGEST_LIST else "FORMAT",
         callback=check,
         autocompletion=complete,
         help="Format of the files.",

@@ -6,9 +6,7 @@ output. No file is overwritten.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +20,9 @@ from local_judge.protocols.file_formats import (
     RunFindings,
     json_text,
 )
-from local_judge.rows import harmless_cell
 from local_judge.runs.manifest import one_judge_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
-from local_judge.runs.rescoring import AgreementRecord, load_agreement
-from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore, findings_file
-from local_judge.runs.tables import COLUMNS, score_rows, system_rows
-from local_judge.scoring.node import Profile
-from local_judge.stats.estimate import Estimate
 from local_judge.terminal import count, safe
 
 
@@ -122,64 +114,3 @@ def export_lines(exported: Exported, out: Path) -> Iterator[str]:
             if one.left_out:
                 how = "in part" if one.written else "left out"
                 yield f"{safe(one.row.report)}: {part}{how}: {safe(one.left_out)}"
-
-
-SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
-
-_FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
-_AGREEMENT = (
-    *("protocol", "version", "metric", "scale", "judges", "n_reports", "n_items", "n_missing"),
-    *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high")),
-    "seed",
-)
-
-
-def export_csv(
-    store: RunStore, out: Path, judge: str | None = None, profile: Profile = "paper"
-) -> dict[str, int]:
-    """Write `scores.csv`, `systems.csv`, and where the run has such numbers `agreement.csv`.
-
-    Args:
-        store: the run.
-        out: an empty or new folder.
-        judge: whose scores, of several; None for those of all together, and for how far they agree.
-        profile: by which formulas.
-
-    Returns:
-        The number of rows of each file.
-
-    Raises:
-        RunError: no finished run, no such judge, or `out` is not empty or cannot be written.
-    """
-    check_new(out)
-    tables = {
-        SCORES: (tuple(COLUMNS["scores"]), score_rows(store, profile, judge)),
-        SYSTEMS: (tuple(COLUMNS["systems"]), system_rows(store, profile, judge)),
-        AGREEMENT: (_AGREEMENT, [_agreement(row) for row in load_agreement(store)] if judge is None else []),
-    }
-    written = {name: table for name, table in tables.items() if table[1] or name == SCORES}
-    for name, (columns, rows) in written.items():
-        RunStore(out).write_text(name, _csv(columns, rows))
-    return {name: len(rows) for name, (_, rows) in written.items()}
-
-
-def _agreement(row: AgreementRecord) -> dict[str, Any]:
-    figures: dict[str, Estimate | None] = {name: getattr(row, name) for name in _FIGURES}
-    flat = {
-        f"{name}_{part}": None if figure is None else getattr(figure, part)
-        for name, figure in figures.items()
-        for part in ("value", "n", "low", "high")
-    }
-    missing = "; ".join(f"{judge} {n}" for judge, n in row.n_missing.items())
-    kept = row.model_dump(exclude={*_FIGURES, "judges", "n_missing"})
-    return {**kept, **flat, "judges": "; ".join(row.judges), "n_missing": missing}
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO(newline="")
-    # A file of numbers goes from hand to hand without what stood beside it.
-    mark = {"modified": "; ".join(modifications())} if modifications() else {}
-    writer = csv.DictWriter(text, (*columns, *mark), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: harmless_cell(value) for name, value in {**row, **mark}.items()} for row in rows)
-    return text.getvalue()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from local_judge.claims.model import ClaimSet, Quote, Source
 from local_judge.errors import RunError
@@ -167,6 +167,11 @@ class ResultTable(NamedTuple):
     def columns(self) -> Mapping[str, type]:
         """Types of the columns by name, in order."""
         return COLUMNS[self.name]
+
+
+def joined(cell: Any) -> Any:
+    """Return a cell of `Texts` as one text, with spaces between them; any other cell unchanged."""
+    return " ".join(cast("Texts", cell)) if isinstance(cell, tuple) else cell
 
 
 def report_rows(store: RunStore) -> list[Row]:

@@ -21,7 +21,7 @@ from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import Figure
 from local_judge.lab.qualification.thresholds import check, verdicts_of
 from local_judge.protocols.base import load_protocol, protocol_names
-from local_judge.reporting.exports import export_csv
+from local_judge.reporting.formats import export_csv
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import check_inputs, execute

@@ -16,7 +16,7 @@ from local_judge.protocols.base import Findings
 from local_judge.protocols.deepresearcheval import DreFindings
 from local_judge.protocols.dream import DreamFindings
 from local_judge.protocols.liveresearchbench import LrbFindings
-from local_judge.reporting.exports import export_csv
+from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
 from local_judge.reporting.verticals import verticals

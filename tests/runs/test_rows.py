@@ -14,7 +14,7 @@ import pytest
 from indexes.archive.cdxj import Cdxj
 from indexes.errors import DigestMismatch
 from local_judge.errors import InputError, RunError, one_line
-from local_judge.reporting.exports import _csv  # pyright: ignore[reportPrivateUsage]
+from local_judge.reporting.formats import _csv  # pyright: ignore[reportPrivateUsage]
 from local_judge.rows import attributes_of, read_jsonl
 from local_judge.runs.qualifications import load_qualification
 from local_judge.runs.store import RunStore
