@@ -56,8 +56,8 @@ def connect(
     if base_urls or preset.engine == "vllm":
         if not base_urls:
             raise PresetError(
-                f"{preset.name} is asked over HTTP: start it with `local-judge judge serve {preset.name}` and give "
-                "its URL: --base-url http://127.0.0.1:8000/v1"
+                f"{preset.name} is not running: start it with `local-judge judge up {preset.name}`, or add --serve, or "
+                "give the URL of its server: --base-url http://HOST:8000/v1"
             )
         from serving.engines.openai import OpenAIEngine
 

@@ -171,7 +171,7 @@ def _unreachable(url: str, error: OSError) -> EngineUnreachable:
     base = _BELOW_BASE.sub("", url)
     if isinstance(error, ConnectionRefusedError):
         return NoServer(
-            f"nothing answers at {base}; start the server (`local-judge judge serve NAME`) or check --base-url"
+            f"nothing answers at {base}; start the server (`local-judge judge up NAME`) or check --base-url"
         )
     why = _one_line(_ERRNO.sub("", str(error)))
     return EngineUnreachable(f"{base} cannot be reached ({why}); check --base-url and that the server runs")

@@ -1,4 +1,4 @@
-"""Start and stop of vLLM servers.
+"""vLLM servers of a preset: command lines, environments, and the start of one server for the duration of a block.
 
 Invariants: no process of the server survives the `launch` block, however the block ends. A server that does not start
 is one line that gives the cause, the log and the remedy.
@@ -6,34 +6,25 @@ is one line that gives the cause, the log and the remedy.
 
 from __future__ import annotations
 
-import contextlib
-import http.client
+import asyncio
 import json
 import os
-import re
 import shlex
-import signal
 import socket
-import subprocess
 import sys
-import threading
-import time
-import urllib.request
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import BinaryIO
 
 from platformdirs import user_log_path
 
 from serving.errors import LaunchFailed, PresetError
+from serving.gpus import VISIBLE
+from serving.keys import API_KEY, key_variable
 from serving.presets import Preset
+from serving.processes import Program, Progress, end, start, stopping_on_signals, wait_until_healthy
 from serving.types import Frozen
 from serving.weights import checkpoint, weights_path
-
-Progress = Callable[[float, str], None]
-"""Callback, about once a second, that receives the seconds waited and the server's last log line."""
 
 QUIET: Mapping[str, str] = {
     "HF_HUB_OFFLINE": "1",
@@ -45,32 +36,10 @@ QUIET: Mapping[str, str] = {
 }
 """Environment that switches off network access and telemetry, and overrides the user's environment."""
 
-_GRACE = 10.0
-_CAUSES: Sequence[tuple[str, str]] = (
-    (
-        r"No module named '?vllm'?\b",
-        "vLLM is not installed in {python}: in the checkout, pip install '.[gpu]'",
-    ),
-    (
-        r"error: (unrecognized arguments: .*|argument .*)",
-        "this vLLM does not know a flag of the preset ({0}); change vllm.args or the version of vLLM",
-    ),
-    (r"[Aa]ddress already in use", "port {port} is taken; choose another with --port"),
-    (
-        r"Failed to infer device type|No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable",
-        "there is no GPU that vLLM can use; a preset for CPUs is qwen2.5-coder-1.5b",
-    ),
-    (
-        r"out of memory|OutOfMemoryError|No available memory for the cache blocks|Free memory on device"
-        r"|larger than the (?:available|maximum).*KV cache|Not enough memory",
-        "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
-    ),
-    (
-        r"LocalEntryNotFoundError|OfflineModeIsEnabled|does not appear to have a file named"
-        r"|Cannot find any model weights",
-        "the weights in {model} are missing or incomplete; fetch them: local-judge judge fetch {name}",
-    ),
-)
+SERVER_KEY = "VLLM_API_KEY"
+"""Environment variable with the key that vLLM demands of its clients."""
+
+FIRST_PORT = 8000
 
 
 class RunningServer(Frozen):
@@ -86,12 +55,44 @@ class RunningServer(Frozen):
     """Duration of the start."""
 
 
+class Place(Frozen):
+    """Address and GPUs of one server of a judge."""
+
+    host: str = "127.0.0.1"
+    port: int = FIRST_PORT
+    gpus: tuple[str, ...] = ()
+    """Ids of its GPUs; empty if it sees all, or there are none."""
+    data_parallel: int = 1
+    """Number of engines behind the server."""
+
+    @property
+    def root(self) -> str:
+        """Root of vLLM's own routes."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        """Base URL of the OpenAI-compatible API."""
+        return f"{self.root}/v1"
+
+
+LOCAL = Place()
+
+
 def command(
-    preset: Preset, *, model: Path, host: str = "127.0.0.1", port: int = 8000, python: str = sys.executable
+    preset: Preset,
+    *,
+    model: Path,
+    host: str = "127.0.0.1",
+    port: int = FIRST_PORT,
+    data_parallel: int = 1,
+    python: str = sys.executable,
 ) -> list[str]:
     """Return the command line that serves `preset` from the checkpoint folder `model`.
 
-    It runs the module instead of the command `vllm`, which CPU builds do not have.
+    It runs the module instead of the command `vllm`, which CPU builds do not have. `data_parallel` is the number of
+    engines behind the server, which share the experts of a mixture-of-experts model among their GPUs.
 
     Raises:
         PresetError: The preset is not for vLLM.
@@ -103,6 +104,8 @@ def command(
     words += ["--served-model-name", preset.model, "--host", host, "--port", str(port)]
     words += ["--max-model-len", str(preset.context_tokens), "--dtype", settings.dtype]
     words += ["--tensor-parallel-size", str(settings.tensor_parallel)]
+    if data_parallel > 1:
+        words += ["--data-parallel-size", str(data_parallel), "--enable-expert-parallel"]
     words += ["--kv-cache-dtype", settings.kv_cache_dtype, "--max-num-seqs", str(settings.max_num_seqs)]
     if settings.gpu_memory_utilization is not None:
         words += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
@@ -122,13 +125,43 @@ def command(
     return [*words, *settings.args]
 
 
-def command_line(preset: Preset, *, host: str = "127.0.0.1", port: int = 8000) -> str:
-    """Return the shell command that `launch` runs, environment included; needs no weights."""
+def environment(preset: Preset, place: Place) -> dict[str, str]:
+    """Return the environment variables that a server gets besides the user's, without the API key."""
+    visible = {VISIBLE: ",".join(place.gpus)} if place.gpus else {}
+    return {**QUIET, **preset.server_env, **visible}
+
+
+def command_line(preset: Preset, place: Place = LOCAL) -> str:
+    """Return the shell command that starts a server, environment included; needs no weights."""
     path = weights_path(preset)
     model = path.with_name(f"{path.stem}-float32") if preset.weights.file is not None else path
-    words = [f"{name}={value}" for name, value in _settings(preset).items()]
-    words += command(preset, model=model, host=host, port=port)
-    return shlex.join(words)
+    words = [f"{name}={value}" for name, value in environment(preset, place).items()]
+    words += command(preset, model=model, host=place.host, port=place.port, data_parallel=place.data_parallel)
+    variable = key_variable(preset.name)
+    key = "" if variable is None else f'{SERVER_KEY}="${variable}" '
+    return key + shlex.join(words)
+
+
+def program(preset: Preset, place: Place, *, log: Path, model: Path = Path()) -> Program:
+    """Return the process of a server that serves `preset` from the checkpoint folder `model`."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(API_KEY)}
+    variable = key_variable(preset.name)
+    if variable is not None:
+        env[SERVER_KEY] = os.environ[variable]
+    return Program(
+        words=command(
+            preset, model=model, host=place.host, port=place.port, data_parallel=place.data_parallel
+        ),
+        env={**env, **environment(preset, place)},
+        health=f"{place.root}/health",
+        log=log,
+        facts={
+            "name": preset.name,
+            "model": str(model),
+            "port": str(place.port),
+            "python": sys.executable,
+        },
+    )
 
 
 @contextmanager
@@ -141,7 +174,7 @@ def launch(
     timeout: float = 1800.0,
     progress: Progress | None = None,
 ) -> Generator[RunningServer]:
-    """Serve `preset` with vLLM while the block runs.
+    """Serve `preset` with vLLM while the block runs. Not inside a running event loop.
 
     Args:
         preset: Preset with `engine: vllm`.
@@ -156,215 +189,79 @@ def launch(
         WeightsMissing: The weights are not on this machine.
         LaunchFailed: The server did not start; the message gives the cause.
     """
-    chosen = port if port is not None else free_port(host)
-    check_port(host, chosen)
-    command(preset, model=weights_path(preset))  # raises for another engine, before any conversion starts
-    model = checkpoint(preset)
-    words = command(preset, model=model, host=host, port=chosen)
-    where = log or user_log_path("local_judge") / f"{preset.name}.log"
-    facts = {"name": preset.name, "model": str(model), "port": str(chosen), "python": sys.executable}
-    with running(
-        words,
-        {**os.environ, **_settings(preset)},
-        health=f"http://{host}:{chosen}/health",
-        log=where,
-        timeout=timeout,
-        progress=progress,
-        facts=facts,
-    ) as (process, seconds):
-        yield RunningServer(
-            base_url=f"http://{host}:{chosen}/v1",
-            model=preset.model,
-            pid=process.pid,
-            log=where,
-            seconds=seconds,
-        )
+    check_served(preset)
+    if port is not None:
+        check_port(host, port)
+    place = Place(host=host, port=port if port is not None else free_ports(host, 1)[0])
+    where = log or log_folder() / f"{preset.name}.log"
+    server = program(preset, place, model=checkpoint(preset), log=where)
+    with stopping_on_signals():
+        process = start(server)
+        try:
+            seconds = asyncio.run(wait_until_healthy([(process, server)], timeout, progress))
+            yield RunningServer(
+                base_url=place.base_url,
+                model=preset.model,
+                pid=process.pid,
+                log=where,
+                seconds=seconds,
+            )
+        finally:
+            end([process])
 
 
-@contextmanager
-def running(
-    words: Sequence[str],
-    env: Mapping[str, str],
-    *,
-    health: str,
-    log: Path,
-    timeout: float,
-    progress: Progress | None = None,
-    facts: Mapping[str, str],
-) -> Generator[tuple[subprocess.Popen[bytes], float]]:
-    """Run a server process in its own process group while the block runs.
+def check_served(preset: Preset) -> None:
+    """Raise PresetError if a preset is not for vLLM."""
+    command(preset, model=weights_path(preset))
 
-    Args:
-        words: Command line.
-        env: Environment.
-        health: URL that answers 200 when the server is ready.
-        log: File for the output; an existing one is overwritten.
-        timeout: Time limit of the start in seconds.
-        progress: Callback for the progress of the start.
-        facts: `name`, `model`, `port` and `python`, for messages.
 
-    Yields:
-        The process, and the duration of the start in seconds.
+def log_folder() -> Path:
+    """Return the folder of servers' logs: `$LOCAL_JUDGE_HOME/logs`, or the user's log folder."""
+    home = os.environ.get("LOCAL_JUDGE_HOME")
+    return Path(home) / "logs" if home else user_log_path("local_judge")
+
+
+def free_ports(host: str, number: int, taken: Collection[int] = ()) -> list[int]:
+    """Return the first free ports of `host` from 8000 on, without those in `taken`.
 
     Raises:
-        LaunchFailed: The process ended, or did not answer in time.
+        LaunchFailed: `host` is no address of this machine, or there are too few.
     """
-    with _stopping_on_signals():
-        with _opened(log) as out:
-            try:
-                process = subprocess.Popen(
-                    words,
-                    env=dict(env),
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise LaunchFailed(f"{facts['name']}: cannot run {words[0]}: {error.strerror}") from error
-        try:
-            seconds = _wait_until_healthy(process, health, log, timeout, progress, facts)
-            yield process, seconds
-        finally:
-            _end_group(process)
+    found: list[int] = []
+    for port in range(FIRST_PORT, 1 << 16):
+        if len(found) == number:
+            break
+        if port not in taken and _port_problem(host, port) is None:
+            found.append(port)
+        elif port == FIRST_PORT:
+            check_host(host)
+    if len(found) < number:
+        raise LaunchFailed(f"{host} has no {number} free ports from {FIRST_PORT} on; name one with --port")
+    return found
 
 
-def _opened(log: Path) -> BinaryIO:
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        return log.open("wb")
-    except OSError as error:
-        raise LaunchFailed(
-            f"the log {log} cannot be written ({error.strerror}); name another with --log"
-        ) from error
-
-
-def free_port(host: str) -> int:
-    """Return a free port of `host`."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def check_host(host: str) -> None:
+    """Raise LaunchFailed if `host` is no address of this machine."""
+    why = _port_problem(host, 0)
+    if why is not None:
+        raise LaunchFailed(f"nothing can listen on {host} ({why}); choose another with --host")
 
 
 def check_port(host: str, port: int) -> None:
     """Raise LaunchFailed if no server can listen on `port`."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    why = _port_problem(host, port)
+    if why is not None:
+        raise LaunchFailed(f"port {port} on {host} cannot be used ({why}); choose another with --port")
+
+
+def _port_problem(host: str, port: int) -> str | None:
+    """Return why no server can listen on a port; None if one can."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-        except (OSError, OverflowError) as error:
-            why = error.strerror if isinstance(error, OSError) else "a port is a number from 1 to 65535"
-            raise LaunchFailed(
-                f"port {port} on {host} cannot be used ({why}); choose another with --port"
-            ) from error
-
-
-def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
-    """Return the cause of a failed start as one line, derived from the server's log.
-
-    Args:
-        log: Output of the server.
-        code: Exit status; None if it is still running.
-        facts: See `running`.
-    """
-    for pattern, message in _CAUSES:
-        found = re.search(pattern, log)
-        if found:
-            detail = (found[1] if found.groups() else found[0]).strip()
-            return message.format(detail, **facts)
-    errors = re.findall(r"^.*?\b(\w*(?:Error|Exception): .+)$", log, re.MULTILINE)
-    last = (errors or log.strip().splitlines() or ["it wrote nothing"])[-1].strip()[:300]
-    if code is None:
-        return f"no answer in time; its last words: {last}"
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"it {how}: {last}"
-
-
-def _settings(preset: Preset) -> dict[str, str]:
-    return {**QUIET, **preset.server_env}
-
-
-def _wait_until_healthy(
-    process: subprocess.Popen[bytes],
-    health: str,
-    log: Path,
-    timeout: float,
-    progress: Progress | None,
-    facts: Mapping[str, str],
-) -> float:
-    began = time.monotonic()
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while True:
-        waited = time.monotonic() - began
-        code = process.poll()
-        if code is not None or waited > timeout:
-            text = log.read_text(encoding="utf-8", errors="replace")
-            raise LaunchFailed(f"{facts['name']} did not start: {explain(text, code, facts)} (log: {log})")
-        try:
-            with opener.open(health, timeout=2.0) as answer:
-                if answer.status == 200:
-                    return time.monotonic() - began
-        except (OSError, http.client.HTTPException):
-            pass  # not listening yet, or not ready
-        if progress is not None:
-            progress(waited, _last_line(log))
-        time.sleep(min(1.0, 0.05 + waited / 10))
-
-
-def _last_line(log: Path) -> str:
-    with log.open("rb") as stream:
-        stream.seek(max(0, log.stat().st_size - 4096))
-        lines = stream.read().decode("utf-8", errors="replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the server and its children: with SIGTERM, then, or at a second Ctrl-C, with SIGKILL."""
-    try:
-        _signal_group(process, signal.SIGTERM)
-    finally:  # also at a second Ctrl-C during the wait
-        _signal_group(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal_group(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
-    """Send `sign` to the group and wait up to `_GRACE` seconds for its end."""
-    with contextlib.suppress(ProcessLookupError):  # the group has ended
-        os.killpg(process.pid, sign)
-        deadline = time.monotonic() + _GRACE
-        while time.monotonic() < deadline and _group_lives(process):
-            time.sleep(0.05)
-
-
-def _group_lives(process: subprocess.Popen[bytes]) -> bool:
-    process.poll()  # reaps the leader, which would count as alive otherwise
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@contextmanager
-def _stopping_on_signals() -> Generator[None]:
-    """Turn SIGTERM, and SIGHUP of a closing terminal, into SystemExit, so that `finally` blocks run.
-
-    SIGINT raises KeyboardInterrupt by default. An ignored signal stays ignored, for `nohup`.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may install handlers
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del frame
-        raise SystemExit(128 + number)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    caught = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
-    for number in caught:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in caught.items():
-            signal.signal(number, handler)
+    except OverflowError:
+        return "a port is a number from 1 to 65535"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

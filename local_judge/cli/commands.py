@@ -126,9 +126,18 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "judge.presets:fetch",
                 "Download the weights of a preset and check their digest. A repeated call continues the download.",
             ),
-            "serve": Lazy(
-                "judge.serve:serve",
-                "Start vLLM with a preset's settings and wait until it is healthy. Ctrl-C stops it.",
+            "up": Lazy(
+                "judge.running:up_",
+                "Start a judge's vLLM servers, one per group of GPUs, and fetch its weights if need be. Ctrl-C stops "
+                "them.",
+            ),
+            "status": Lazy(
+                "judge.running:status_",
+                "List the running judges: health, GPUs, requests and KV cache of each server.",
+            ),
+            "down": Lazy(
+                "judge.running:down_",
+                "Stop the servers of a judge that `judge up` or --serve started on this machine.",
             ),
             "qualify": Lazy(
                 "judge.qualify:qualify",

@@ -22,7 +22,7 @@ from serving.connect import PERSISTENT, Persistence
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
-_BASE_URL = "URL of a running OpenAI-compatible server, or NAME=URL for one of several judges; repeatable."
+_BASE_URL = "URL of a server, or NAME=URL for one of several judges; repeatable."
 _LEDGER = "File that stores the judge's replies; by default in or beside --out."
 
 
@@ -95,6 +95,10 @@ class ServerOptions(Options):
         list[str] | None,
         typer.Option("--base-url", metavar="URL", help=_BASE_URL, envvar="LOCAL_JUDGE_BASE_URL"),
     ] = None
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Start the judge's servers, then stop them."),
+    ] = False
     offline: Annotated[
         bool,
         typer.Option(
@@ -134,8 +138,8 @@ class ServerOptions(Options):
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
-        """Return judges with their servers from --base-url."""
-        return judge_specs_of(judges, self.base_url or ())
+        """Return judges with their servers from --base-url or --serve."""
+        return judge_specs_of(judges, self.base_url or (), self.serve)
 
     @asynccontextmanager
     async def open_all(
@@ -235,8 +239,8 @@ class OptionalJudge(LedgerOptions):
         """
         if self.judge is not None:
             return self.specs(self.judge)[0]
-        if self.base_url or self.ledger:
-            raise ConfigError("--base-url and --ledger need a judge; name it with --judge")
+        if self.base_url or self.ledger or self.serve:
+            raise ConfigError("--base-url, --serve and --ledger need a judge; name it with --judge")
         return None
 
 

@@ -30,8 +30,6 @@ def planted_lines(outcome: Outcome, judge: str) -> Iterator[str]:
     )
     yield (
         "With a GPU:\n"
-        "  local-judge judge fetch qwen3-14b\n"
-        "  local-judge judge serve qwen3-14b\n"
-        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b "
-        "--base-url http://127.0.0.1:8000/v1 --out RUN"
+        "  local-judge judge up qwen3-14b --detach\n"
+        "  local-judge run REPORTS --snapshot SNAPSHOT --judge qwen3-14b --out RUN"
     )

@@ -100,7 +100,7 @@ def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: boo
     """
     if file.out is None:
         raise ConfigError("no run directory was given; name it as `out`")
-    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls)
+    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls, file.serve)
     config = settled(with_batch_metrics(file.reports, file.config))
     loaded = load_reports(
         (*file.reports, *rows), file.files, system=file.system, open_dates=config.date is not None

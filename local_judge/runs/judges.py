@@ -8,7 +8,6 @@ open the ledger read-only and send no question to an engine.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -21,13 +20,13 @@ from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.runs import offline
 from local_judge.runs.calibrations import GivenCalibrations, calibrations_for, check_given
+from local_judge.terminal import is_quiet
 from serving.connect import PERSISTENT, Persistence, connect, is_judge, limits_of
 from serving.engine import Engine
+from serving.keys import api_key
 from serving.presets import Preset, load_preset
+from serving.running import using
 from serving.types import EngineIdentity, Sampling
-
-API_KEY = "LOCAL_JUDGE_API_KEY"
-"""Environment variable with the API key of the servers."""
 
 _PLAIN = re.compile(r"[^\W_][\w.+-]{0,79}")
 """Name that is a valid folder name on every system."""
@@ -38,7 +37,9 @@ class JudgeSpec(NamedTuple):
 
     preset: Preset
     base_urls: tuple[str, ...] = ()
-    """Servers that run it; none for a model in this process."""
+    """Servers that run it; none for a model in this process, and for those that `judge up` has started."""
+    serve: bool = False
+    """Start its servers if none are given and none are running, and stop them afterwards."""
     recorded: EngineIdentity | None = None
     """Identity of an engine that wrote replies. If it is given, the judge answers from the ledger only."""
 
@@ -48,12 +49,15 @@ class JudgeSpec(NamedTuple):
         return self.preset.name
 
 
-def judge_specs_of(judges: Sequence[str], base_urls: Sequence[str]) -> tuple[JudgeSpec, ...]:
+def judge_specs_of(
+    judges: Sequence[str], base_urls: Sequence[str], serve: bool = False
+) -> tuple[JudgeSpec, ...]:
     """Return the judges of a run, in the order in which they are named: the first one extracts the claims.
 
     Args:
         judges: presets, by name or file.
         base_urls: `NAME=URL` for one judge; a URL alone for every judge without one of its own.
+        serve: start the servers of judges without a URL that are not running, while the judges are open.
 
     Raises:
         ConfigError: no judge, a name given twice, a name that cannot be a folder's, or a URL for an unknown judge.
@@ -83,7 +87,7 @@ def judge_specs_of(judges: Sequence[str], base_urls: Sequence[str]) -> tuple[Jud
             own[name].append(url)
         else:
             raise ConfigError(f"--base-url {given}: no judge {name!r}; there are: {', '.join(names)}")
-    return tuple(JudgeSpec(preset, tuple(own[preset.name] or common)) for preset in presets)
+    return tuple(JudgeSpec(preset, tuple(own[preset.name] or common), serve) for preset in presets)
 
 
 def replayed(
@@ -179,11 +183,15 @@ async def open_engines(
 
     Raises:
         EngineError: an engine cannot be reached.
+        LaunchFailed: the servers of a judge did not start, or do not answer.
+        PresetError: a judge needs a server, and has none.
         ConfigError: two judges are the same model sampled in the same way.
     """
-    base_urls = [url for one in judge_specs if one.recorded is None for url in one.base_urls]
-    with offline.only(base_urls) if only_engine else contextlib.nullcontext():
+    async with contextlib.AsyncExitStack() as serving:
+        judge_specs = [await _with_servers(one, serving) for one in judge_specs]
+        base_urls = [url for one in judge_specs if one.recorded is None for url in one.base_urls]
         async with contextlib.AsyncExitStack() as opened:
+            opened.enter_context(offline.only(base_urls) if only_engine else contextlib.nullcontext())
             engines: dict[str, Engine] = {}
             seen: list[tuple[str, EngineIdentity, Sampling]] = []
             for judge_spec in judge_specs:
@@ -195,13 +203,27 @@ async def open_engines(
             yield engines
 
 
+async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
+    """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
+    if judge_spec.recorded is not None or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
+        return judge_spec
+    running = await serving.enter_async_context(
+        using(judge_spec.preset, serve=judge_spec.serve, tell=_print_to_stderr)
+    )
+    if running is None:
+        return judge_spec
+    if not is_quiet():
+        _print_to_stderr(f"{judge_spec.name} runs at {' '.join(running.base_urls)}")
+    return judge_spec._replace(base_urls=running.base_urls)
+
+
 def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
     if judge_spec.recorded is not None:
         return ReplayEngine(judge_spec.name, judge_spec.recorded, limits_of(judge_spec.preset))
     return connect(
         judge_spec.preset,
         base_urls=judge_spec.base_urls,
-        api_key=os.environ.get(API_KEY),
+        api_key=api_key(judge_spec.name),
         persistence=persistence,
         tell=_print_to_stderr,
     )

@@ -46,6 +46,8 @@ class RunFile(TaskFiles, RunConfig):
     """Presets by name or file; the first judge extracts the claims."""
     base_urls: tuple[str, ...] = ()
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
+    serve: bool = False
+    """Start the servers of judges without a URL that are not running."""
     calibrations: tuple[Path, ...] = ()
     """Files of `judge calibrate`."""
     qualifications: tuple[Path, ...] = ()

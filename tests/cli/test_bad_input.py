@@ -210,7 +210,7 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
 
 
 def test_a_preset_without_its_server_or_its_weights(command: Command, report: Path, snapshot: Path) -> None:
-    for judge, said in (("qwen3-8b", "start it with `local-judge judge serve qwen3-8b`"),):
+    for judge, said in (("qwen3-8b", "start it with `local-judge judge up qwen3-8b`"),):
         ended = command(
             *("run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"),
             *("--set", "deer.parts=[verification]"),

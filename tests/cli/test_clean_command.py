@@ -174,5 +174,5 @@ def test_a_judge_needs_a_ledger_and_a_ledger_a_judge(command: Command, cited: Pa
             f"local-judge: --out {nameless}: has no file name to derive the ledger's name from; give --ledger"
         )
     assert command("text", "clean", cited, "--ledger", "l.sqlite").line() == (
-        "local-judge: --base-url and --ledger need a judge; name it with --judge"
+        "local-judge: --base-url, --serve and --ledger need a judge; name it with --judge"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -44,7 +43,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "verify",
         "text parse",
         "text clean",
-        "judge serve",
+        "judge up",
         "demo",
         "snapshot",
         "judge",
@@ -248,21 +247,6 @@ def test_show_says_what_a_preset_needs(command: Command) -> None:
     listed: list[dict[str, Any]] = json.loads(command("judge", "list", "--json").out)
     assert {row["name"]: row["gpus"] for row in listed}["qwen3-32b-thinking"] == "2 x 48 GB"
     assert json.loads(command("judge", "show", "qwen3-32b", "--json").out)["gpus"] == "2 x 48 GB"
-
-
-def test_serve_dry_run_prints_one_line_for_a_shell(command: Command) -> None:
-    ended = command("judge", "serve", "qwen3-8b", "--port", "8123", "--dry-run")
-    assert ended.code == 0
-    words = shlex.split(ended.out)
-    assert "vllm.entrypoints.openai.api_server" in words
-    assert words[words.index("--port") + 1] == "8123"
-    assert "HF_HUB_OFFLINE=1" in words
-
-
-def test_a_judge_in_process_cannot_be_served(command: Command) -> None:
-    ended = command("judge", "serve", "qwen2.5-coder-1.5b", "--dry-run")
-    assert ended.code == 1
-    assert "nothing to serve" in ended.line()
 
 
 def run_arguments(

@@ -37,6 +37,7 @@ DOCUMENTED = {0, 1, 3, 130, 141, -signal.SIGINT}
 which a shell shows as 130, where the interrupt fell into an `eval`, handled or not."""
 ENDS_WITH_1 = {
     "judge compare",
+    "judge down",
     "judge fetch",
     "lab agent transcript",
     "results agree",
@@ -46,9 +47,9 @@ ENDS_WITH_1 = {
     "tasks plan lint",
 }
 """Commands that the small world gives nothing to do, and that say so."""
-PRINTS_NO_JSON = {"judge serve", "snapshot mcp"}
+PRINTS_NO_JSON = {"snapshot mcp"}
 """Commands that start a server."""
-FETCHING = {"judge fetch", "judge serve", "snapshot fetch"}
+FETCHING = {"judge fetch", "judge up", "snapshot fetch"}
 """Commands whose purpose is the network, or a server of their own."""
 
 

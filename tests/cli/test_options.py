@@ -16,6 +16,7 @@ from ..stub_thread import StubThread
 from .conftest import Command
 
 OWN_HELP = {
+    "--all": "all of what a command would do in part",
     "--host": "an address to listen on, or a host of pages",
     "--items": "items of a plan, or of a report's scores",
     "--judge": "a judge to ask, or one of a run's judges",
@@ -24,6 +25,7 @@ OWN_HELP = {
     "--method": "a method of verifying claims, or of drafting plans",
     "--out": "what a command writes",
     "--pages": "pages of an agent, or a list of pages",
+    "--port": "a port to listen on, or the first of several",
     "--reports": "reports to read, or a row for each report",
     "--score": "of `show`, only with --by",
     "--tasks": "files of tasks, files with addresses, or a number of tasks",

@@ -105,7 +105,10 @@ def test_mistakes_with_reports_end_in_one_line(
         (["--languages", "fr"], "--languages fr: unknown name; choose from en, zh"),
         (["--padding", "1"], "--padding is for reports; "),
         (["--n", "1"], "options: n must be at least 2 (got 1)"),
-        (["--base-url", "http://x.example"], "--base-url and --ledger need a judge; name it with --judge"),
+        (
+            ["--base-url", "http://x.example"],
+            "--base-url, --serve and --ledger need a judge; name it with --judge",
+        ),
     ],
 )
 def test_mistakes_with_snapshots_end_in_one_line(

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from serving.errors import LaunchFailed, PresetError, WeightsMissing
-from serving.launch import check_port, command, command_line, explain, free_port, launch, running
+from serving.launch import check_port, command, command_line, free_ports, launch
 from serving.presets import load_preset
+from serving.processes import Process, Program, end, explain, process, start, wait_until_healthy
 
 FACTS: Mapping[str, str] = {
     "name": "tiny",
@@ -36,6 +37,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
+
+
+def program(words: list[str], log: Path, port: int = 9) -> Program:
+    return Program(words, os.environ, f"http://127.0.0.1:{port}/health", log, FACTS)
+
+
+async def run(server: Program, seconds: float = 30.0) -> Process:
+    """Start a server and wait for it; a failure leaves nothing."""
+    running = start(server)
+    try:
+        await wait_until_healthy([(running, server)], seconds)
+    except LaunchFailed:
+        end([running])
+        raise
+    return running
 
 
 def flag(words: list[str], name: str) -> str:
@@ -118,14 +134,24 @@ def test_a_number_that_is_no_port_is_named() -> None:
         check_port("127.0.0.1", 70_000)
 
 
+def test_ports_are_the_first_free_ones() -> None:
+    first, second = free_ports("127.0.0.1", 2)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", first))
+        taken.listen()
+        assert free_ports("127.0.0.1", 2, [second])[0] > second
+    assert free_ports("127.0.0.1", 1) == [first]
+
+
+def test_a_host_of_another_machine_is_named() -> None:
+    with pytest.raises(LaunchFailed, match=r"nothing can listen on 203\.0\.113\.7 .*--host"):
+        free_ports("203.0.113.7", 1)
+
+
 def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    log = tmp_path / "file" / "log"
-    with (
-        pytest.raises(LaunchFailed, match=r"cannot be written .*--log"),
-        running(["true"], {}, health="http://127.0.0.1:9/health", log=log, timeout=1, facts=FACTS),
-    ):
-        pass
+    with pytest.raises(LaunchFailed, match=r"the log .* cannot be written"):
+        start(program(["true"], tmp_path / "file" / "log"))
 
 
 @pytest.mark.parametrize(
@@ -138,6 +164,34 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         (
             "ValueError: 9 GiB KV cache is needed, larger than the available KV cache memory (3 GiB)",
             "out of memory; lower context_tokens or max_num_seqs, or raise tensor_parallel, in the preset",
+        ),
+        (
+            "ValueError: Free memory on device cuda:0 (10.2/79.1 GiB) on startup is less than desired GPU memory "
+            "utilization (0.9, 71.2 GiB).",
+            "another process uses the GPU's memory (free: 10.2/79.1 GiB); end it, choose other GPUs with --gpus, or "
+            "lower gpu_memory_utilization in the preset",
+        ),
+        (
+            "ValueError: To serve at least one request with max seq len (32768), 4.5 GiB KV cache is needed, which is "
+            "larger than the available KV cache memory (3.1 GiB). Based on the available memory, the estimated maximum "
+            "model length is 22000.",
+            "out of memory: the KV cache holds at most 22000 tokens; set context_tokens to that or less in the preset, "
+            "or raise tensor_parallel",
+        ),
+        (
+            "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+            "the NVIDIA driver is too old for this vLLM's CUDA (11040); update the driver, or install a vLLM built for "
+            "an older CUDA",
+        ),
+        (
+            "ValueError: Model architectures ['Qwen9ForCausalLM'] are not supported for now. Supported: ...",
+            "this vLLM or transformers is too old for the model (Model architectures ['Qwen9ForCausalLM'] are not "
+            "supported); install a newer vLLM, or choose another preset",
+        ),
+        (
+            "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU",
+            "this GPU is too old for the preset (compute capability of at least 8.0); set vllm.dtype to float16, or "
+            "choose another preset",
         ),
         (
             "RuntimeError: Failed to infer device type, please set",
@@ -172,89 +226,84 @@ def test_a_killed_server_is_said_to_be_killed() -> None:
     assert explain("loading", -signal.SIGKILL, FACTS) == "it was killed by SIGKILL: loading"
 
 
-def test_a_server_that_dies_is_explained(tmp_path: Path) -> None:
+async def test_a_server_that_dies_is_explained(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "raise SystemExit('RuntimeError: no such thing')"]
-    with (
-        pytest.raises(LaunchFailed) as caught,
-        running(
-            words,
-            os.environ,
-            health="http://127.0.0.1:9/health",
-            log=tmp_path / "log",
-            timeout=20,
-            facts=FACTS,
-        ),
-    ):
-        pass
+    with pytest.raises(LaunchFailed) as caught:
+        await run(program(words, tmp_path / "log"))
     assert str(caught.value) == (
         f"tiny did not start: it ended with status 1: RuntimeError: no such thing (log: {tmp_path}/log)"
     )
 
 
 def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    with (
-        pytest.raises(LaunchFailed, match="tiny: cannot run /no/python: No such file or directory"),
-        running(
-            ["/no/python"], {}, health="http://127.0.0.1:9/", log=tmp_path / "log", timeout=5, facts=FACTS
-        ),
-    ):
-        pass
+    with pytest.raises(LaunchFailed, match="tiny: cannot run /no/python: No such file or directory"):
+        start(program(["/no/python"], tmp_path / "log"))
 
 
-def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+async def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import time; print('warming up', flush=True); time.sleep(600)"]
-    health = f"http://127.0.0.1:{free_port('127.0.0.1')}/health"
-    with (
-        pytest.raises(LaunchFailed, match="no answer in time; its last words: "),
-        running(words, os.environ, health=health, log=tmp_path / "log", timeout=0.5, facts=FACTS),
-    ):
-        pass
+    with pytest.raises(LaunchFailed, match="no answer in time; its last words: "):
+        await run(program(words, tmp_path / "log", free_ports("127.0.0.1", 1)[0]), seconds=0.5)
 
 
-def test_nothing_of_a_server_is_left_when_its_block_ends(tmp_path: Path) -> None:
-    port = free_port("127.0.0.1")
-    told: list[str] = []
-    with running(
-        [sys.executable, "-c", HEALTHY, str(port)],
-        os.environ,
-        health=f"http://127.0.0.1:{port}/health",
-        log=tmp_path / "log",
-        timeout=30,
-        progress=lambda seconds, line: told.append(line),
-        facts=FACTS,
-    ) as (process, seconds):
-        assert process.poll() is None
-        assert 0 < seconds < 30
-        child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
-        os.kill(child, 0)
-    assert process.poll() == -signal.SIGTERM
+async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path) -> None:
+    [port] = free_ports("127.0.0.1", 1)
+    running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
+    child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
+    assert running.lives
+    os.kill(child, 0)
+    end([running])
+    assert not running.lives
     assert gone(child)
-    assert told
+
+
+async def test_the_children_of_a_killed_server_are_ended(tmp_path: Path) -> None:
+    [port] = free_ports("127.0.0.1", 1)
+    running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
+    child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
+    os.kill(running.pid, signal.SIGKILL)
+    assert gone(running.pid)
+    end([running])
+    assert gone(child)
+
+
+def test_another_process_with_the_number_of_a_server_is_left_alone() -> None:
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as other:
+        there = process(other.pid)
+        assert there is not None
+        end([Process(pid=other.pid, started="an earlier boot/17")])
+        assert there.lives
+        other.kill()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign: signal.Signals) -> None:
-    port = free_port("127.0.0.1")
-    program = tmp_path / "serve.py"
-    program.write_text(
+    [port] = free_ports("127.0.0.1", 1)
+    code = tmp_path / "serve.py"
+    code.write_text(
         textwrap.dedent(f"""
-            import os, signal, sys, time
+            import asyncio, os, signal, sys, time
             from pathlib import Path
-            from serving.launch import running
+            from serving.processes import Program, end, start, stopping_on_signals, wait_until_healthy
             signal.signal({int(sign)}, signal.SIG_DFL)  # where the tests themselves run under nohup it is ignored
-            with running(
-                [sys.executable, "-c", {HEALTHY!r}, "{port}"], os.environ,
-                health="http://127.0.0.1:{port}/health", log=Path({str(tmp_path / "log")!r}), timeout=30,
-                facts={dict(FACTS)!r},
-            ):
-                print("up", flush=True)
-                time.sleep(600)
+            server = Program(
+                [sys.executable, "-c", {HEALTHY!r}, "{port}"], os.environ, "http://127.0.0.1:{port}/health",
+                Path({str(tmp_path / "log")!r}), {dict(FACTS)!r},
+            )
+            with stopping_on_signals():
+                running = start(server)
+                try:
+                    asyncio.run(wait_until_healthy([(running, server)], 30))
+                    print("up", flush=True)
+                    time.sleep(600)
+                finally:
+                    end([running])
         """),
         encoding="utf-8",
     )
     root = str(Path(__file__).parents[2])
     with subprocess.Popen(
-        [sys.executable, str(program)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
+        [sys.executable, str(code)], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
     ) as outer:
         assert outer.stdout is not None
         assert outer.stdout.readline() == b"up\n"
@@ -267,10 +316,12 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
     assert gone(child)
 
 
-def test_a_second_interrupt_leaves_no_server_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_second_interrupt_leaves_no_server_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + HEALTHY
-    port = free_port("127.0.0.1")
-    words = [sys.executable, "-c", deaf, str(port)]
+    [port] = free_ports("127.0.0.1", 1)
+    running = await run(program([sys.executable, "-c", deaf, str(port)], tmp_path / "log", port))
     pauses: list[float] = []
 
     def pause(seconds: float) -> None:
@@ -278,20 +329,11 @@ def test_a_second_interrupt_leaves_no_server_either(tmp_path: Path, monkeypatch:
         if len(pauses) == 1:
             raise KeyboardInterrupt  # while the server, which does not listen, is asked to end
 
-    with (
-        pytest.raises(KeyboardInterrupt),
-        running(
-            words,
-            os.environ,
-            health=f"http://127.0.0.1:{port}/health",
-            log=tmp_path / "log",
-            timeout=30,
-            facts=FACTS,
-        ) as (process, _),
-    ):
-        monkeypatch.setattr("serving.launch.time.sleep", pause)
-    assert process.poll() == -signal.SIGKILL
+    monkeypatch.setattr("serving.processes.time.sleep", pause)
+    with pytest.raises(KeyboardInterrupt):
+        end([running])
     monkeypatch.undo()
+    assert not running.lives
     assert gone(int((tmp_path / "log").read_text(encoding="utf-8").split()[1]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -18,6 +19,7 @@ from serving.weights import (
     checkpoint,
     fetch,
     file_digest,
+    has_weights,
     models_folder,
     require_weights,
     weights_commit,
@@ -31,7 +33,13 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     return tmp_path / "home"
+
+
+@pytest.fixture
+def hub_cache(tmp_path: Path) -> Path:
+    return tmp_path / "hub"
 
 
 @pytest.fixture
@@ -99,6 +107,29 @@ def preset(sha256: str = DIGEST, *, vllm: VllmSettings | None = None) -> Preset:
 
 def folder_preset() -> Preset:
     return preset(vllm=VllmSettings()).model_copy(update={"weights": Weights(hub="owner/tiny")})
+
+
+def write_checkpoint(folder: Path, files: int = 1) -> Path:
+    """Write a checkpoint of one tensor of four bytes per file, with an index if there are several files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("config.json", "tokenizer.json"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    names = ["model.safetensors"]
+    if files > 1:
+        names = [f"model-{number}-of-{files}.safetensors" for number in range(1, files + 1)]
+        index = {"weight_map": {f"layer.{number}": name for number, name in enumerate(names)}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    header = json.dumps({"layer": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    for name in names:
+        (folder / name).write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    return folder
+
+
+def cached(hub_cache: Path, commit: str = "d" * 40) -> tuple[Preset, Path]:
+    """A pinned preset, and its folder in the hub's cache."""
+    weights = Weights(hub="owner/tiny", revision=commit)
+    folder = hub_cache / "models--owner--tiny" / "snapshots" / commit
+    return folder_preset().model_copy(update={"weights": weights}), folder
 
 
 def test_missing_weights_name_the_command_that_fetches_them(home: Path) -> None:
@@ -186,7 +217,7 @@ def test_a_checkpoint_folder_is_linked_if_it_is_one(tmp_path: Path) -> None:
     source.mkdir()
     with pytest.raises(FetchFailed, match=r"it has no config\.json"):
         fetch(folder_preset(), source=source)
-    (source / "config.json").write_text("{}", encoding="utf-8")
+    write_checkpoint(source)
     path = fetch(folder_preset(), source=source)
     assert path == models_folder() / "owner--tiny" / "unpinned"
     assert checkpoint(folder_preset()) == path
@@ -196,8 +227,7 @@ def test_a_checkpoint_folder_is_linked_if_it_is_one(tmp_path: Path) -> None:
 def test_a_link_to_a_folder_that_is_gone_is_made_anew(tmp_path: Path) -> None:
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
-        folder.mkdir()
-        (folder / "config.json").write_text("{}", encoding="utf-8")
+        write_checkpoint(folder)
     fetch(folder_preset(), source=folders[0])
     shutil.rmtree(folders[0])
     assert fetch(folder_preset(), source=folders[1]).resolve() == folders[1].resolve()
@@ -209,6 +239,10 @@ def test_a_home_that_cannot_be_written_is_named(home: Path) -> None:
         fetch(preset(), source=home)
 
 
+def file_sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 class Hub:
     """Model hub with one checkpoint, whose current commit moves when `sha` is set."""
 
@@ -216,6 +250,8 @@ class Hub:
         self.sha = sha
         self.asked: list[str] = []
         self.broken = False
+        self.digest = ""
+        """SHA-256 that the hub gives for the weights; empty for the right one."""
 
     def model_info(self, name: str) -> SimpleNamespace:
         self.asked.append(name)
@@ -225,8 +261,10 @@ class Hub:
         self.asked.append(f"{name}@{revision}")
         if self.broken:
             raise OSError("connection reset")
-        Path(local_dir).mkdir(parents=True)
-        (Path(local_dir) / "config.json").write_text("{}", encoding="utf-8")
+        path = write_checkpoint(Path(local_dir)) / "model.safetensors"
+        note = Path(local_dir) / ".cache/huggingface/download/model.safetensors.metadata"
+        note.parent.mkdir(parents=True)
+        note.write_text(f"{revision}\n{self.digest or file_sha256(path)}\n1700000000\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -284,6 +322,98 @@ def test_a_hub_that_cannot_be_reached_is_a_failure(hub: Hub, monkeypatch: pytest
     monkeypatch.setattr(hub, "model_info", unreachable)
     with pytest.raises(FetchFailed, match=r"its current commit: no route to host; check the network"):
         fetch(folder_preset())
+
+
+def test_weights_of_another_digest_than_the_hubs_are_removed(hub: Hub) -> None:
+    hub.digest = "0" * 64
+    with pytest.raises(
+        DigestMismatch, match=r"tiny: model\.safetensors does not have the SHA-256 .*fetch it again"
+    ):
+        fetch(folder_preset())
+    assert not list(models_folder().rglob("model.safetensors"))
+    assert not weights_path(folder_preset()).exists()
+
+
+def test_a_checkpoint_in_the_hubs_cache_is_used_where_it_is(hub_cache: Path, hub: Hub) -> None:
+    pinned, folder = cached(hub_cache)
+    write_checkpoint(folder, files=2)
+    assert require_weights(pinned) == fetch(pinned) == folder
+    assert has_weights(pinned)
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize("variable", ["HF_HOME", "XDG_CACHE_HOME"])
+def test_the_hubs_cache_is_found_by_its_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.delenv("HF_HUB_CACHE")
+    monkeypatch.delenv("HF_HOME", raising=False)
+    monkeypatch.setenv(variable, str(tmp_path / "other"))
+    inside = "hub" if variable == "HF_HOME" else "huggingface/hub"
+    pinned, folder = cached(tmp_path / "other" / inside)
+    write_checkpoint(folder)
+    assert weights_path(pinned) == folder
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("missing", "model-2-of-2.safetensors is missing"),
+        ("link", "model-2-of-2.safetensors is missing"),
+        ("cut", "model-2-of-2.safetensors is cut off"),
+        ("empty", "model-2-of-2.safetensors is cut off"),
+        ("index", "model.safetensors.index.json cannot be read"),
+        ("tokenizer", "it has no tokenizer"),
+        ("config", "it has no config.json"),
+    ],
+)
+def test_a_partial_checkpoint_in_the_hubs_cache_is_not_used(
+    hub_cache: Path, hub: Hub, damage: str, problem: str
+) -> None:
+    pinned, folder = cached(hub_cache)
+    second = write_checkpoint(folder, files=2) / "model-2-of-2.safetensors"
+    if damage in ("missing", "link"):
+        second.unlink()
+    if damage == "link":  # to a blob that was not downloaded
+        second.symlink_to("../../blobs/0000")
+    if damage in ("cut", "empty"):
+        second.write_bytes(second.read_bytes()[:-1] if damage == "cut" else b"")
+    if damage == "index":
+        (folder / "model.safetensors.index.json").write_text('{"weight_map": [1]}', encoding="utf-8")
+    if damage in ("tokenizer", "config"):
+        (folder / f"{damage}.json").unlink()
+    assert not has_weights(pinned)
+    with pytest.raises(WeightsMissing) as caught:
+        require_weights(pinned)
+    assert f"(in the hub's cache, {folder}: {problem}); get them with: local-judge judge fetch tiny" in str(
+        caught.value
+    )
+    assert fetch(pinned).is_relative_to(models_folder())
+
+
+def test_the_commit_of_the_hubs_cache_is_taken_for_a_preset_without_one(hub_cache: Path, hub: Hub) -> None:
+    commit = "d" * 40
+    _, folder = cached(hub_cache, commit)
+    write_checkpoint(folder)
+    (folder.parents[1] / "refs").mkdir()
+    (folder.parents[1] / "refs" / "main").write_text(commit, encoding="ascii")
+    assert fetch(folder_preset()) == folder
+    assert weights_commit(folder_preset()) == commit
+    assert hub.asked == []
+
+
+def test_a_file_in_the_hubs_cache_is_checked_and_linked(hub_cache: Path) -> None:
+    commit = "e" * 40
+    folder = hub_cache / "models--owner--tiny" / "snapshots" / commit
+    folder.mkdir(parents=True)
+    (folder / "tiny.gguf").write_bytes(CONTENT)
+    one = preset()
+    pinned = one.model_copy(update={"weights": one.weights.model_copy(update={"revision": commit})})
+    assert fetch(pinned).read_bytes() == CONTENT
+    fetch(pinned).unlink()
+    (folder / "tiny.gguf").write_bytes(CONTENT[:-1])
+    with pytest.raises(DigestMismatch):
+        fetch(pinned)
 
 
 def test_a_gguf_file_is_not_served_as_it_is(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from local_judge.terminal import plain_table, stdout
 from serving.memory import context_gib, gpus
 from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import fetch as fetch_weights
-from serving.weights import weights_commit, weights_path
+from serving.weights import has_weights, weights_commit
 
 JudgeName = Annotated[
     str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge list`) or preset file.")
@@ -36,7 +36,7 @@ def list_(as_json: AsJson = False) -> None:
                 {
                     **preset.model_dump(mode="json"),
                     "gpus": gpus(preset),
-                    "weights_here": weights_path(preset).exists(),
+                    "weights_here": has_weights(preset),
                 }
                 for preset in presets
             ]
@@ -84,18 +84,23 @@ def fetch(
 ) -> None:
     """Download the weights of a preset and check their digest. A repeated call continues the download."""
     preset = load_preset(judge)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(preset.name, total=preset.weights.size)
-        path = fetch_weights(
-            preset,
-            source=source,
-            progress=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+    path = fetched(preset, source)
     if as_json:
         print_json({"judge": preset.name, "path": str(path)})
     else:
         print(path)
+
+
+def fetched(preset: Preset, source: str = "auto") -> Path:
+    """Download the weights of a preset with a progress bar, and return their path."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(preset.name, total=preset.weights.size)
+        return fetch_weights(
+            preset,
+            source=source,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
 
 
 def _facts(preset: Preset) -> str:
@@ -137,6 +142,6 @@ def _table(presets: list[Preset]) -> Table:
             "on" if preset.sampling.thinking else "off",
             gpus(preset),
             "pinned" if preset.pinned else (weights_commit(preset) or "set by fetch")[:12],
-            "here" if weights_path(preset).exists() else "",
+            "here" if has_weights(preset) else "",
         )
     return table

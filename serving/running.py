@@ -1,0 +1,575 @@
+"""Judges that run on this machine: start, record, find, watch and stop their servers.
+
+    running/HOST/NAME.json     of each judge: its servers, their processes, logs and GPUs
+    running/HOST/NAME.lock     held while the judge is started
+    running/HOST/NAME.users    held, shared, by every process that uses the judge
+
+They are in `$LOCAL_JUDGE_HOME`, or in the user's state folder; machines that share it have a folder each.
+
+Invariants: a record is written before its server is waited for, so that a killed command leaves no unknown server; a
+record counts only as far as its processes live; a judge is found for a preset only if it was started with the same
+settings and answers with the same model and context; servers that no command was asked to leave running end with the
+last process that uses them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
+
+from platformdirs import user_state_path
+from pydantic import ValidationError
+
+from serving.errors import LaunchFailed, PresetError
+from serving.gpus import chosen_gpus, groups_of, visible_gpus
+from serving.keys import api_key
+from serving.launch import (
+    Place,
+    check_port,
+    check_served,
+    command,
+    environment,
+    free_ports,
+    log_folder,
+    program,
+)
+from serving.presets import THINKING_SUFFIX, Preset
+from serving.processes import (
+    Process,
+    Progress,
+    body_of,
+    end,
+    is_healthy,
+    start,
+    stopping_on_signals,
+    wait_until_healthy,
+)
+from serving.types import Frozen
+from serving.weights import checkpoint, weights_commit
+
+START_SECONDS = 1800.0
+"""Time limit of a start: a large model on a slow disk takes many minutes."""
+
+
+class Replica(Frozen):
+    """One server of a judge."""
+
+    place: Place
+    process: Process
+    log: Path
+
+
+class RunningJudge(Frozen):
+    """A judge whose servers were started on this machine."""
+
+    name: str
+    model: str
+    """Served model name."""
+    context_tokens: int
+    settings: str
+    """SHA-256 over everything that its servers were started with, except addresses and GPUs."""
+    replicas: tuple[Replica, ...]
+    since: datetime
+    ready: bool = False
+    """True if all servers have been healthy."""
+    detached: bool = False
+    """True if the servers stay when nothing uses them."""
+
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """Base URLs of the servers whose processes live."""
+        return tuple(one.place.base_url for one in self.replicas if one.process.lives)
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """GPUs of all servers."""
+        return tuple(gpu for one in self.replicas for gpu in one.place.gpus)
+
+
+class Wanted(NamedTuple):
+    """GPUs, address and time limit of a judge to start."""
+
+    gpus: str | None = None
+    """See `serving.gpus.chosen_gpus`."""
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """Port of the first server; None for the first free ports."""
+    seconds: float = START_SECONDS
+    """Time limit of the start."""
+
+
+class Started(NamedTuple):
+    """A judge that is ready."""
+
+    judge: RunningJudge
+    reused: bool
+    """True if it ran before."""
+
+
+def state_folder() -> Path:
+    """Return the folder of the records of this machine."""
+    home = os.environ.get("LOCAL_JUDGE_HOME")
+    base = Path(home) if home else user_state_path("local_judge")
+    return base / "running" / (re.sub(r"[^\w.-]", "_", platform.node()) or "localhost")
+
+
+def server_name(preset: Preset) -> str:
+    """Return the name of a preset's servers: with and without optional thinking, they are the same."""
+    optional = preset.reasoning is not None and not preset.reasoning.always
+    return preset.name.removesuffix(THINKING_SUFFIX) if optional else preset.name
+
+
+def settings_digest(preset: Preset) -> str:
+    """Return the SHA-256 over the weights, command line and environment of a preset's servers."""
+    weights = [preset.weights.hub, weights_commit(preset), preset.weights.sha256]
+    words = command(preset, model=Path("model"), port=0, python="python")
+    said = json.dumps([weights, words, environment(preset, Place())])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def places(
+    preset: Preset, wanted: Wanted, taken: Sequence[RunningJudge] = (), dry: bool = False
+) -> list[Place]:
+    """Return the address and the GPUs of each server to start.
+
+    Args:
+        preset: Preset of the judge.
+        wanted: GPUs and addresses to use.
+        taken: Other judges, whose GPUs and ports are not used.
+        dry: Do not look at this machine: any GPUs and ports are free.
+
+    Raises:
+        PresetError: The preset is not for vLLM.
+        LaunchFailed: GPUs or ports are not available.
+    """
+    check_served(preset)
+    assert preset.vllm is not None
+    visible = () if dry and wanted.gpus is not None else visible_gpus()
+    gpus = chosen_gpus(wanted.gpus, visible, () if dry else [gpu for one in taken for gpu in one.gpus])
+    groups = groups_of(preset, gpus, wanted.gpus is not None)
+    engines = 1
+    if preset.vllm.expert_parallel and len(groups) > 1:
+        engines, groups = len(groups), [tuple(gpu for group in groups for gpu in group)]
+    used = {one.place.port for judge in taken for one in judge.replicas}
+    if dry or wanted.port is not None:
+        first = wanted.port if wanted.port is not None else Place().port
+        ports = list(range(first, first + len(groups)))
+        for port in () if dry else ports:
+            check_port(wanted.host, port)
+    else:
+        ports = free_ports(wanted.host, len(groups), used)
+    return [
+        Place(host=wanted.host, port=port, gpus=group, data_parallel=engines)
+        for port, group in zip(ports, groups, strict=True)
+    ]
+
+
+async def up(
+    preset: Preset,
+    wanted: Wanted = Wanted(),  # noqa: B008 - immutable
+    *,
+    detached: bool = False,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Started:
+    """Start the servers of a judge and wait until all are healthy, or use those that run already.
+
+    Args:
+        preset: Preset with `engine: vllm`, whose weights are on this machine.
+        wanted: GPUs and addresses to use.
+        detached: Leave the servers running when nothing uses them.
+        progress: Callback for the progress of the start.
+        tell: Callback for a line to the user.
+
+    Raises:
+        PresetError: The preset is not for vLLM.
+        WeightsMissing: The weights are not on this machine.
+        LaunchFailed: A server did not start, or a judge of this name runs with other settings; nothing is left running.
+    """
+    check_served(preset)
+    name = server_name(preset)
+    waiting = f"waiting for another command that starts {name}"
+    async with _holding(_lock(name), lambda: tell(waiting)):
+        there = _living(name)
+        if there is not None:
+            _check_same(there, preset, wanted)
+        with stopping_on_signals():
+            judge = await _started(preset, there, wanted, detached, progress)
+        return Started(judge, there is not None and judge.replicas == there.replicas)
+
+
+async def _started(
+    preset: Preset, there: RunningJudge | None, wanted: Wanted, detached: bool, progress: Progress | None
+) -> RunningJudge:
+    """Start the servers that do not live, wait for all, and record them."""
+    name = server_name(preset)
+    begun: list[Process] = []
+    judge = there
+    try:
+        if there is None or not all(one.process.lives for one in there.replicas):
+            model = checkpoint(preset)
+            async with _holding(state_folder() / ".lock"):  # no other start takes the same ports and GPUs
+                for judge in _starts(preset, there, wanted, model, detached):
+                    begun.append(judge.replicas[-1].process)
+                    _write(judge)
+        assert judge is not None
+        servers = [(one.process, program(preset, one.place, log=one.log)) for one in judge.replicas]
+        await wait_until_healthy(servers, wanted.seconds, progress)
+        ready = judge.model_copy(update={"ready": True, "detached": judge.detached or detached})
+        if ready != there:
+            _write(ready)
+        return ready
+    except BaseException:
+        end(begun)
+        if there is not None:
+            _write(there)
+        elif begun:
+            _forget(name)
+        raise
+
+
+def _starts(
+    preset: Preset, there: RunningJudge | None, wanted: Wanted, model: Path, detached: bool
+) -> Generator[RunningJudge]:
+    """Start each server that does not live, and yield the record after each start; the last replica is the new one."""
+    name = server_name(preset)
+    if there is None:
+        others = [judge for judge in recorded() if judge.name != name and judge.base_urls]
+        replicas, todo = list[Replica](), places(preset, wanted, others)
+    else:
+        replicas = [one for one in there.replicas if one.process.lives]
+        todo = [one.place for one in there.replicas if not one.process.lives]
+    for place in todo:
+        log = log_folder() / f"{name}-{place.port}.log"
+        process = start(program(preset, place, model=model, log=log))
+        replicas.append(Replica(place=place, process=process, log=log))
+        yield RunningJudge(
+            name=name,
+            model=preset.model,
+            context_tokens=preset.context_tokens,
+            settings=settings_digest(preset),
+            replicas=tuple(replicas),
+            since=datetime.now(UTC).replace(microsecond=0),
+            detached=detached or (there is not None and there.detached),
+        )
+
+
+def _check_same(there: RunningJudge, preset: Preset, wanted: Wanted) -> None:
+    """Refuse to use servers that were started with other settings.
+
+    Raises:
+        LaunchFailed: They differ.
+    """
+    stop = f"stop it first: local-judge judge down {there.name}"
+    if there.settings != settings_digest(preset):
+        raise LaunchFailed(f"{there.name} is running with other settings of the preset; {stop}")
+    places = [one.place for one in there.replicas]
+    if wanted.port is not None and wanted.port != places[0].port:
+        raise LaunchFailed(f"{there.name} is running on port {places[0].port}; {stop}")
+    gpus = wanted.gpus
+    if gpus is not None and gpus not in (str(len(there.gpus)), ",".join(there.gpus)):
+        raise LaunchFailed(f"{there.name} is running on GPUs {','.join(there.gpus) or 'none'}; {stop}")
+
+
+def find(preset: Preset) -> RunningJudge | None:
+    """Return the running judge that serves a preset, or None.
+
+    It was started with the same settings, and its servers serve the preset's model with its context.
+
+    Raises:
+        LaunchFailed: The servers are still starting, do not answer, or serve something else.
+    """
+    there = _living(server_name(preset)) if preset.vllm is not None else None
+    if there is None or there.settings != settings_digest(preset):
+        return None
+    if not there.ready:
+        raise LaunchFailed(
+            f"{there.name} is still starting; `local-judge judge up {there.name}` waits until it is ready"
+        )
+    for url in there.base_urls:
+        _check_serves(url, preset)
+    return there
+
+
+def _check_serves(url: str, preset: Preset) -> None:
+    name = server_name(preset)
+    body = body_of(f"{url}/models", api_key(preset.name))
+    if body is None:
+        raise LaunchFailed(
+            f"{name} is running, and {url} does not answer (`local-judge judge status`); if it stays so: "
+            f"local-judge judge down {name}"
+        )
+    try:
+        cards = {card["id"]: card.get("max_model_len") for card in json.loads(body)["data"]}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        cards = {}
+    if cards.get(preset.model, -1) not in (preset.context_tokens, None):
+        raise LaunchFailed(
+            f"{url} does not serve {preset.model} with a context of {preset.context_tokens} tokens, as {name} shall; "
+            f"stop it: local-judge judge down {name}"
+        )
+
+
+@asynccontextmanager
+async def using(
+    preset: Preset,
+    *,
+    serve: bool = False,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> AsyncGenerator[RunningJudge | None]:
+    """Yield the running judge of a preset; it stays while the block runs.
+
+    Args:
+        preset: Preset of the judge.
+        serve: Start its servers if it is not running.
+        progress: Callback for the progress of the start.
+        tell: Callback for a line to the user.
+
+    Yields:
+        The judge; None if it is not running and was not to be started.
+
+    Raises:
+        LaunchFailed: Its servers do not answer, or did not start.
+        WeightsMissing: The weights are not on this machine.
+    """
+    if preset.vllm is None:
+        raise PresetError(f"{preset.name} runs in process ({preset.engine}); it has no server")
+    name = server_name(preset)
+    async with sharing(name) as users:
+        try:
+            if serve:
+                with stopping_on_signals():
+                    yield (await up(preset, progress=progress, tell=tell)).judge
+            else:
+                yield find(preset)
+        finally:
+            _stop_unused(name, users)
+
+
+async def hold(judge: RunningJudge) -> None:
+    """Wait until the servers of a judge are stopped by `down`.
+
+    Raises:
+        LaunchFailed: A server ended by itself.
+    """
+    while True:
+        for one in judge.replicas:
+            if not one.process.lives:
+                async with _holding(_lock(judge.name)):  # `down` holds it until all have ended
+                    if _read(judge.name) is None:
+                        return
+                raise LaunchFailed(
+                    f"{judge.name}: {one.place.base_url} has stopped by itself (log: {one.log})"
+                )
+        await asyncio.sleep(0.5)
+
+
+def down(name: str) -> bool:
+    """Stop the servers of a judge, and return whether any lived. A start in progress fails and removes the record."""
+    with _locked(_lock(name), fcntl.LOCK_EX) as lock:
+        there = _read(name)
+        if there is None:
+            return False
+        lived = bool(there.base_urls)
+        end([one.process for one in there.replicas])
+        if lock is not None:
+            _forget(name)
+        return lived
+
+
+def recorded() -> list[RunningJudge]:
+    """Return the records of this machine, by name; the processes may have ended."""
+    found = (_read(path.stem) for path in sorted(state_folder().glob("*.json")))
+    return [judge for judge in found if judge is not None]
+
+
+class ReplicaStatus(Frozen):
+    """State of one server."""
+
+    base_url: str
+    state: Literal["ready", "starting", "not answering", "ended"]
+    gpus: tuple[str, ...]
+    running: int | None = None
+    """Requests that are computed; None if the server does not say."""
+    waiting: int | None = None
+    """Requests in the queue."""
+    kv_usage: float | None = None
+    """Used share of the KV cache, from 0 to 1."""
+    pid: int
+    log: Path
+
+
+class JudgeStatus(Frozen):
+    """State of a judge."""
+
+    name: str
+    model: str
+    since: datetime
+    detached: bool
+    replicas: tuple[ReplicaStatus, ...]
+
+
+def status() -> list[JudgeStatus]:
+    """Return the state of every recorded judge."""
+    return [
+        JudgeStatus(
+            name=judge.name,
+            model=judge.model,
+            since=judge.since,
+            detached=judge.detached,
+            replicas=tuple(_replica_status(one, judge.ready) for one in judge.replicas),
+        )
+        for judge in recorded()
+    ]
+
+
+def _replica_status(replica: Replica, ready: bool) -> ReplicaStatus:
+    root = replica.place.root
+    metrics: str | None = None
+    if not replica.process.lives:
+        state = "ended"
+    elif is_healthy(f"{root}/health"):
+        state = "ready"
+        body = body_of(f"{root}/metrics")
+        metrics = None if body is None else body.decode("utf-8", "replace")
+    else:
+        state = "not answering" if ready else "starting"
+    running, waiting, usage = (_gauge(metrics or "", name) for name in _GAUGES)
+    return ReplicaStatus(
+        base_url=replica.place.base_url,
+        state=state,
+        gpus=replica.place.gpus,
+        running=None if running is None else int(sum(running)),
+        waiting=None if waiting is None else int(sum(waiting)),
+        kv_usage=None if usage is None else sum(usage) / len(usage),
+        pid=replica.process.pid,
+        log=replica.log,
+    )
+
+
+_GAUGES = ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc")
+
+
+def _gauge(metrics: str, name: str) -> list[float] | None:
+    """Return the values of a gauge of vLLM, one per engine; None if it is not there."""
+    values = re.findall(rf"^vllm:{name}\{{[^}}\n]*\}} ([0-9.eE+-]+)$", metrics, re.MULTILINE)
+    try:
+        return [float(value) for value in values] or None
+    except ValueError:
+        return None
+
+
+def _living(name: str) -> RunningJudge | None:
+    """Return a recorded judge of which a process lives; a record without one is removed."""
+    there = _read(name)
+    if there is None or there.base_urls:
+        return there
+    end([one.process for one in there.replicas])  # children of a server that was killed
+    _forget(name)
+    return None
+
+
+def _path(name: str) -> Path:
+    return state_folder() / f"{name}.json"
+
+
+def _read(name: str) -> RunningJudge | None:
+    try:
+        return RunningJudge.model_validate_json(_path(name).read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError):
+        # A record of another version: its processes are unknown here.
+        return None
+
+
+def _write(judge: RunningJudge) -> None:
+    path = _path(judge.name)
+    beside = path.with_suffix(f".{os.getpid()}.partial")
+    try:
+        beside.write_text(judge.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise LaunchFailed(
+            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
+        ) from error
+
+
+def _forget(name: str) -> None:
+    with contextlib.suppress(OSError):
+        _path(name).unlink(missing_ok=True)
+
+
+def _lock(name: str) -> Path:
+    return state_folder() / f"{name}.lock"
+
+
+@asynccontextmanager
+async def sharing(name: str) -> AsyncGenerator[IO[bytes]]:
+    """Count this process as a user of a judge while the block runs; wait while it is being stopped."""
+    async with _holding(state_folder() / f"{name}.users", kind=fcntl.LOCK_SH) as users:
+        yield users
+
+
+@asynccontextmanager
+async def _holding(
+    path: Path, waiting: Callable[[], None] = lambda: None, kind: int = fcntl.LOCK_EX
+) -> AsyncGenerator[IO[bytes]]:
+    """Hold a lock while the block runs; call `waiting` once if another process holds it, and wait for its end."""
+    told = False
+    while True:
+        with _locked(path, kind) as lock:
+            if lock is not None:
+                yield lock
+                return
+        if not told:
+            told = True
+            waiting()
+        await asyncio.sleep(0.1)
+
+
+def _stop_unused(name: str, users: IO[bytes]) -> None:
+    """Stop a judge that is not detached if no other process uses it."""
+    there = _read(name)
+    if there is None or there.detached:
+        return
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    down(name)
+
+
+@contextmanager
+def _locked(path: Path, kind: int) -> Generator[IO[bytes] | None]:
+    """Yield the open file that holds a lock; None if another process holds one that excludes it.
+
+    Raises:
+        LaunchFailed: The file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise LaunchFailed(
+            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+            return
+        yield file

@@ -1,0 +1,476 @@
+"""`judge up`, `status` and `down` with processes that stand for vLLM."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from serving.presets import load_preset
+from serving.running import down, recorded, state_folder
+
+from .conftest import ROOT, Command, finish
+
+PRESET = """description: A server that stands for vLLM.
+model: owner/stub
+licence: Apache-2.0
+engine: vllm
+weights: {{hub: owner/stub, revision: {commit}}}
+context_tokens: 32768
+vllm:
+  gpu_memory_utilization: null
+  tensor_parallel: {tensor_parallel}
+  env: {env}
+"""
+COMMIT = "c" * 40
+
+
+class World(NamedTuple):
+    """A machine with weights in the hub's cache, and GPUs by the variable."""
+
+    folder: Path
+    write: Callable[..., Path]
+
+    def starts(self) -> list[dict[str, Any]]:
+        """What each started server was given."""
+        record = self.folder / "starts.jsonl"
+        lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'tests' / 'fake_vllm'}{os.pathsep}{ROOT}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("FAKE_RECORD", str(tmp_path / "starts.jsonl"))
+    weights = tmp_path / "hub" / "models--owner--stub" / "snapshots" / COMMIT
+    weights.mkdir(parents=True)
+    for name in ("config.json", "tokenizer.json"):
+        (weights / name).write_text("{}", encoding="utf-8")
+    (weights / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+
+    def write(name: str = "tiny", tensor_parallel: int = 1, **env: str) -> Path:
+        path = tmp_path / f"{name}.yaml"
+        said = json.dumps({key: str(value) for key, value in env.items()})
+        path.write_text(
+            PRESET.format(commit=COMMIT, tensor_parallel=tensor_parallel, env=said), encoding="utf-8"
+        )
+        return path
+
+    yield World(tmp_path, write)
+    for judge in recorded():
+        down(judge.name)
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """`local-judge` in a process of its own, whose Python finds the server that stands for vLLM."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "local_judge", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lives(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def gone(pid: int) -> bool:
+    """Check whether a process ends within five seconds."""
+    for _ in range(100):
+        if not lives(pid):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: World) -> None:
+    preset = world.write()
+    started = command("judge", "up", preset, "--detach")
+    assert started.code == 0, started.err
+    url = started.out.strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:8\d\d\d/v1", url)
+    assert "tiny is ready; `local-judge judge down tiny` stops it. Use it with --judge tiny" in started.err
+    [server] = world.starts()
+    assert lives(server["pid"]) and lives(server["child"])
+    assert server["env"]["HF_HUB_OFFLINE"] == "1"
+
+    [listed] = json.loads(command("judge", "status", "--json").out)
+    [replica] = listed["replicas"]
+    assert (listed["name"], listed["model"], listed["detached"]) == ("tiny", "owner/stub", True)
+    assert [replica[key] for key in ("base_url", "state", "pid")] == [url, "ready", server["pid"]]
+    table = command("judge", "status").out
+    assert "tiny" in table and "ready" in table
+
+    again = command("judge", "up", preset)
+    assert (again.code, again.out.strip()) == (0, url)
+    assert "tiny ran already; `local-judge judge down tiny` stops it" in again.err
+    assert len(world.starts()) == 1
+
+    stopped = command("judge", "down", "tiny")
+    assert (stopped.code, stopped.err) == (0, "tiny is stopped\n")
+    assert gone(server["pid"]) and gone(server["child"])
+    assert command("judge", "status").err == "no judge is running; start one: local-judge judge up NAME\n"
+    assert command("judge", "down", preset).line() == (
+        "local-judge: tiny is not running on this machine; no judge is running"
+    )
+
+
+def test_each_group_of_gpus_gets_a_server(
+    command: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5")
+    wide = world.write("wide", tensor_parallel=2)
+    started = command("judge", "up", wide, "--detach", "--gpus", "0,1,2,3")
+    assert len(started.out.split()) == 2, started.err
+    assert sorted(one["env"]["CUDA_VISIBLE_DEVICES"] for one in world.starts()) == ["0,1", "2,3"]
+    logs = {path.name for path in (world.folder / "home" / "logs").iterdir()}
+    assert len(logs) == 2 and all(name.startswith("wide-8") for name in logs)
+    # The next judge takes what is left, and a third finds nothing.
+    command("judge", "up", world.write("small"), "--detach")
+    rest = sorted(one["env"]["CUDA_VISIBLE_DEVICES"] for one in world.starts()[2:])
+    assert rest == ["4", "5"]
+    ports = [one["arguments"][one["arguments"].index("--port") + 1] for one in world.starts()]
+    assert len(set(ports)) == 4
+    assert "all GPUs are used by running judges" in command("judge", "up", world.write("third")).line()
+    taken = command("judge", "up", world.write("third"), "--gpus", "1,")
+    assert "another judge uses GPU 1" in taken.line()
+    # The same judge on other GPUs is not started beside itself.
+    other = command("judge", "up", wide, "--gpus", "2").line()
+    assert other.endswith("wide is running on GPUs 0,1,2,3; stop it first: local-judge judge down wide")
+    assert command("judge", "down", "--all").err == "small is stopped\nwide is stopped\n"
+    assert all(gone(one["pid"]) and gone(one["child"]) for one in world.starts())
+
+
+@pytest.mark.parametrize(
+    ("gpus", "visible", "said"),
+    [
+        ("3", "0,1", "--gpus 3: of 2 visible GPUs, 2 are free"),
+        ("7,", "0,1", "--gpus 7,: no GPU 7; visible are: 0, 1"),
+        ("0,0", "0,1", "--gpus 0,0: give a number of GPUs, or different ids such as 0,1"),
+        ("0,1,2", "0,1,2", "wide: a replica needs 2 GPUs (vllm.tensor_parallel), and 3 are given"),
+        (None, "0", "wide: a replica needs 2 GPUs (vllm.tensor_parallel), and 1 are free"),
+    ],
+)
+def test_gpus_that_do_not_fit_are_refused(
+    command: Command,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    gpus: str | None,
+    visible: str,
+    said: str,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    options = () if gpus is None else ("--gpus", gpus)
+    ended = command("judge", "up", world.write("wide", tensor_parallel=2), *options)
+    assert ended.code == 1
+    assert said in ended.line()
+    assert world.starts() == []
+
+
+def test_a_server_that_fails_is_explained_and_nothing_is_left(command: Command, world: World) -> None:
+    memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    ended = command("judge", "up", world.write(FAKE_LOG=memory), "--detach")
+    assert ended.code == 1
+    [log] = (world.folder / "home" / "logs").iterdir()
+    assert ended.line() == (
+        "local-judge: tiny did not start: out of memory; lower context_tokens or max_num_seqs, or raise "
+        f"tensor_parallel, in the preset (log: {log})"
+    )
+    assert recorded() == []
+    assert gone(world.starts()[0]["child"])
+
+
+def test_one_failing_replica_ends_the_others(
+    command: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    preset = world.write(FAKE_GPU="1", FAKE_LOG="ValueError: no")
+    ended = command("judge", "up", preset, "--detach")
+    assert "did not start: it ended with status 1: ValueError: no" in ended.line()
+    assert recorded() == []
+    assert len(world.starts()) == 2
+    assert all(gone(one["pid"]) and gone(one["child"]) for one in world.starts())
+
+
+def test_a_server_that_was_killed_is_started_again(command: Command, world: World) -> None:
+    preset = world.write()
+    command("judge", "up", preset, "--detach")
+    [first] = world.starts()
+    os.kill(first["pid"], signal.SIGKILL)
+    assert gone(first["pid"])
+    assert lives(first["child"])  # holds a GPU's memory in the real server
+    [listed] = json.loads(command("judge", "status", "--json").out)
+    assert listed["replicas"][0]["state"] == "ended"
+    again = command("judge", "up", preset, "--detach")
+    assert again.code == 0, again.err
+    assert "tiny is ready" in again.err
+    assert gone(first["child"])
+    assert len(world.starts()) == 2
+
+
+def test_a_record_whose_number_belongs_to_another_process_is_stale(command: Command, world: World) -> None:
+    preset = world.write()
+    command("judge", "up", preset, "--detach")
+    [first] = world.starts()
+    command("judge", "down", "tiny")
+    path = state_folder() / "tiny.json"
+    command("judge", "up", preset, "--detach")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    command("judge", "down", "tiny")
+    # The number now belongs to this test, which started at another time.
+    record["replicas"][0]["process"]["pid"] = os.getpid()
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert json.loads(command("judge", "status", "--json").out)[0]["replicas"][0]["state"] == "ended"
+    assert command("judge", "down", "tiny").err == "tiny had ended already\n"
+    assert gone(first["pid"])
+
+
+def test_other_settings_under_the_same_name_are_not_started_twice(command: Command, world: World) -> None:
+    command("judge", "up", world.write(), "--detach")
+    ended = command("judge", "up", world.write(EXTRA="1"), "--detach")
+    assert ended.line() == (
+        "local-judge: tiny is running with other settings of the preset; stop it first: local-judge judge down tiny"
+    )
+
+
+def test_two_commands_at_once_start_one_server(world: World) -> None:
+    preset = world.write(FAKE_DELAY="1")
+    commands = [start("judge", "up", preset, "--detach") for _ in range(2)]
+    ended = [finish(one) for one in commands]
+    assert [one.code for one in ended] == [0, 0], ended
+    assert ended[0].out == ended[1].out
+    assert len(world.starts()) == 1
+    said = "".join(one.err for one in ended)
+    assert said.count("ran already") == 1
+    assert "waiting for another command that starts tiny" in said
+
+
+def test_ctrl_c_ends_a_judge_in_the_foreground(world: World) -> None:
+    running = start("judge", "up", world.write())
+    assert running.stdout is not None
+    assert running.stdout.readline().startswith("http://127.0.0.1:")
+    running.send_signal(signal.SIGINT)
+    ended = finish(running)
+    assert ended.code == 0
+    assert ended.err.endswith("stopped\n")
+    assert gone(world.starts()[0]["pid"]) and gone(world.starts()[0]["child"])
+    assert recorded() == []
+
+
+def test_ctrl_c_during_the_start_leaves_nothing(world: World) -> None:
+    running = start("judge", "up", world.write(FAKE_DELAY="60"), "--detach")
+    for _ in range(200):
+        if world.starts():
+            break
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    assert finish(running).code == 0
+    assert gone(world.starts()[0]["pid"]) and gone(world.starts()[0]["child"])
+    assert recorded() == []
+
+
+def test_down_ends_a_judge_in_the_foreground(command: Command, world: World) -> None:
+    running = start("judge", "up", world.write())
+    assert running.stdout is not None
+    running.stdout.readline()
+    assert command("judge", "down", "tiny").err == "tiny is stopped\n"
+    assert finish(running).code == 0
+
+
+def test_a_server_that_ends_by_itself_ends_the_command(world: World) -> None:
+    running = start("judge", "up", world.write())
+    assert running.stdout is not None
+    url = running.stdout.readline().strip()
+    os.kill(world.starts()[0]["pid"], signal.SIGKILL)
+    ended = finish(running)
+    assert ended.code == 1
+    assert f"local-judge: tiny: {url} has stopped by itself (log: " in ended.err
+    assert gone(world.starts()[0]["child"])
+    assert recorded() == []
+
+
+def test_a_killed_command_leaves_a_judge_that_is_known(command: Command, world: World) -> None:
+    running = start("judge", "up", world.write())
+    assert running.stdout is not None
+    url = running.stdout.readline()
+    running.kill()
+    running.communicate()
+    assert command("judge", "up", world.write(), "--detach").out == url
+    assert len(world.starts()) == 1
+    assert command("judge", "down", "tiny").err == "tiny is stopped\n"
+
+
+def test_the_key_reaches_the_server_and_nothing_else(
+    command: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_JUDGE_API_KEY", "common-key")
+    monkeypatch.setenv("LOCAL_JUDGE_API_KEY_MY_2_5", "own-key")
+    mine = world.write("my-2.5")
+    shown = command("judge", "up", mine, "--dry-run").out
+    assert shown.startswith('VLLM_API_KEY="$LOCAL_JUDGE_API_KEY_MY_2_5" ')
+    started = command("judge", "up", mine, "--detach")
+    assert started.code == 0, started.err
+    [server] = world.starts()
+    assert server["env"]["VLLM_API_KEY"] == "own-key"
+    assert server["env"]["LOCAL_JUDGE_API_KEY"] is None
+    assert "own-key" not in Path(f"/proc/{server['pid']}/cmdline").read_text(encoding="utf-8")
+    written = [path for path in (world.folder / "home").rglob("*") if path.is_file()]
+    assert written
+    assert all(b"own-key" not in path.read_bytes() for path in written)
+    assert "own-key" not in started.out + started.err + shown
+
+
+RUN = ("--set", "deer.parts=[verification]")
+
+
+def test_a_run_finds_the_running_judge(command: Command, world: World, report: Path, snapshot: Path) -> None:
+    preset = world.write()
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN)
+    missing = command(*evaluate, "--out", world.folder / "none")
+    assert missing.line() == (
+        "local-judge: tiny is not running: start it with `local-judge judge up tiny`, or add --serve, or give the URL "
+        "of its server: --base-url http://HOST:8000/v1"
+    )
+    url = command("judge", "up", preset, "--detach").out.strip()
+    found = command(*evaluate, "--out", world.folder / "found")
+    assert found.code == 0, found.err
+    assert found.err.startswith(f"tiny runs at {url}\n")
+    assert len(recorded()) == 1  # it stays
+    given = command(*evaluate, "--base-url", url, "--out", world.folder / "given")
+    assert given.code == 0, given.err
+    assert files(world.folder / "found") == files(world.folder / "given")
+
+
+def test_a_run_starts_a_judge_and_stops_it(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    preset = world.write()
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN)
+    served = command(*evaluate, "--serve", "--out", world.folder / "served")
+    assert served.code == 0, served.err
+    [server] = world.starts()
+    assert gone(server["pid"]) and gone(server["child"])
+    assert recorded() == []
+    # One that runs already is used, and stays.
+    url = command("judge", "up", preset, "--detach").out.strip()
+    reused = command(*evaluate, "--serve", "--out", world.folder / "reused")
+    assert reused.err.startswith(f"tiny runs at {url}\n")
+    assert len(world.starts()) == 2
+    assert len(recorded()) == 1
+    assert files(world.folder / "served") == files(world.folder / "reused")
+
+
+def test_a_judge_that_a_killed_run_left_is_used_and_stopped(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    preset = world.write(FAKE_DELAY="2")
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--serve")
+    first = start(*evaluate, "--out", world.folder / "first")
+    for _ in range(200):
+        if recorded():
+            break
+        time.sleep(0.05)
+    first.kill()
+    first.communicate()
+    second = command(*evaluate, "--out", world.folder / "second")
+    assert second.code == 0, second.err
+    [server] = world.starts()
+    assert gone(server["pid"]) and gone(server["child"])
+
+
+def test_a_server_that_serves_something_else_is_not_used(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    preset = world.write(FAKE_CONTEXT="4096")
+    command("judge", "up", preset, "--detach")
+    ended = command(
+        "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
+    )
+    assert "does not serve owner/stub with a context of 32768 tokens" in ended.line()
+
+
+def test_a_judge_that_is_starting_is_not_used_yet(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    preset = world.write(FAKE_DELAY="60")
+    starting = start("judge", "up", preset, "--detach")
+    for _ in range(200):
+        if recorded():
+            break
+        time.sleep(0.05)
+    ended = command(
+        "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
+    )
+    assert "tiny is still starting; `local-judge judge up tiny` waits until it is ready" in ended.line()
+    assert command("judge", "down", "tiny").err == "tiny is stopped\n"
+    ended = finish(starting)
+    assert ended.code == 1
+    assert "tiny did not start: it was killed by SIGTERM" in ended.err
+
+
+def files(run: Path) -> dict[str, bytes]:
+    """The results of a run: everything but its manifest, which names the command, and the ledger."""
+    return {
+        path.relative_to(run).as_posix(): path.read_bytes()
+        for path in sorted(run.rglob("*"))
+        if path.is_file() and not path.name.startswith(("manifest", "ledger"))
+    }
+
+
+def test_a_dry_run_prints_a_line_for_each_server(command: Command, world: World) -> None:
+    ended = command("judge", "up", "qwen3-32b", "--dry-run", "--gpus", "4", "--port", "9000")
+    lines = ended.out.splitlines()
+    words = shlex.split(lines[0])
+    assert "vllm.entrypoints.openai.api_server" in words and "HF_HUB_OFFLINE=1" in words
+    assert ["CUDA_VISIBLE_DEVICES=0,1 " in lines[0], "CUDA_VISIBLE_DEVICES=2,3 " in lines[1]] == [True, True]
+    assert "--port 9000 " in lines[0] and "--port 9001 " in lines[1]
+    assert "--data-parallel-size" not in ended.out
+    shared = load_preset("qwen3-32b").model_dump(exclude={"name"}, exclude_defaults=True)
+    shared["vllm"]["expert_parallel"] = True
+    path = world.folder / "experts.yaml"
+    path.write_text(json.dumps(shared, default=str), encoding="utf-8")
+    [line] = command("judge", "up", path, "--dry-run", "--gpus", "4").out.splitlines()
+    assert "CUDA_VISIBLE_DEVICES=0,1,2,3 " in line
+    assert "--tensor-parallel-size 2 --data-parallel-size 2 --enable-expert-parallel" in line
+
+
+def test_a_judge_in_process_has_no_server(command: Command, world: World) -> None:
+    ended = command("judge", "up", "qwen2.5-coder-1.5b")
+    assert ended.line().endswith("runs in process (openvino); there is nothing to serve")
+
+
+def test_a_preset_for_gpus_is_refused_before_its_weights_are_fetched(command: Command, world: World) -> None:
+    ended = command("judge", "up", "qwen3-8b")
+    assert ended.code == 1
+    assert "qwen3-8b needs a GPU, and nvidia-smi lists none" in ended.line()
+
+
+def test_a_taken_port_is_named(command: Command, world: World) -> None:
+    command("judge", "up", world.write(), "--detach")
+    [url] = [one.base_urls[0] for one in recorded()]
+    port = url.rpartition(":")[2].removesuffix("/v1")
+    ended = command("judge", "up", world.write("other"), "--port", port)
+    assert f"port {port} on 127.0.0.1 cannot be used (Address already in use)" in ended.line()
+
+
+def test_down_needs_one_name_or_all(command: Command, world: World) -> None:
+    for arguments in ((), ("tiny", "--all")):
+        assert "name one judge to stop, or give --all" in command("judge", "down", *arguments).line()
