@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scripts.preset_table import PAGE, page, preset_table
+from serving.launch import command
+from serving.presets import list_presets, load_preset
 
 
 def test_the_table_of_presets_is_current() -> None:
@@ -23,3 +27,11 @@ def test_a_row_has_the_facts_of_its_preset() -> None:
 def test_a_page_without_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="expected one table of presets, found 0"):
         page("# Presets\n")
+
+
+def test_every_flag_of_a_server_is_explained() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for preset in map(load_preset, list_presets()):
+        if preset.vllm is not None:
+            words = command(preset, model=Path("/model"))
+            assert [word for word in words if word.startswith("--") and f"`{word}`" not in text] == []

@@ -70,6 +70,9 @@ def test_vllm_knows_every_flag_and_value(parser: argparse.ArgumentParser, name: 
     assert args.max_model_len == preset.context_tokens
     assert isinstance(args.structured_outputs_config, vllm("vllm.config.StructuredOutputsConfig"))
     assert vllm("vllm.AsyncEngineArgs").from_cli_args(args).model == "/model"
+    loaders = vllm("vllm.model_executor.model_loader._LOAD_FORMAT_TO_MODEL_LOADER")
+    configs = vllm("vllm.transformers_utils.config._CONFIG_FORMAT_TO_CONFIG_PARSER")
+    assert args.load_format in loaders and args.config_format in {"auto", *configs}
     assert preset.vllm is not None
     if preset.vllm.tokenizer_mode != "auto":
         vllm("vllm.tokenizers.registry.TokenizerRegistry").load_tokenizer_cls(preset.vllm.tokenizer_mode)
