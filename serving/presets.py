@@ -37,7 +37,7 @@ _WORDS = (
 
 THINKING_SUFFIX = "-thinking"
 INVARIANT_SUFFIX = "-invariant"
-"""Suffix of a preset's name that switches `vllm.batch_invariant` on; it follows `-thinking`."""
+"""Suffix of a preset's name that switches `vllm.batch_invariant` on; `-thinking` may follow."""
 
 
 class IndexParts(Frozen):
@@ -349,27 +349,28 @@ def load_preset(name_or_path: str | Path) -> Preset:
     """Return the preset with this name, or the one in this YAML file.
 
     `NAME-thinking` is NAME with reasoning switched on: the same weights and server, other sampling. `NAME-invariant` is
-    NAME on a server with batch-invariant kernels. `NAME-thinking-invariant` is both.
+    NAME on a server with batch-invariant kernels. `NAME-invariant-thinking` is both.
 
     Raises:
         PresetError: There is no such preset or file, it is not YAML, or a key or value is invalid.
     """
     path, text = preset_path(name_or_path), str(name_or_path)
     preset = _read(path)
-    if text in (str(path), path.stem):
+    if not text.startswith(f"{path.stem}-"):
         return preset
-    suffixes = text.removeprefix(path.stem)
+    server = text.removesuffix(THINKING_SUFFIX)
     changes: dict[str, Any] = {"name": text}
-    if suffixes.startswith(THINKING_SUFFIX):
+    if server != text:
         if preset.reasoning is None or preset.reasoning.always:
             raise _no_preset(text)
         changes["sampling"] = preset.reasoning.sampling
-    if suffixes.endswith(INVARIANT_SUFFIX):
+    if server != path.stem:
         if preset.vllm is None:
             raise _no_preset(text)
         if not preset.vllm.invariant_kernels:
-            known = text.removesuffix(INVARIANT_SUFFIX)
-            raise PresetError(f"{text}: vLLM has no batch-invariant kernels for this model; use {known}")
+            raise PresetError(
+                f"{text}: vLLM has no batch-invariant kernels for this model; use {text.replace(INVARIANT_SUFFIX, '')}"
+            )
         changes["vllm"] = preset.vllm.model_copy(update={"batch_invariant": True})
     return preset.model_copy(update=changes)
 
@@ -386,8 +387,8 @@ def preset_path(name_or_path: str | Path) -> Path:
         if not path.is_file():
             raise PresetError(f"no preset file {path}; `local-judge judge list` lists the packaged ones")
         return path
-    plain = text.removesuffix(INVARIANT_SUFFIX)
-    for name in (text, plain, plain.removesuffix(THINKING_SUFFIX)):
+    server = text.removesuffix(THINKING_SUFFIX)
+    for name in (text, server, server.removesuffix(INVARIANT_SUFFIX)):
         path = preset_folder() / f"{name}.yaml"
         if path.is_file():
             return path

@@ -219,7 +219,7 @@ def test_judges_lists_presets(command: Command) -> None:
         "qwen3-14b",
         "qwen3-14b-thinking",
         "qwen3-14b-invariant",
-        "qwen3-14b-thinking-invariant",
+        "qwen3-14b-invariant-thinking",
         "gpt-oss-20b",
         "gpt-oss-20b-invariant",
         "mistral-small-3.2-24b-invariant",

@@ -9,6 +9,7 @@ import pytest
 from serving.errors import PresetError
 from serving.memory import context_gib, gpus
 from serving.presets import list_presets, load_preset
+from serving.running import server_name
 from serving.types import Sampling
 
 GOOD = """
@@ -120,16 +121,17 @@ def test_batch_invariance_is_part_of_the_name_and_of_the_identity() -> None:
     assert invariant.name == "qwen3-8b-invariant"
     assert invariant.server_env == {"VLLM_BATCH_INVARIANT": "1"}
     assert invariant.reply_options == {**plain.reply_options, "batch_invariant": True}
-    both = load_preset("qwen3-8b-thinking-invariant")
+    assert server_name(load_preset("qwen3-8b-invariant-thinking")) == "qwen3-8b-invariant"
+    both = load_preset("qwen3-8b-invariant-thinking")
     assert both.sampling == load_preset("qwen3-8b-thinking").sampling
     assert both.vllm == invariant.vllm
-    for name in ("qwen2.5-coder-1.5b-invariant", "qwen3-8b-invariant-thinking", "qwen3-8b-thinking-thinking"):
+    for name in ("qwen2.5-coder-1.5b-invariant", "qwen3-8b-thinking-invariant", "qwen3-8b-thinking-thinking"):
         with pytest.raises(PresetError, match=f"no judge preset '{name}'"):
             load_preset(name)
     with pytest.raises(
         PresetError, match=r"vLLM has no batch-invariant kernels .*; use qwen3\.8-27b-thinking"
     ):
-        load_preset("qwen3.8-27b-thinking-invariant")
+        load_preset("qwen3.8-27b-invariant-thinking")
 
 
 def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
@@ -179,9 +181,15 @@ def test_all_packaged_licences_are_open() -> None:
     assert {load_preset(name).licence for name in list_presets()} == {"Apache-2.0"}
 
 
-def test_a_file_is_named_after_itself(tmp_path: Path) -> None:
+def test_a_file_is_named_after_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preset = load_preset(write(tmp_path, GOOD))
     assert preset.name == "mine"
+    monkeypatch.chdir(tmp_path)
+    assert [load_preset(path) for path in ("mine.yaml", "./mine.yaml", Path("mine.yaml"))] == [preset] * 3
+    (tmp_path / "mine.yaml").rename(tmp_path / "mine-invariant.yaml")
+    assert (
+        load_preset("mine-invariant.yaml").vllm == preset.vllm
+    )  # a suffix in the name of a file means nothing
     assert preset.vllm is not None and preset.vllm.prefix_caching
 
 
