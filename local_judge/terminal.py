@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
-from rich.table import Table
+from rich.measure import Measurement
+from rich.table import Column, Table
 
 from local_judge.errors import plain
 
@@ -35,11 +37,109 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+_BETWEEN = 3
+"""Width of what separates two columns."""
+_LEAST_TEXT = 16
+"""Width below which a column of texts does not shrink."""
+
+
+class _PlainTable(Table):
+    """Table that fits the terminal.
+
+    If it is too wide, texts fold, and headings and cells wrap at blanks. If that does not suffice, it is printed as
+    several tables, each with the texts of the first columns. No number is broken.
+    """
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the table, or several tables."""
+        measured = [_measured(console, options, column) for column in self.columns]
+        most, room = [max(one.head.maximum, one.cells.maximum) for one in measured], options.max_width
+        n_texts = next((n for n, one in enumerate(self.columns) if one.justify == "right"), len(most))
+        if _total(most) <= room or n_texts == len(most):
+            yield from super().__rich_console__(console, options)
+            return
+        texts = [min(width, _LEAST_TEXT) for width in most[:n_texts]]
+        least = [*texts, *(max(one.head.minimum, one.cells.minimum) for one in measured[n_texts:])]
+        parts = [list(range(n_texts, len(most)))]
+        if _total(least) > room:
+            least = [*texts, *(max(one.head.minimum, one.cells.maximum) for one in measured[n_texts:])]
+            parts = _shared_out(least, n_texts, room)
+        for number, part in enumerate(parts):
+            places = [*range(n_texts), *part]
+            widths = _widened([least[one] for one in places], [most[one] for one in places], n_texts, room)
+            if number:
+                yield ""
+            yield self._part(places, widths, with_title=not number)
+
+    def _part(self, places: Sequence[int], widths: Sequence[int], *, with_title: bool) -> Table:
+        """Return a table with some of the columns."""
+        made = Table(
+            title=self.title if with_title else None,
+            title_justify="left",
+            show_edge=False,
+            pad_edge=False,
+            show_header=self.show_header,
+        )
+        for place, width in zip(places, widths, strict=True):
+            one = self.columns[place]
+            made.add_column(
+                one.header, justify=one.justify, overflow=one.overflow, style=one.style, width=width
+            )
+        cells = [list(column.cells) for column in self.columns]
+        for number, row in enumerate(self.rows):
+            made.add_row(
+                *(cells[place][number] for place in places), style=row.style, end_section=row.end_section
+            )
+        return made
+
+
+class _Measured(NamedTuple):
+    """Widths of a column's longest word and longest line."""
+
+    head: Measurement
+    cells: Measurement
+
+
+def _measured(console: Console, options: ConsoleOptions, column: Column) -> _Measured:
+    cells = [Measurement.get(console, options, cell) for cell in column.cells]
+    words, lines = [one.minimum for one in cells], [one.maximum for one in cells]
+    head = Measurement.get(console, options, column.header)
+    return _Measured(head, Measurement(max(words, default=0), max(lines, default=0)))
+
+
+def _shared_out(least: Sequence[int], n_texts: int, room: int) -> list[list[int]]:
+    """Return the places of the columns after the first `n_texts`, in parts that fit beside those."""
+    parts: list[list[int]] = [[]]
+    for place in range(n_texts, len(least)):
+        beside = [*least[:n_texts], *(least[one] for one in parts[-1])]
+        if parts[-1] and _total([*beside, least[place]]) > room:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _BETWEEN * (len(widths) - 1)
+
+
+def _widened(least: Sequence[int], most: Sequence[int], n_texts: int, room: int) -> list[int]:
+    """Return widths from `least` to `most`, together at most `room` where possible; numbers get the room first."""
+    widths = list(least)
+    for places in (range(n_texts, len(least)), range(n_texts)):
+        while left := max(0, room - _total(widths)):
+            narrow = [place for place in places if widths[place] < most[place]]
+            if not narrow:
+                break
+            for place in narrow[:left]:
+                widths[place] += 1
+    return widths
+
+
 def plain_table(
     title: str = "", texts: Sequence[str] = (), numbers: Sequence[str] = (), *, headings: bool = True
 ) -> Table:
     """Return an empty table with columns of texts, folded where they are long, and right-aligned columns of numbers."""
-    made = Table(
+    made = _PlainTable(
         title=title or None, title_justify="left", show_edge=False, pad_edge=False, show_header=headings
     )
     for column in texts:

@@ -16,8 +16,9 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
+from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.tables import claim_summary, score_table, trees, verdict_table
+from local_judge.reporting.tables import score_table, trees
 from local_judge.terminal import stdout
 
 
@@ -40,7 +41,7 @@ def demo(
         print_json({"outcome": result.outcome.model_dump(mode="json"), "scores": scores})
     else:
         console = stdout()
-        console.print(verdict_table(result.claims))
+        console.print(claim_blocks(result.claims))
         console.print(score_table("deer", trees(result.scores)))
         console.print(claim_summary(result.claims))
         for line in planted_lines(result.outcome, job.judge_specs[0].name):

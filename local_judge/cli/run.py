@@ -121,7 +121,7 @@ def run(
     if as_json:
         print_json(found.as_json(every_judge=True))
     else:
-        print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds), whole=False)
+        print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds))
     leave(records, job.store.root, job.replay)
 
 

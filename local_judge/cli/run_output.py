@@ -33,7 +33,7 @@ from local_judge.terminal import safe, stdout
 
 WithReports = Annotated[bool, typer.Option("--reports", help="Add a row for each report.")]
 WithAllScores = Annotated[
-    bool, typer.Option("--all-scores", help="Print the scores of all dimensions, not only the overall ones.")
+    bool, typer.Option("--all-scores", help="Print the scores of all dimensions and of all pairs of judges.")
 ]
 WithBounds = Annotated[
     bool,
@@ -83,16 +83,13 @@ class Results(NamedTuple):
         return {**rows, "qualifications": qualifications_as_json(recorded_qualifications(self.store))}
 
 
-def print_results(
-    found: Results, options: TableOptions, judge: str | None = None, whole: bool = True
-) -> None:
+def print_results(found: Results, options: TableOptions, judge: str | None = None) -> None:
     """Print warnings, the table of systems and, for several judges, a comparison of the judges.
 
     Args:
         found: the results.
         options: choice of tables.
         judge: one of several judges; None for all of them.
-        whole: whether to print the agreement of each pair of judges, and intervals.
     """
     console = stdout()
     print_qualifications(found, judge)
@@ -100,14 +97,17 @@ def print_results(
     aggregates = [row for row in found.aggregates if row.judge == judge]
     console.print(run_summary(found.records, scores, aggregates, options))
     if found.judges and judge is None:
-        print_judges(found, options, whole=whole)
+        print_judges(found, options)
     if options == TableOptions():
         console.print(MORE.format(safe(shlex.quote(str(found.store.root)))), style="dim", soft_wrap=True)
 
 
-def print_judges(found: Results, options: TableOptions, *, whole: bool) -> None:
-    """Print each judge's scores, and the agreement of the judges in the whole run."""
-    console = stdout()
+def print_judges(found: Results, options: TableOptions) -> None:
+    """Print each judge's scores and the agreement of the judges in the whole run.
+
+    With all scores, the agreement has intervals and each pair of judges.
+    """
+    console, whole = stdout(), options.all_scores
     tables = judge_tables(found.records, found.scores, found.judges, found.aggregates, options)
     console.print(*tables, sep="\n")
     if found.agreement:

@@ -24,10 +24,11 @@ from local_judge.cli.run_output import (
 )
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import View, load_protocol
+from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
-from local_judge.reporting.tables import claim_summary, score_notes, score_table, trees, verdict_table
+from local_judge.reporting.tables import score_notes, score_table, trees
 from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
@@ -206,7 +207,7 @@ def _show_run(
     print_qualifications(found, judge)
     _print_report(found, judge, profile, details, claims=claims, items=items)
     if found.judges and judge is None:
-        print_judges(found._replace(aggregates=()), tables, whole=True)
+        print_judges(found._replace(aggregates=()), tables)
 
 
 def _of_report(found: Results, report: str) -> Results:
@@ -261,7 +262,7 @@ def _print_report(
     if details.claims is not None:
         console.print(claim_summary(details.claims))
         if claims:
-            console.print(verdict_table(details.claims))
+            console.print(claim_blocks(details.claims))
 
 
 def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson = False) -> None:

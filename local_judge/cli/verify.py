@@ -15,9 +15,9 @@ from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import CalibrationFiles, OneJudge
 from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, SnapshotDir
 from local_judge.cli.output import json_line
+from local_judge.reporting.claims import verified_blocks
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.reporting.tables import verified_table
 from local_judge.runs.calibrations import given_calibrations, keep
 from local_judge.runs.qualifications import Qualifications, qualifications_of
 from local_judge.runs.run_file import load_config
@@ -59,7 +59,7 @@ def verify(
     if as_json:
         print("\n".join(lines))
     else:
-        stdout().print(verified_table(found))
+        stdout().print(verified_blocks(found))
         for line in qualification_lines(qualifications):
             stdout().print(line, markup=False, soft_wrap=True)
     _leave(found, settings.claims.reliability)

@@ -1,4 +1,4 @@
-"""Terminal tables of one report: score trees, claims and verdicts; and of a dry run.
+"""Terminal tables of one report's score trees, and of a dry run.
 
 Invariant: everything that came from a report, a page or a judge is printed as plain text (rich markup escaped,
 control characters removed).
@@ -6,19 +6,16 @@ control characters removed).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.table import Table
 
-from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.runs.job import Plan
 from local_judge.runs.records import ScoreRecord
-from local_judge.runs.verify import VerifiedRow
 from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
-from local_judge.terminal import NONE, count, item_table, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class _Columns(NamedTuple):
@@ -99,78 +96,6 @@ def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
     return {score.profile: score.scores for score in scores}
 
 
-def claim_summary(claims: ClaimSet) -> Table:
-    """Return the counts of a claim set: claims by type, sources by status, verdicts by label."""
-    found = plain_table(headings=False)
-    found.add_column(style="dim")
-    found.add_column()
-    types = Counter(claim.type for claim in claims.claims)
-    found.add_row("claims", _tally(len(claims.claims), types))
-    found.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
-    labels = Counter(
-        verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
-        for verdict in claims.verdicts
-    )
-    found.add_row("verdicts", _tally(len(claims.verdicts), labels))
-    quoted = sum(verdict.quote is not None for verdict in claims.verdicts)
-    rejected = sum(verdict.quote_rejected is not None for verdict in claims.verdicts)
-    found.add_row("quotations", f"{quoted} found in their page, {rejected} rejected")
-    if claims.extraction_failures:
-        missing = sum(len(failure.sentences) for failure in claims.extraction_failures)
-        kinds = Counter(failure.failure.kind for failure in claims.extraction_failures)
-        found.add_row(
-            "not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}"
-        )
-    return found
-
-
-def _tally(total: int | None, counts: Counter[str]) -> str:
-    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
-    if total is None:
-        return listed
-    return f"{total}" + (f" ({listed})" if listed else "")
-
-
-def verdict_table(claims: ClaimSet) -> Table:
-    """Return each claim with its verdicts and their quotations."""
-    found = item_table("claim", "type", "text", "source", "verdict", "quotation")
-    by_claim: dict[str, list[Verdict]] = {}
-    for verdict in claims.verdicts:
-        by_claim.setdefault(verdict.claim, []).append(verdict)
-    missing = {claim: source for source in claims.sources if source.status != "ok" for claim in source.claims}
-    for claim in claims.claims:
-        verdicts = by_claim.get(claim.id, [])
-        for verdict in verdicts:
-            found.add_row(*_claim_cells(claim), safe(verdict.url), _outcome(verdict), _quotation(verdict))
-        if not verdicts:
-            source = missing.get(claim.id)
-            found.add_row(
-                *_claim_cells(claim),
-                safe(source.url) if source else NONE,
-                source.status if source else NONE,
-                "",
-            )
-    return found
-
-
-def _claim_cells(claim: Claim) -> tuple[str, str, str]:
-    recovered = f" ← {', '.join(claim.recovered_from)}" if claim.recovered_from else ""
-    return claim.id, claim.type + recovered, safe(claim.text)
-
-
-def _outcome(verdict: Verdict) -> str:
-    if verdict.label is None:
-        return f"failed: {verdict.failure.kind if verdict.failure else 'unknown'}"
-    return verdict.label + (f" {verdict.confidence:.2f}" if verdict.confidence is not None else "")
-
-
-def _quotation(verdict: Verdict) -> str:
-    if verdict.quote is not None:
-        place = f"{verdict.quote.start}-{verdict.quote.end}"
-        return f"{safe(verdict.quote.text)} ({'title ' if verdict.quote.in_title else ''}{place})"
-    return f"rejected: {safe(verdict.quote_rejected)}" if verdict.quote_rejected is not None else ""
-
-
 def plan_table(plan: Plan) -> Table:
     """Return the calls that a run would make."""
     found = plain_table(headings=False)
@@ -194,18 +119,6 @@ def plan_notes(plan: Plan) -> Iterator[str]:
         yield f"cannot be evaluated: {safe(one.id, 60)}: {safe(one.why)}"
     for name in plan.too_long:
         yield f"too long for the judge: {safe(name, 60)}"
-
-
-def verified_table(rows: Sequence[VerifiedRow]) -> Table:
-    """Return the verdicts on claims that were given with their URLs."""
-    found = plain_table(texts=("id", "claim", "verdict", "quotation"))
-    for row in rows:
-        verdict = row.label or (f"failed: {row.failure.kind}" if row.failure else row.status)
-        if row.confidence is not None:
-            verdict += f" {row.confidence:.2f}"
-        rejected = f"rejected: {safe(row.quote_rejected)}" if row.quote_rejected is not None else ""
-        found.add_row(safe(row.id), safe(row.claim), verdict, safe(row.quote) if row.quote else rejected)
-    return found
 
 
 def score_notes(by_profile: Mapping[str, Sequence[ScoreNode]]) -> Iterator[str]:

@@ -125,7 +125,9 @@ def test_what_is_stored_can_be_shown_by_judge_and_together(command: Command, pan
     one = json.loads(command("show", out, "--judge", "shaky", "--report", "mill", "--claims", "--json").out)
     assert {row["judge"] for row in one["scores"]} == {"shaky"}
     assert len(one["claims"]["verdicts"]) == 2
-    table = command("show", out).out
+    short = command("show", out).out
+    assert "2 judges together" in short and "all alike" in short and "pairs alike" not in short
+    table = command("show", out, "--all-scores").out
     assert "2 judges together" in table and "pairs alike" in table
     assert "95% bootstrap intervals over reports of 1,000 draws" in table
     assert "deer (paper profile, judge steady)" in command("show", out, "--judge", "steady").out

@@ -13,20 +13,18 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.reporting.claims import claim_blocks, claim_summary, verified_blocks
 from local_judge.reporting.run_tables import run_summary
 from local_judge.reporting.tables import (
-    claim_summary,
     plan_notes,
     plan_table,
     score_table,
     trees,
-    verdict_table,
-    verified_table,
 )
 from local_judge.runs.job import NotPlanned, Plan
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.verify import VerifiedRow
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import plain_table, safe, stdout
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"
 
@@ -91,24 +89,51 @@ def test_every_table_takes_hostile_text() -> None:
     for table in (
         run_summary([record, crashed], scores),
         score_table(safe(HOSTILE), trees(scores)),
-        verdict_table(claim_set()),
+        claim_blocks(claim_set()),
         claim_summary(claim_set()),
-        verified_table([row]),
+        verified_blocks([row]),
     ):
         shown = printed(table)
         assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
 
 
-def test_the_claim_table_says_what_became_of_each_claim() -> None:
-    shown = printed(verdict_table(claim_set()))
-    assert "supported" in shown and "(3-9)" in shown
-    assert "failed: timeout" in shown
-    assert "dead" in shown
+def test_each_claim_is_a_block_worst_first() -> None:
+    shown = "\n".join(line.rstrip() for line in printed(claim_blocks(claim_set())).splitlines())
+    blocks = [[line.split()[0] for line in block.splitlines()] for block in shown.split("\n\n")]
+    assert blocks == [["claim", "source", "verdict"]] * 2 + [["claim", "source", "verdict", "quotation"]]
+    failed, dead, supported = shown.split("\n\n")
+    assert "failed: timeout" in failed and "none: page dead" in dead
+    assert "verdict    supported" in supported and "(characters 3 to 9 of the page)" in supported
     summary = printed(claim_summary(claim_set()))
     assert "3 (3 A)" in summary
     assert "2 (1 dead, 1 ok)" in summary
     assert "2 (1 failed: timeout, 1 supported)" in summary
     assert "1 found in their page, 0 rejected" in summary
+
+
+def test_a_table_too_wide_for_the_terminal_becomes_several() -> None:
+    table = plain_table("Scores", ("system",), [f"score number {n}" for n in range(12)])
+    for system in ("a system with a long name", "b"):
+        table.add_row(system, *(f"{n}.25 (1.00 to 20.00)" for n in range(12)))
+    out = io.StringIO()
+    Console(file=out, width=60).print(table)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 60 and lines.count("Scores") == 1
+    parts = "\n".join(lines).split("\n\n")
+    assert len(parts) > 1 and all("system" in part and "b " in part for part in parts)
+    assert all(out.getvalue().count(f" {n}.25 (1.00 to 20.00)") == 2 for n in range(12))
+
+
+def test_a_table_that_fits_stays_as_it_is() -> None:
+    table = plain_table("", ("system",), ("score",))
+    table.add_row("a", "1.00")
+    out = io.StringIO()
+    Console(file=out, width=60).print(table)
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        "system ┃ score",
+        "━━━━━━━╇━━━━━━",
+        "a      │  1.00",
+    ]
 
 
 def test_the_plan() -> None:

@@ -129,19 +129,21 @@ def _as_yaml(name: str) -> str:
     return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
 
 
+def _weights(preset: Preset) -> str:
+    """Return `here` for weights on this machine, and the commit of weights that the preset does not pin."""
+    here = "here" if has_weights(preset) else ""
+    commit = "" if preset.pinned else (weights_commit(preset) or "set by fetch")[:12]
+    return ", ".join(filter(None, (here, commit)))
+
+
 def _table(presets: list[Preset]) -> Table:
-    table = plain_table(
-        texts=("judge", "model", "engine", "context", "thinking", "GPUs", "revision", "weights")
-    )
+    table = plain_table(texts=("judge", "engine", "context", "GPUs", "weights"))
     for preset in presets:
         table.add_row(
             preset.name,
-            preset.model,
             preset.engine,
             f"{preset.context_tokens:,}",
-            "on" if preset.sampling.thinking else "off",
             gpus(preset),
-            "pinned" if preset.pinned else (weights_commit(preset) or "set by fetch")[:12],
-            "here" if has_weights(preset) else "",
+            _weights(preset),
         )
     return table

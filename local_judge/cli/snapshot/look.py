@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, cast, get_args
 
 import typer
+from rich.table import Table
 
 from indexes.compare import compare
 from indexes.model import Page, SourceStatus
@@ -19,7 +19,7 @@ from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson, chosen
 from local_judge.cli.output import print_json
 from local_judge.errors import plain
-from local_judge.terminal import plain_table, safe, stdout
+from local_judge.terminal import safe, stdout
 
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
 AsOf = Annotated[
@@ -137,12 +137,20 @@ def show_info(description: SnapshotInfo, as_json: bool) -> None:
     if as_json:
         print_json(description)
         return
-    table = plain_table(headings=False)
-    table.add_column(style="dim")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for key, entry in description.model_dump(mode="json").items():
-        table.add_row(key, safe(entry if isinstance(entry, str) else json.dumps(entry)))
+        table.add_row(key, safe(_in_words(entry)))
     stdout().print(table)
+
+
+def _in_words(entry: object) -> str:
+    """Return an entry of a description in one line: of nested entries, only their names."""
+    if isinstance(entry, dict):
+        entries = cast("dict[str, object]", entry).items()
+        return ", ".join(key if isinstance(one, dict) else f"{key} {_in_words(one)}" for key, one in entries)
+    return f"{entry:,}" if isinstance(entry, int) else str(entry)
 
 
 def _why_no_text(page: Page) -> str:

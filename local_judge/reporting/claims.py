@@ -1,0 +1,166 @@
+"""Claims and verdicts in the terminal: one block for each claim and source, worst first.
+
+Invariant: everything that came from a report, a page or a judge is printed as plain text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.table import Table
+
+from local_judge.claims.model import Claim, ClaimSet, Label, Verdict
+from local_judge.judge.failures import Failure
+from local_judge.runs.verify import VerifiedRow
+from local_judge.terminal import NONE, count, plain_table, safe
+
+WORST_FIRST: tuple[Label | None, ...] = (
+    *("contradicted", "not_found", "off_topic", "partial"),
+    None,
+    "supported",
+)
+"""Labels in the order in which claims are shown; None stands for claims without a verdict."""
+
+
+class _Block(NamedTuple):
+    """One claim with one source."""
+
+    claim: str
+    source: str
+    label: Label | None
+    verdict: str
+    confidence: float | None
+    quotation: str = ""
+    rationale: str = ""
+    more: tuple[tuple[str, str], ...] = ()
+    """Further lines: name and text."""
+
+
+def claim_blocks(claims: ClaimSet) -> Table:
+    """Return each claim of a report with its sources, verdicts and quotations."""
+    return _table(_blocks(claims))
+
+
+def verified_blocks(rows: Sequence[VerifiedRow]) -> Table:
+    """Return the verdicts on claims that were given with their URLs."""
+    return _table(
+        _Block(
+            claim=row.claim,
+            source=row.url,
+            label=row.label,
+            verdict=_verdict(row.label, row.failure, row.confidence, row.confidence_raw)
+            or f"none: page {row.status}",
+            confidence=row.confidence,
+            quotation=_quotation(row.quote or "", row.quote_span, row.quote_in_title, row.quote_rejected),
+            rationale=row.rationale,
+            more=(("id", row.id),),
+        )
+        for row in rows
+    )
+
+
+def _table(blocks: Iterable[_Block]) -> Table:
+    """Return blocks, worst first: by label, then by confidence, then in the given order."""
+    found = Table.grid(padding=(0, 2))
+    found.add_column(style="dim", no_wrap=True)
+    found.add_column(overflow="fold")
+    ordered = sorted(blocks, key=lambda one: (WORST_FIRST.index(one.label), one.confidence or 0.0))
+    for number, one in enumerate(ordered):
+        if number:
+            found.add_row()
+        found.add_row("claim", safe(one.claim))
+        for name, text in one.more:
+            found.add_row(name, safe(text))
+        found.add_row("source", safe(one.source))
+        found.add_row("verdict", safe(one.verdict))
+        if one.quotation:
+            found.add_row("quotation", safe(one.quotation))
+        if one.rationale:
+            found.add_row("rationale", safe(one.rationale))
+    return found
+
+
+def _blocks(claims: ClaimSet) -> Iterator[_Block]:
+    by_claim: dict[str, list[Verdict]] = {}
+    for verdict in claims.verdicts:
+        by_claim.setdefault(verdict.claim, []).append(verdict)
+    missing = {claim: source for source in claims.sources if source.status != "ok" for claim in source.claims}
+    for claim in claims.claims:
+        verdicts = by_claim.get(claim.id, [])
+        for one in verdicts:
+            quote = one.quote
+            found = (
+                ("", None, False) if quote is None else (quote.text, (quote.start, quote.end), quote.in_title)
+            )
+            yield _Block(
+                claim=claim.text,
+                source=one.url,
+                label=one.label,
+                verdict=_verdict(one.label, one.failure, one.confidence, one.confidence_raw) or NONE,
+                confidence=one.confidence,
+                quotation=_quotation(*found, one.quote_rejected),
+                rationale=one.rationale,
+                more=_recovered(claim),
+            )
+        if not verdicts:
+            source = missing.get(claim.id)
+            why = f"none: page {source.status}" if source else "none: no source"
+            yield _Block(claim.text, source.url if source else NONE, None, why, None, more=_recovered(claim))
+
+
+def _recovered(claim: Claim) -> tuple[tuple[str, str], ...]:
+    """Return the line that names the sentences whose citations the claim shares."""
+    return (("cited in", ", ".join(claim.recovered_from)),) if claim.recovered_from else ()
+
+
+def _verdict(
+    label: Label | None, failure: Failure | None, confidence: float | None, raw: float | None
+) -> str:
+    """Return `not_found, P(yes) = 0.19`, or the failure; nothing without both."""
+    if label is None:
+        return f"failed: {failure.kind}" if failure else ""
+    if confidence is None:
+        return label
+    return f"{label}, P(yes) = {confidence:.2f}" + ("" if raw is None else f" (calibrated; {raw:.2f} before)")
+
+
+def _quotation(text: str, span: tuple[int, int] | None, in_title: bool, rejected: str | None) -> str:
+    """Return a quotation with its place, or the judge's quotation that the page does not contain."""
+    if not text:
+        return f'not in the page: "{rejected}"' if rejected is not None else ""
+    place = f"  (characters {span[0]} to {span[1]} of the {'title' if in_title else 'page'})" if span else ""
+    return f'"{text}"{place}'
+
+
+def claim_summary(claims: ClaimSet) -> Table:
+    """Return the counts of a claim set: claims by type, sources by status, verdicts by label."""
+    found = plain_table(headings=False)
+    found.add_column(style="dim")
+    found.add_column()
+    types = Counter(claim.type for claim in claims.claims)
+    found.add_row("claims", _tally(len(claims.claims), types))
+    found.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))
+    labels = Counter(
+        verdict.label or f"failed: {verdict.failure.kind if verdict.failure else ''}"
+        for verdict in claims.verdicts
+    )
+    found.add_row("verdicts", _tally(len(claims.verdicts), labels))
+    quoted = sum(verdict.quote is not None for verdict in claims.verdicts)
+    rejected = sum(verdict.quote_rejected is not None for verdict in claims.verdicts)
+    found.add_row("quotations", f"{quoted} found in their page, {rejected} rejected")
+    if claims.extraction_failures:
+        missing = sum(len(failure.sentences) for failure in claims.extraction_failures)
+        kinds = Counter(failure.failure.kind for failure in claims.extraction_failures)
+        found.add_row(
+            "not extracted", f"{missing} of {count(claims.n_sentences, 'sentence')}: {_tally(None, kinds)}"
+        )
+    return found
+
+
+def _tally(total: int | None, counts: Counter[str]) -> str:
+    listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    if total is None:
+        return listed
+    return f"{total}" + (f" ({listed})" if listed else "")
