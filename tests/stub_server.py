@@ -139,8 +139,8 @@ class Stub:
         self.faults = deque(self.plan.faults)
         self.waiting: deque[tuple[Received, Callable[[int | None], None]]] = deque()
         self.cache = None if self.plan.cache_tokens is None else PrefixCache(self.plan.cache_tokens)
-        self.computed = 0
-        """Prompt tokens read, if there is a prefix cache."""
+        self.computed = self.cached = 0
+        """Prompt tokens read and found, if there is a prefix cache."""
         self._read_until = 0.0
         self.clients: set[_Connection] = set()
         self._server: asyncio.Server | None = None
@@ -159,6 +159,18 @@ class Stub:
                 client.abort()
             await self._server.wait_closed()
             self._server = None
+
+    def metrics(self) -> str:
+        """Gauges and counters in the format of vLLM's /metrics."""
+        source = 'prompt_tokens_by_source_total{source="local_%s",engine="0"}'
+        values = {
+            'num_requests_running{engine="0"}': self.busy,
+            'num_requests_waiting{engine="0"}': len(self.waiting),
+            'prompt_tokens_total{engine="0"}': self.computed + self.cached,
+            source % "compute": self.computed,
+            source % "cache_hit": self.cached,
+        }
+        return "".join(f"vllm:{name} {value}.0\n" for name, value in values.items())
 
     def forget(self) -> None:
         """Empty the prefix cache."""
@@ -198,7 +210,7 @@ class Stub:
             asked = request.json
             cached = self.cache.read("".join(message["content"] for message in asked["messages"]))
             computed = prompt_tokens(asked) - cached
-            self.computed += computed
+            self.computed, self.cached = self.computed + computed, self.cached + cached
             read_at = self._read_until = max(read_at, self._read_until) + computed * self.plan.prefill_seconds
         loop.call_at(read_at + self.plan.delay, self._leave, partial(answer, cached))
 
@@ -248,9 +260,7 @@ class _Connection(asyncio.Protocol):
         if self.stub.silent:
             return
         if not request.path.endswith("/chat/completions"):
-            status, content_type, body = side_answer(
-                self.stub.plan, request, self.stub.busy, len(self.stub.waiting)
-            )
+            status, content_type, body = side_answer(self.stub.plan, request, self.stub.metrics())
             self.send(http_answer(status, body, content_type))
             return
         fault = self.stub.next_fault()
@@ -358,10 +368,8 @@ def sse_body(plan: StubPlan, asked: Mapping[str, Any], cached: int | None = None
     return b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events) + b"data: [DONE]\n\n"
 
 
-def side_answer(
-    plan: StubPlan, request: Received, running: int = 0, waiting: int = 0
-) -> tuple[int, str, bytes]:
-    """Status, content type and body of everything that is not a chat completion."""
+def side_answer(plan: StubPlan, request: Received, metrics: str = "") -> tuple[int, str, bytes]:
+    """Status, content type and body of everything that is not a chat completion; `metrics`: the server's counters."""
     answer: dict[str, Any] | None = None
     if request.path == "/v1/models":
         card: dict[str, Any] = {"id": plan.model, "object": "model", "owned_by": "stub"}
@@ -379,9 +387,7 @@ def side_answer(
         answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
         text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
-        for name, number in (("running", running), ("waiting", waiting)):
-            text += f'vllm:num_requests_{name}{{engine="0",model_name="{plan.model}"}} {number}.0\n'
-        return 200, "text/plain", text.encode()
+        return 200, "text/plain", (text + metrics).encode()
     if answer is None:
         return 404, "application/json", b'{"detail": "Not Found"}'
     return 200, "application/json", json.dumps(answer).encode()

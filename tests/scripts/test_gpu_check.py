@@ -1,0 +1,78 @@
+"""The check of a judge on a machine, against the stub server and with made-up figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.benchmarking import gpu_check
+from scripts.benchmarking.gpu_check import CPU_JUDGE, beside_recorded, equal_share, main, markdown, reasons
+from serving.presets import load_preset
+from tests.stub_server import StubPlan
+from tests.stub_thread import StubThread, answer, leaning
+
+
+def test_a_running_server_is_measured_in_one_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_check, "has_cuda", lambda: False)
+    plan = StubPlan(
+        model=load_preset(CPU_JUDGE).model, answer=answer, alternatives=leaning, cache_tokens=100_000
+    )
+    out = tmp_path / "found.json"
+    with StubThread(plan) as server:
+        assert main(["--quick", "--base-url", server.url, "--judge", CPU_JUDGE, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert printed.rstrip() == markdown(found)
+    assert len(printed.splitlines()) <= 60
+    plain = found["plain"]
+    assert plain["reports"]["done"] == plain["reports"]["reports"] == 1
+    assert plain["reports"]["calls_failed"] == 0
+    assert 0 < plain["reports"]["cached_share"] < 1
+    assert plain["again"]["equal_share"] == 1.0  # the stub's reply depends on the request alone
+    assert plain["claims"]["claims"] == 4
+    assert plain["speed"]["decode_at_once"] == 4
+    assert f"{CPU_JUDGE}-invariant: skipped: the server was given" in printed
+
+
+def test_a_server_that_does_not_answer_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--base-url", "http://127.0.0.1:9", "--judge", CPU_JUDGE, "--out", str(tmp_path / "x")]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and said[0].startswith("error: http://127.0.0.1:9/metrics: ")
+
+
+def test_a_step_that_fails_leaves_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    found: dict[str, Any] = {"judge": "j"}
+    with gpu_check.step(found, "speed") as figures:
+        figures["prefill_tokens_per_s"] = 3.0
+        raise gpu_check.StepFailed("run ended with 1: out of paper")
+    assert reasons(found) == [("speed", "failed", "StepFailed: run ended with 1: out of paper")]
+    assert "j: speed" in capsys.readouterr().err
+
+
+def test_the_block_has_at_most_60_lines_whatever_fails() -> None:
+    steps = ("speed", "reports", "claims", "again", "memory")
+    failing = {"judge": "j", **{step: {"failed": "x" * 300} for step in steps}}
+    versions = {f"GPU {number}": "a GPU" for number in range(16)} | {"commit": "c", "python": "3"}
+    block = markdown({"quick": False, "versions": versions, "plain": failing, "invariant": failing})
+    assert len(block.splitlines()) <= 60
+    assert block.count(": failed: x") == 10
+
+
+def test_replies_are_equal_only_if_both_runs_have_them() -> None:
+    first = {"a": ("Yes", "-0.1"), "b": ("No", None), "c": ("x", None)}
+    second = {"a": ("Yes", "-0.1"), "b": ("No.", None), "d": ("x", None)}
+    assert equal_share(first, second) == {"replies": 4, "equal": 1, "equal_share": 0.25}
+    assert equal_share({}, {})["equal_share"] == 0.0
+
+
+def test_verdicts_are_compared_at_the_threshold() -> None:
+    found = beside_recorded({"a": 0.5, "b": 0.3, "new": 0.9}, {"a": 0.4, "b": 0.39, "gone": 0.1}, 0.38)
+    assert found == {"claims": 2, "alike": 1, "largest_difference": 0.1}
+    assert "skipped" in beside_recorded({"a": 0.5}, None, 0.38)
