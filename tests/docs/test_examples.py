@@ -27,11 +27,9 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -49,7 +47,6 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
-from local_judge.judge.ledger_file import TABLES
 from local_judge.lab.annotations.model import GoldClaim
 from local_judge.lab.experiments.corruption import load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
@@ -409,19 +406,6 @@ def test_every_rule_of_checklists_is_explained() -> None:
 def test_every_preset_is_listed() -> None:
     listed = first_cells(ROOT / "docs" / "guides" / "judges.md", "$ local-judge judge list --json")
     assert listed == {path.stem for path in (ROOT / "configs" / "judges").glob("*.yaml")}
-
-
-def test_the_ledger_has_the_tables_that_are_described() -> None:
-    _, _, after = RUN_DIRECTORY.read_text(encoding="utf-8").partition("## ledger.sqlite")
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", after.partition("\n## ")[0], re.MULTILINE)
-    described = {table: re.findall(r"`(\w+)`", columns) for table, columns in rows}
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")]
-        actual = {
-            table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")] for table in tables
-        }
-    assert described == actual
 
 
 ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")

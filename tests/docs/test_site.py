@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 import local_judge
-from scripts.docs_hooks import COMMANDS, on_page_markdown
+from scripts.docs_hooks import GENERATED, on_page_markdown
 from scripts.field_tables import field_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,9 +55,14 @@ class Part(Base):
     whole: list[Base] = []
 
 
-def test_generated_parts_are_in_no_page() -> None:
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    assert page.endswith(f"\n{COMMANDS}\n")  # the site fills it in: write nothing below
+def test_every_generated_part_is_in_one_page_and_empty_there() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    for name, generate in GENERATED.items():
+        (page,) = [page for page in pages if f"\n<!-- {name} -->\n" in page]
+        generated = generate()
+        assert generated.count("\n") > 20
+        assert on_page_markdown(f"<!-- {name} -->") == generated
+        assert generated.strip() not in page  # the site fills it in: write nothing by hand
 
 
 def test_a_table_of_fields_has_values_defaults_and_docstrings() -> None:
