@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from serving.errors import EngineError, EngineOverloaded, EngineUnreachable
-from serving.types import ReplicaUse, ServerLoad, Usage
+from serving.metrics import ServerLoad
+from serving.types import ReplicaUse, Usage
 
 BALANCE = 1.25
 """Maximum load of a replica that takes a new prefix, as a multiple of the mean load of those that answer."""
@@ -170,7 +171,7 @@ class Replicas:
         """
         replica = self._replicas[url]
         replica.other_load = max(0, load.requests - in_flight)
-        replica.kv_usage = load.kv_usage
+        replica.kv_usage = load.kv_usage or 0.0
 
     def left(self, url: str) -> None:
         """Record that `url` does not answer."""

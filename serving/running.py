@@ -44,6 +44,7 @@ from serving.launch import (
     log_folder,
     program,
 )
+from serving.metrics import server_load
 from serving.presets import THINKING_SUFFIX, Preset
 from serving.processes import (
     Process,
@@ -437,38 +438,26 @@ def status() -> list[JudgeStatus]:
 
 def _replica_status(replica: Replica, ready: bool) -> ReplicaStatus:
     root = replica.place.root
-    metrics: str | None = None
+    metrics = ""
     if not replica.process.lives:
         state = "ended"
     elif is_healthy(f"{root}/health"):
         state = "ready"
         body = body_of(f"{root}/metrics")
-        metrics = None if body is None else body.decode("utf-8", "replace")
+        metrics = "" if body is None else body.decode("utf-8", "replace")
     else:
         state = "not answering" if ready else "starting"
-    running, waiting, usage = (_gauge(metrics or "", name) for name in _GAUGES)
+    load = server_load(metrics)
     return ReplicaStatus(
         base_url=replica.place.base_url,
         state=state,
         gpus=replica.place.gpus,
-        running=None if running is None else int(sum(running)),
-        waiting=None if waiting is None else int(sum(waiting)),
-        kv_usage=None if usage is None else sum(usage) / len(usage),
+        running=load.running,
+        waiting=load.waiting,
+        kv_usage=load.kv_usage,
         pid=replica.process.pid,
         log=replica.log,
     )
-
-
-_GAUGES = ("num_requests_running", "num_requests_waiting", "kv_cache_usage_perc")
-
-
-def _gauge(metrics: str, name: str) -> list[float] | None:
-    """Return the values of a gauge of vLLM, one per engine; None if it is not there."""
-    values = re.findall(rf"^vllm:{name}\{{[^}}\n]*\}} ([0-9.eE+-]+)$", metrics, re.MULTILINE)
-    try:
-        return [float(value) for value in values] or None
-    except ValueError:
-        return None
 
 
 def _living(name: str) -> RunningJudge | None:

@@ -165,15 +165,6 @@ class EngineLimits(Frozen):
     """Number of requests to keep in flight."""
 
 
-class ServerLoad(Frozen):
-    """Load of a server, as its metrics report it."""
-
-    requests: int = 0
-    """Running and waiting requests of all clients."""
-    kv_usage: float = 0.0
-    """Share of the KV cache that these requests use, in [0, 1]; the mean over data-parallel engines."""
-
-
 class ReplicaUse(Frozen):
     """Work of one of several servers in this process."""
 

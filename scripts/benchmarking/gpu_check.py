@@ -2,7 +2,8 @@
 
     scripts/gpu_check [--judge NAME] [--base-url URL] [--quick] [--out FILE]
 
-One vLLM server is started as `judge serve` does it, and again with batch-invariant kernels on a GPU. Each is measured:
+A vLLM server is started with the judge and, on a GPU, again with batch-invariant kernels, and with the judge of the CPU
+build for the claims alone. Each is measured:
 
     prefill      prompt tokens per second of one long prompt that is not cached
     decode       generated tokens per second, alone and with several requests at once
@@ -38,9 +39,9 @@ from local_judge.demo.outcome import sample_folder
 from scripts.benchmarking.vllm_server import MeasuredServer, MeasuringError, read_counters
 from scripts.environment import has_cuda
 from serving.engines.openai import OpenAIEngine
-from serving.engines.server import kv_cache_tokens
 from serving.errors import ServingError
 from serving.launch import RunningServer, launch
+from serving.metrics import kv_cache_tokens
 from serving.presets import INVARIANT_SUFFIX, Preset, load_preset
 from serving.types import Message, Sampling
 
@@ -261,9 +262,14 @@ def beside_recorded(
 
 
 def measure(
-    server: MeasuredServer, running: RunningServer | None, preset: Preset, args: argparse.Namespace
+    server: MeasuredServer,
+    running: RunningServer | None,
+    preset: Preset,
+    args: argparse.Namespace,
+    *,
+    claims_only: bool = False,
 ) -> Figures:
-    """Take all measurements of one server; a step that fails leaves its reason."""
+    """Take the measurements of one server; a step that fails leaves its reason."""
     kind = "gpu" if has_cuda() else "cpu"
     protocols, n_reports, n_claims = (("fact",), 1, 4) if args.quick else (PROTOCOLS, 3, 12)
     found: Figures = {"judge": preset.name, "kv_tokens": kv_cache_tokens(server.metrics())}
@@ -273,14 +279,16 @@ def measure(
         folder = Path(temporary)
         import_pages(sample_folder() / "pages", folder / "snapshot")
 
-        with step(found, "speed") as figures:
-            figures |= asyncio.run(speed(server, preset, kind, args.quick))
-        with step(found, "reports") as figures:
-            figures |= evaluate(server, preset, folder, "first", protocols, n_reports)
         with step(found, "claims") as figures:
             figures |= verdicts(server, preset, folder, "claims", n_claims)
             recorded = json.loads(RECORDED.read_text(encoding="utf-8")).get(preset.name)
             figures["recorded"] = beside_recorded(figures["yes"], recorded, preset.threshold or 0.5)
+        if claims_only:
+            return found
+        with step(found, "speed") as figures:
+            figures |= asyncio.run(speed(server, preset, kind, args.quick))
+        with step(found, "reports") as figures:
+            figures |= evaluate(server, preset, folder, "first", protocols, n_reports)
         with step(found, "again") as figures:
             if args.quick:
                 verdicts(server, preset, folder, "again", n_claims)
@@ -306,50 +314,55 @@ def step(found: Figures, name: str) -> Generator[Figures]:
     found[name] = figures
 
 
-def served(preset: Preset, args: argparse.Namespace, log: Path) -> Figures:
+def served(name: str, args: argparse.Namespace, *, claims_only: bool = False) -> Figures:
     """Start a server, measure it and stop it; a start that fails is a reason."""
     try:
+        preset = load_preset(name)
+        if not name.endswith(INVARIANT_SUFFIX):
+            _fetch(name)
+        log: Path = args.out.with_suffix(f".{name}.log")
         with (
             launch(preset, log=log) as running,
             closing(MeasuredServer(running.base_url, running.model)) as server,
         ):
-            return measure(server, running, preset, args)
-    except ServingError as error:
-        return {"judge": preset.name, "failed": str(error)}
+            return measure(server, running, preset, args, claims_only=claims_only)
+    except (ServingError, StepFailed, MeasuringError) as error:
+        return {"judge": name, "failed": str(error)}
+
+
+def _fetch(name: str) -> None:
+    command = [sys.executable, "-m", "local_judge", "judge", "fetch", name]
+    fetched = subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
+    if fetched.returncode != 0:
+        raise StepFailed(f"the weights could not be fetched (judge fetch ended with {fetched.returncode})")
 
 
 def check(args: argparse.Namespace) -> Figures:
-    """Return versions, and the measurements of the judge, plain and with batch-invariant kernels."""
+    """Return versions, and the measurements of each server."""
     gpu = has_cuda()
     name: str = args.judge or (GPU_JUDGE if gpu else CPU_JUDGE)
-    found: Figures = {"versions": versions(), "quick": args.quick}
-    invariant: Figures = {"judge": f"{name}{INVARIANT_SUFFIX}"}
+    invariant = f"{name}{INVARIANT_SUFFIX}"
     if args.base_url is not None:
-        with closing(MeasuredServer(args.base_url, load_preset(name).model)) as server:
-            found["plain"] = measure(server, None, load_preset(name), args)
-        invariant["skipped"] = "the server was given, so it is not started again"
+        preset = load_preset(name)
+        with closing(MeasuredServer(args.base_url, preset.model)) as server:
+            runs = [measure(server, None, preset, args)]
+        runs.append({"judge": invariant, "skipped": "the server was given, so it is not started again"})
+    elif gpu:
+        runs = [served(name, args), served(invariant, args)]
+        if name != CPU_JUDGE and not args.quick:
+            runs.append(served(CPU_JUDGE, args, claims_only=True))
     else:
-        subprocess.run(
-            [sys.executable, "-m", "local_judge", "judge", "fetch", name],
-            cwd=ROOT,
-            check=True,
-            stdout=sys.stderr,
-        )
-        log: Path = args.out.with_suffix(".log")
-        found["plain"] = served(load_preset(name), args, log)
-        if gpu:
-            invariant = served(load_preset(invariant["judge"]), args, log.with_suffix(".invariant.log"))
-        else:
-            invariant["skipped"] = "vLLM's batch-invariant kernels need a GPU"
-    return {**found, "invariant": invariant}
+        runs = [served(name, args)]
+        runs.append({"judge": invariant, "skipped": "vLLM's batch-invariant kernels need a GPU"})
+    return {"versions": versions(), "quick": args.quick, "runs": runs}
 
 
 def markdown(found: Figures) -> str:
     """Return the report as one Markdown block of at most 60 lines."""
     lines = ["### gpu_check" + (" --quick" if found["quick"] else ""), "", "| version | |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in list(found["versions"].items())[:20]]
-    runs = [found["plain"], found["invariant"]]
-    lines += ["", "| | " + " | ".join(run["judge"] for run in runs) + " |", "|---|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in list(found["versions"].items())[:16]]
+    runs: list[Figures] = found["runs"]
+    lines += ["", f"| | {' | '.join(run['judge'] for run in runs)} |", "|---" * (len(runs) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(cell(run, path) for run in runs)} |" for name, *path in ROWS]
     lines += [
         f"- {run['judge']}{f', {step}' if step else ''}: {word}: {reason}"
@@ -424,22 +437,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         found = check(args)
-    except (MeasuringError, ServingError, subprocess.CalledProcessError) as error:
+    except (MeasuringError, ServingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     args.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(markdown(found))
-    if args.record and "yes" in found["plain"].get("claims", {}):
-        recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-        recorded[found["plain"]["judge"]] = found["plain"]["claims"]["yes"]
+    first = found["runs"][0]
+    if args.record and "yes" in first.get("claims", {}):
+        recorded = json.loads(RECORDED.read_text(encoding="utf-8")) | {first["judge"]: first["claims"]["yes"]}
         RECORDED.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
-    return (
-        1
-        if any(
-            word == "failed" for run in (found["plain"], found["invariant"]) for _, word, _ in reasons(run)
-        )
-        else 0
-    )
+    return 1 if any(word == "failed" for run in found["runs"] for _, word, _ in reasons(run)) else 0
 
 
 if __name__ == "__main__":

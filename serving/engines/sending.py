@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
-from serving.engines.server import ServerFacts, agree, ask_server, root_of, server_load
+from serving.engines.server import ServerFacts, agree, ask_server, root_of
 from serving.engines.wire import ChatReply, Heard, Once, TokenList, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, HttpClient
+from serving.metrics import server_load
 from serving.replicas import Replicas
 from serving.retry import Retry, ServerWatch
 from serving.types import Generation, Message, ReplicaUse

@@ -6,27 +6,15 @@ Invariant: nothing is guessed: what the server does not report is None.
 from __future__ import annotations
 
 import hashlib
-import math
-import re
 from dataclasses import dataclass, replace
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
 from serving.errors import EngineError, KeyRefused, RequestRefused
 from serving.http import HttpClient
-from serving.types import ServerLoad
-
-_LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
-"""Label of a metric; the possessive quantifier keeps the time linear in the length of a word."""
+from serving.metrics import kv_cache_tokens
 
 _NAMED = 20
 """Maximum number of models named in a message."""
-
-_COUNT = re.compile(r"[0-9]{1,12}")
-
-_GAUGE = re.compile(
-    r"^vllm:(num_requests_running|num_requests_waiting|kv_cache_usage_perc)\{[^}\n]{0,1000}\} (\S{1,40})$",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -101,46 +89,6 @@ async def _optional(client: HttpClient, url: str) -> bytes | None:
         if error.retryable:
             raise
         return None
-
-
-def kv_cache_tokens(metrics: str) -> int | None:
-    """Return the size of the KV cache in tokens over all data-parallel engines, from vLLM's metrics.
-
-    `vllm:cache_config_info` has the label `kv_cache_size_tokens`, or else `block_size` and `num_gpu_blocks`.
-    """
-    total = 0
-    for line in metrics.splitlines():
-        if line.startswith("vllm:cache_config_info{"):
-            labels = dict(_LABEL.findall(line))
-            tokens, blocks, size = (
-                _count(labels.get(name, ""))
-                for name in ("kv_cache_size_tokens", "num_gpu_blocks", "block_size")
-            )
-            total += tokens or blocks * size
-    return total or None
-
-
-def server_load(metrics: str) -> ServerLoad:
-    """Return the load of a server over all its data-parallel engines, from vLLM's metrics; impossible values are 0."""
-    found: dict[str, list[float]] = {}
-    for name, text in _GAUGE.findall(metrics):
-        found.setdefault(name, []).append(_gauge(text))
-    requests = found.get("num_requests_running", []) + found.get("num_requests_waiting", [])
-    usages = found.get("kv_cache_usage_perc", [])
-    return ServerLoad(requests=int(sum(requests)), kv_usage=sum(usages) / max(1, len(usages)))
-
-
-def _gauge(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if math.isfinite(value) and 0.0 <= value < 1e9 else 0.0
-
-
-def _count(text: str) -> int:
-    """Parse a label's number; 0 if it is invalid or impossibly large."""
-    return int(text) if _COUNT.fullmatch(text) else 0
 
 
 def agree(facts: list[tuple[str, ServerFacts]]) -> ServerFacts:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack, suppress
 from random import Random
 
 import pytest
 
-from serving.engines.server import kv_cache_tokens, server_load
 from serving.errors import EngineFault, EngineOverloaded, EngineUnreachable
+from serving.metrics import ServerLoad
 from serving.replicas import Replicas
 from serving.retry import Retry
-from serving.types import ServerLoad
 
 URLS = ["http://a/v1", "http://b/v1", "http://c/v1"]
 
@@ -96,9 +94,9 @@ def test_requests_of_other_clients_count() -> None:
     replicas = Replicas(URLS)
     first, second, _ = replicas.order("x")
     with replicas.sending(first, "x"):
-        replicas.reported(first, ServerLoad(requests=30), in_flight=1)
+        replicas.reported(first, ServerLoad(running=20, waiting=10), in_flight=1)
         assert replicas.order("x")[0] == second
-        replicas.reported(first, ServerLoad(requests=1), in_flight=1)
+        replicas.reported(first, ServerLoad(running=1), in_flight=1)
         assert replicas.order("x")[0] == first
 
 
@@ -158,49 +156,3 @@ async def test_unreachable_replicas_are_passed_over_within_one_attempt() -> None
     assert sorted(asked[:3]) == URLS
     assert len(asked) == 6
     assert len(naps) == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "tokens"),
-    [
-        # vLLM 0.32: the label that knows of cache groups goes before the product
-        ('block_size="128",engine="0",kv_cache_size_tokens="2097152",num_gpu_blocks="4096"', 2_097_152),
-        ('block_size="16",engine="0",num_gpu_blocks="1000",num_gpu_blocks_override="None"', 16_000),
-        ('block_size="16",engine="0",kv_cache_size_tokens="None",num_gpu_blocks="None"', None),
-    ],
-)
-def test_kv_cache_tokens_of_vllm(line: str, tokens: int | None) -> None:
-    metrics = f"# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{{{line}}} 1.0\n"
-    assert kv_cache_tokens(metrics) == tokens
-
-
-def test_kv_caches_of_data_parallel_engines_are_added() -> None:
-    line = 'vllm:cache_config_info{{block_size="16",engine="{}",num_gpu_blocks="10"}} 1.0\n'
-    assert kv_cache_tokens(line.format(0) + line.format(1)) == 320
-
-
-def test_metrics_without_a_cache_say_nothing() -> None:
-    assert kv_cache_tokens("python_info 1.0\n") is None
-
-
-def test_a_label_without_end_takes_time_that_grows_with_its_length() -> None:
-    begun = time.process_time()
-    assert kv_cache_tokens("vllm:cache_config_info{" + "a" * 1_000_000) is None
-    assert time.process_time() - begun < 2.0  # with the square of the length: hours
-
-
-def test_load_of_data_parallel_engines() -> None:
-    metrics = """# TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{engine="0",model_name="m"} 3.0
-vllm:num_requests_running{engine="1",model_name="m"} 4.0
-vllm:num_requests_waiting{engine="0",model_name="m"} 2.0
-vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2.0
-vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.5
-vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.25
-"""
-    assert server_load(metrics) == ServerLoad(requests=9, kv_usage=0.375)
-
-
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "-3.0", "1e300", "many", "0" * 1000])
-def test_impossible_loads_count_as_none(value: str) -> None:
-    assert server_load(f'vllm:num_requests_running{{engine="0"}} {value}\n') == ServerLoad()

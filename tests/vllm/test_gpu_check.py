@@ -20,7 +20,7 @@ def test_it_measures_the_small_judge(
 ) -> None:
     out = tmp_path / "found.json"
     assert main(["--quick", "--base-url", server.base_url, "--judge", PRESET, "--out", str(out)]) == 0
-    found = json.loads(out.read_text(encoding="utf-8"))["plain"]
+    found = json.loads(out.read_text(encoding="utf-8"))["runs"][0]
     assert found["speed"]["prefill_tokens_per_s"] > 0
     assert found["speed"]["decode_at_once_tokens_per_s"] > 0
     assert found["reports"]["done"] == 1
