@@ -149,7 +149,7 @@ class VllmSettings(Frozen):
     batch_invariant: bool = False
     """True for kernels whose results do not depend on which requests share a batch (`VLLM_BATCH_INVARIANT`)."""
     invariant_kernels: bool = True
-    """False if vLLM has no batch-invariant kernels for the model, such as those with Gated DeltaNet layers."""
+    """False if vLLM has no batch-invariant kernels, as on CPUs and for models with Gated DeltaNet layers."""
     system_date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
     """Date in the system prompt that vLLM writes for gpt-oss; null for the current day, which changes replies daily."""
     max_logprobs: int = Field(default=128, ge=1)
@@ -369,7 +369,7 @@ def load_preset(name_or_path: str | Path) -> Preset:
             raise _no_preset(text)
         if not preset.vllm.invariant_kernels:
             raise PresetError(
-                f"{text}: vLLM has no batch-invariant kernels for this model; use {text.replace(INVARIANT_SUFFIX, '')}"
+                f"{text}: vLLM has no batch-invariant kernels for it; use {text.replace(INVARIANT_SUFFIX, '')}"
             )
         changes["vllm"] = preset.vllm.model_copy(update={"batch_invariant": True})
     return preset.model_copy(update=changes)

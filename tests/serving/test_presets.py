@@ -129,9 +129,13 @@ def test_batch_invariance_is_part_of_the_name_and_of_the_identity() -> None:
         with pytest.raises(PresetError, match=f"no judge preset '{name}'"):
             load_preset(name)
     with pytest.raises(
-        PresetError, match=r"vLLM has no batch-invariant kernels .*; use qwen3\.8-27b-thinking"
+        PresetError, match=r"vLLM has no batch-invariant kernels for it; use qwen3\.8-27b-thinking"
     ):
         load_preset("qwen3.8-27b-invariant-thinking")
+    with pytest.raises(
+        PresetError, match=r"; use qwen2\.5-coder-0\.5b-vllm"
+    ):  # a CPU would ignore the setting
+        load_preset("qwen2.5-coder-0.5b-vllm-invariant")
 
 
 def test_gpt_oss_is_never_sent_a_budget_that_its_parser_does_not_know() -> None:
