@@ -128,14 +128,10 @@ class Replicas:
         return self._replicas[url].away_since is not None
 
     @contextmanager
-    def sending(self, url: str, prefix: str) -> Generator[None]:
+    def sending(self, url: str) -> Generator[None]:
         """Count a request to `url` as in flight while the block runs, and as failed if it could be repeated."""
         replica = self._replicas[url]
         replica.in_flight += 1
-        self._warm.setdefault(prefix, set()).add(url)
-        self._warm.move_to_end(prefix)
-        if len(self._warm) > REMEMBERED:
-            self._warm.popitem(last=False)
         try:
             yield
         except EngineError as error:
@@ -149,6 +145,13 @@ class Replicas:
             raise
         finally:
             replica.in_flight -= 1
+
+    def reads(self, url: str, prefix: str) -> None:
+        """Record that `url` reads `prefix` into its cache."""
+        self._warm.setdefault(prefix, set()).add(url)
+        self._warm.move_to_end(prefix)
+        if len(self._warm) > REMEMBERED:
+            self._warm.popitem(last=False)
 
     def answered(self, url: str, usage: Usage) -> None:
         """Count a reply of `url`."""

@@ -244,7 +244,7 @@ async def _in_order(
             errors.append(overload)
             continue
         try:
-            with replicas.sending(url, prefix):
+            with replicas.sending(url):
                 return await send(url)
         except (EngineUnreachable, EngineOverloaded) as error:
             errors.append(error)

@@ -103,6 +103,7 @@ class Servers:
 
         async def send(base_url: str) -> tuple[ChatReply, str]:
             await self._still_alike(base_url)
+            self._replicas.reads(base_url, prefix)
             answer = await self._post(f"{base_url}/chat/completions", content)
             reply = parse(ChatReply, answer.url, answer.body)
             self._check_model(answer.url, body["model"], reply.model)
@@ -117,6 +118,7 @@ class Servers:
 
         async def send(base_url: str) -> Generation:
             await self._still_alike(base_url)
+            self._replicas.reads(base_url, prefix)
             url = f"{base_url}/chat/completions"
             async with self._slots, self._http().stream(url, content) as lines:
                 heard = Heard(url)

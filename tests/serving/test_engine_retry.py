@@ -67,7 +67,8 @@ def test_one_prefix_fills_a_replica_up_to_the_bound_and_then_the_next() -> None:
         sent: list[str] = []
         for _ in range(60):
             sent.append(replicas.order("x")[0])
-            stack.enter_context(replicas.sending(sent[-1], "x"))
+            stack.enter_context(replicas.sending(sent[-1]))
+            replicas.reads(sent[-1], "x")
         assert sent[:8] == [first] * 8  # SMALL_LOAD
         # at most WARM_BALANCE times the mean of 20, so that two replicas read the prefix and not three
         assert [sent.count(url) for url in (first, second, third)] == [35, 25, 0]
@@ -79,11 +80,10 @@ def test_a_prefix_stays_where_it_was_read() -> None:
     replicas = Replicas(URLS)
     first, second, _ = replicas.order("x")
     with ExitStack() as stack:
-        for number in range(8):
-            stack.enter_context(replicas.sending(first, f"other {number}"))
+        for _ in range(8):
+            stack.enter_context(replicas.sending(first))
         assert replicas.order("x")[0] == second
-        with replicas.sending(second, "x"):
-            pass
+        replicas.reads(second, "x")
     assert replicas.order("x")[0] == second
     replicas.left(second)
     replicas.back(second)  # with an empty cache
@@ -93,7 +93,7 @@ def test_a_prefix_stays_where_it_was_read() -> None:
 def test_requests_of_other_clients_count() -> None:
     replicas = Replicas(URLS)
     first, second, _ = replicas.order("x")
-    with replicas.sending(first, "x"):
+    with replicas.sending(first):
         replicas.reported(first, ServerLoad(running=20, waiting=10), in_flight=1)
         assert replicas.order("x")[0] == second
         replicas.reported(first, ServerLoad(running=1), in_flight=1)
@@ -116,7 +116,7 @@ def test_a_replica_that_asked_for_a_pause_is_asked_after_it() -> None:
     usual = replicas.order("x")
     for url, seconds in zip(usual, (20.0, None, 30.0), strict=True):
         assert replicas.pause() == 0.0
-        with suppress(EngineOverloaded), replicas.sending(url, "x"):
+        with suppress(EngineOverloaded), replicas.sending(url):
             raise EngineOverloaded("HTTP 503", retry_after=seconds)
     assert replicas.pause() == 1.0  # without Retry-After
     clock.now += 1.0
