@@ -19,11 +19,9 @@ from local_judge.errors import ConfigError, UserError, plain
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.qualification import qualification_lines
-from local_judge.reporting.run_tables import warnings
+from local_judge.reporting.warnings import run_warnings
 from local_judge.runs.job import job_of, run_job, unwatched
 from local_judge.runs.manifest import protocols_of, read_manifest
-from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.records import load_records
 from local_judge.runs.run_file import load_run_file
 from local_judge.runs.store import RunStore
@@ -262,10 +260,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return the leaderboard with its warnings for a notebook, without scripts, styles or links."""
-        lines = [
-            *warnings(self._records),
-            *qualification_lines(recorded_qualifications(self._store), self.protocols),
-        ]
+        lines = [one.text for one in run_warnings(self._store, self._records)]
         notes = "".join(f"<p>{html.escape(plain(line))}</p>\n" for line in lines)
         return f"{notes}{as_html(leaderboard(self._store))}<p>{html.escape(plain(repr(self)))}</p>\n"
 

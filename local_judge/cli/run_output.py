@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 from local_judge.cli.options import PROFILE
-from local_judge.reporting.qualification import qualification_lines
 from local_judge.reporting.run_tables import (
     TableOptions,
     agreement_notes,
@@ -17,6 +16,7 @@ from local_judge.reporting.run_tables import (
     judge_tables,
     run_summary,
 )
+from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.runs.qualifications import qualifications_as_json, recorded_qualifications
 from local_judge.runs.records import (
@@ -43,6 +43,9 @@ WithProfile = Annotated[Profile | None, PROFILE]
 
 MORE = "More: `local-judge show {}` with --reports, --all-scores, --bounds or --profile upstream."
 """Last line; the gap is the run directory."""
+
+CLAIMS_READ = 100
+"""Maximum number of reports whose claims are read for a warning; reading a thousand takes seconds."""
 
 
 class Results(NamedTuple):
@@ -80,7 +83,13 @@ class Results(NamedTuple):
         }
         if self.judges:
             rows["agreement"] = self.agreement if judge is None else []
-        return {**rows, "qualifications": qualifications_as_json(recorded_qualifications(self.store))}
+        qualifications = qualifications_as_json(recorded_qualifications(self.store))
+        return {**rows, "qualifications": qualifications, "warnings": self.warnings(judge)}
+
+    def warnings(self, judge: str | None = None) -> Sequence[RunWarning]:
+        """Return the warnings about the run; those that need the claims only if there are few reports."""
+        claims = stored_claims(self.store, self.records) if len(self.records) <= CLAIMS_READ else ()
+        return run_warnings(self.store, self.records, judge=judge, claims=claims)
 
 
 def print_results(found: Results, options: TableOptions, judge: str | None = None) -> None:
@@ -92,12 +101,14 @@ def print_results(found: Results, options: TableOptions, judge: str | None = Non
         judge: one of several judges; None for all of them.
     """
     console = stdout()
-    print_qualifications(found, judge)
+    notes = print_warnings(found, judge)
     scores = [row for row in found.scores if row.judge == judge]
     aggregates = [row for row in found.aggregates if row.judge == judge]
     console.print(run_summary(found.records, scores, aggregates, options))
     if found.judges and judge is None:
         print_judges(found, options)
+    for line in notes:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
     if options == TableOptions():
         console.print(MORE.format(safe(shlex.quote(str(found.store.root)))), style="dim", soft_wrap=True)
 
@@ -116,9 +127,12 @@ def print_judges(found: Results, options: TableOptions) -> None:
         console.print(note, style="dim")
 
 
-def print_qualifications(found: Results, judge: str | None = None) -> None:
-    """Print the qualification of each judge whose scores are shown."""
-    every = recorded_qualifications(found.store)
-    shown = every if judge is None else {judge: every[judge]}
-    for line in qualification_lines(shown, found.protocols):
-        stdout().print(line, markup=False, soft_wrap=True)
+def print_warnings(found: Results, judge: str | None = None) -> list[str]:
+    """Print the warnings and the qualification of each judge whose scores are shown; return the other notes."""
+    notes: list[str] = []
+    for one in found.warnings(judge):
+        if one.level == "note" and one.kind != "qualification":
+            notes.append(one.text)
+        else:
+            stdout().print(one.text, markup=False, soft_wrap=True)
+    return notes

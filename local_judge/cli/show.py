@@ -19,8 +19,8 @@ from local_judge.cli.run_output import (
     WithProfile,
     WithReports,
     print_judges,
-    print_qualifications,
     print_results,
+    print_warnings,
 )
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import View, load_protocol
@@ -204,8 +204,10 @@ def _show_run(
     if report is None or found.records[0].status != "done":
         print_results(found, tables, judge)
         return
-    print_qualifications(found, judge)
+    notes = print_warnings(found, judge)
     _print_report(found, judge, profile, details, claims=claims, items=items)
+    for line in notes:
+        stdout().print(line, style="dim", markup=False, soft_wrap=True)
     if found.judges and judge is None:
         print_judges(found._replace(aggregates=()), tables)
 

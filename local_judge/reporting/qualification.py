@@ -23,10 +23,16 @@ def qualification_lines(
         protocols: the protocols whose scores are printed; None for the verdict over all of them.
     """
     for name, record in qualifications.items():
-        if record is None:
-            yield plain(f"judge {name} is not qualified; run `local-judge judge qualify {name}` to test it")
-        else:
-            yield plain(f"judge {name}: {_verdicts(record, protocols)}")
+        yield qualification_line(name, record, protocols)
+
+
+def qualification_line(
+    name: str, record: QualificationRecord | None, protocols: Sequence[str] | None = None
+) -> str:
+    """Return the line of one judge; see `qualification_lines`."""
+    if record is None:
+        return plain(f"judge {name} is not qualified; run `local-judge judge qualify {name}` to test it")
+    return plain(f"judge {name}: {_verdicts(record, protocols)}")
 
 
 def _verdicts(record: QualificationRecord, protocols: Sequence[str] | None) -> str:

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from local_judge.reporting.summary import (
-    NAMED,
     RULE_NOTE,
     Summary,
     estimate_text,
@@ -128,16 +127,15 @@ def run_summary(
     aggregates: Sequence[RunScoreRecord] = (),
     options: TableOptions = DEFAULT,
 ) -> RenderableType:
-    """Return the warnings and the tables of a run by one judge, or by the ensemble.
+    """Return the tables of a run by one judge, or by the ensemble.
 
     By default each system has one row with the scores that sum up its reports. If a protocol defines its own score over
     reports, such as a pooled rate, the row shows that score instead of the mean.
     """
-    parts: list[RenderableType] = [Text(line) for line in warnings(records)]
     found = _Scores(scores, aggregates)
-    columns = found.columns(options)
+    columns, parts = found.columns(options), list[RenderableType]()
     if not columns:
-        return Group(*parts)
+        return Group()
     judge = scores[0].judge
     sections = _sections(records, judge, {row.case for row in scores}, options)
     head, who = "report" if sections[0][0].single else "system", by_whom(records, judge)
@@ -255,23 +253,6 @@ def _coverage(row: _Row) -> dict[str, str]:
         SOURCES: f"{n_read}/{n_sources}" if n_sources else NONE,
         FAILED: str(n_failed),
     }
-
-
-def warnings(records: Sequence[CaseRecord]) -> Iterator[str]:
-    """Yield one line for each reason why the scores rest on less than the reports: unread sources, missing reports."""
-    n_sources = sum(record.n_sources for record in records)
-    n_read = sum(record.n_sources_read for record in records)
-    if 2 * n_read < n_sources:
-        verb = "is" if n_sources == 1 else "are"
-        yield (
-            f"{n_read:,} of {count(n_sources, 'source')} {verb} in the snapshot with text: run "
-            "`local-judge snapshot fetch` for a snapshot of what the reports cite."
-        )
-    troubled = [record for record in records if record.status != "done"]
-    for record in troubled[:NAMED]:
-        yield f"{safe(record.id)}: {record.status}: {safe(record.detail)}"
-    if len(troubled) > NAMED:
-        yield f"{len(troubled) - NAMED} more reports were not evaluated: `--json` lists them."
 
 
 def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:

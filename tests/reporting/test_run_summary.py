@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console, RenderableType
 
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
@@ -183,16 +182,6 @@ def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
     assert sum(line.count("10.00") for line in cells) == 8 * (3 + 1)
 
 
-@pytest.mark.parametrize(
-    ("read", "of", "said"), [(0, 57, True), (28, 57, True), (29, 57, False), (0, 0, False)]
-)
-def test_sources_that_the_snapshot_lacks_are_named_above_the_table(read: int, of: int, said: bool) -> None:
-    record = CaseRecord(id="a", key="k", status="done", n_sources=of, n_sources_read=read)
-    lines = " ".join(" ".join(drawn(run_summary([record], []))).split())
-    assert (f"{read} of 57 sources are in the snapshot with text: run" in lines) is said
-    assert ("local-judge snapshot fetch" in lines) is said
-
-
 def test_a_system_has_one_number_where_the_protocol_pools() -> None:
     """3 of 3 and 1 of 4 decisive games: the mean of 100 and 25 is 62.5, and of all seven games 4 are won: 57.14."""
     rates = {"a": (3, 3), "b": (1, 4)}
@@ -280,12 +269,3 @@ def test_all_scores_reports_and_the_other_profile_come_with_options() -> None:
     shown = "\n".join(drawn(run_summary(records, scores, options=options)))
     assert all(name in shown for name in ("Part", "Overall", "one", "two", "ada", "bo", "all reports"))
     assert "upstream profile" in shown and "paper" not in shown
-
-
-def test_warnings_name_a_few_reports_and_come_first() -> None:
-    failed = [CaseRecord(id=f"r{n}", key="k", status="unreadable", detail="empty") for n in range(9)]
-    good, scores = row("good", Score(value=4, low=4, high=4))
-    lines = drawn(run_summary([*failed, good], [scores]))
-    assert lines[0] == "r0: unreadable: empty"
-    assert lines[5] == "4 more reports were not evaluated: `--json` lists them."
-    assert "1 of 10" in "\n".join(lines[6:])

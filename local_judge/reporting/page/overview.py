@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
-from local_judge.reporting.qualification import qualification_lines
-from local_judge.reporting.run_tables import warnings
 from local_judge.reporting.summary import mean_interval
+from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of, open_runs
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.records import load_run_scores
 from local_judge.runs.rescoring import AgreementRecord, load_agreement
 from local_judge.runs.scored import Scored, SystemScore, load_scored, scores_by_system
@@ -50,13 +48,6 @@ class RunFacts(Frozen):
     """Day that the run was told to take as today."""
     n_reports: int
     n_evaluated: int
-
-
-class Warning(Frozen):
-    """Reason to trust the numbers less."""
-
-    level: Literal["note", "warning"]
-    text: str
 
 
 class Column(Frozen):
@@ -148,7 +139,7 @@ class Overview(Frozen):
 
     profile: Profile
     runs: tuple[RunFacts, ...]
-    warnings: tuple[Warning, ...]
+    warnings: tuple[RunWarning, ...]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     reports: tuple[ReportRow, ...]
@@ -228,12 +219,11 @@ def _facts(run: OpenRun) -> RunFacts:
     )
 
 
-def _warnings(runs: Sequence[OpenRun]) -> Iterator[Warning]:
+def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
     for run in runs:
         before = f"{run.name}: " if len(runs) > 1 else ""
-        lines = qualification_lines(recorded_qualifications(run.store), protocols_of(run.store))
-        yield from (Warning(level="note", text=before + line) for line in lines)
-        yield from (Warning(level="warning", text=before + line) for line in warnings(run.records))
+        for one in run_warnings(run.store, run.records, claims=stored_claims(run.store, run.records)):
+            yield one.model_copy(update={"text": before + one.text})
 
 
 def _columns(loaded: Sequence[_Loaded]) -> list[Column]:
