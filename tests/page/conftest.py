@@ -146,3 +146,12 @@ def visit(browser: Browser) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert not troubles
+
+
+def until(page: Page, expression: str, given: object = None) -> None:
+    """Wait until an expression, or a function of `given`, is true. The page's policy forbids Playwright's own way."""
+    for _ in range(200):
+        if page.evaluate(expression, given):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"not within five seconds: {expression}")

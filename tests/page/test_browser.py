@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from .conftest import Open
+from local_judge.reporting.page.sources import Given
+from local_judge.reporting.page.write import write_page
+
+from .conftest import Open, Sample, until
+from .hostile import STRINGS, hostile_run
 
 pytestmark = pytest.mark.browser
 
@@ -38,12 +44,100 @@ def test_filters_narrow_the_list(page_file: Path, visit: Open) -> None:
     assert 0 < page.locator("ol.lines li").count() < every
     page.fill("#search", "boiler")
     page.press("#search", "Enter")
-    page.wait_for_function("document.querySelectorAll('ol.lines li').length < 5")
+    until(page, "document.querySelectorAll('ol.lines li').length < 5")
     page.select_option("select", label="alder")
-    page.wait_for_function("location.hash.includes('row=0')")
+    until(page, "location.hash.includes('row=0')")
 
 
 def test_an_address_opens_its_claim(page_file: Path, visit: Open) -> None:
     page = visit(page_file, "#/report/3?v=0")
     assert page.inner_text("h1") == "birch/network"
     assert page.locator("#chosen").count() == 1
+
+
+@pytest.mark.parametrize("shape", ["page.html", "folder"])
+def test_hostile_texts_run_nowhere(shape: str, tmp_path: Path, visit: Open) -> None:
+    run, reports = hostile_run(tmp_path)
+    assert len(STRINGS) >= 60
+    page = visit(write_page([run], tmp_path / shape, Given([reports])).path)
+    places = ["#/", "#/claims", "#/items", "#/reports"]
+    places += [f"#/report/{number}{query}" for number in range(len(STRINGS)) for query in ("?v=0", "?i=0")]
+    for place in places:
+        page.evaluate("place => { location.hash = place; }", place)
+        until(page, "place => document.documentElement.dataset.place === place", place)
+        assert page.evaluate("globalThis.broken") is None
+        targets = page.eval_on_selector_all(
+            "main a[href]", "links => links.map(link => link.getAttribute('href'))"
+        )
+        assert all(target.startswith(("#", "http://", "https://")) for target in targets)
+        outward = page.eval_on_selector_all(
+            "a:not([href^='#'])", "links => links.map(link => link.rel + ' ' + link.target)"
+        )
+        assert set(outward) <= {"noopener noreferrer _blank"}
+        shown = page.inner_text("main") + page.title()
+        assert not HIDDEN.search(shown), place
+    assert page.evaluate("document.scripts.length") >= 4
+    assert not page.query_selector(
+        "main script, main iframe, main object, main embed, main form[action], main img"
+    )
+
+
+HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[\U000e0000-\U000e0fff]"
+)
+"""Characters that hide or reorder text."""
+
+
+SERIOUS = ("serious", "critical")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "place", ["#/", "#/claims", "#/items", "#/reports", "#/report/3?v=0", "#/report/3?tab=scores"]
+)
+def test_no_serious_barrier(
+    place: str, scheme: Literal["light", "dark"], page_file: Path, visit: Open
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for width in (1280, 390):
+        page = visit(page_file, place, width=width, scheme=scheme)
+        for details in page.query_selector_all("details"):
+            details.evaluate("one => { one.open = true; }")
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found if one["impact"] in SERIOUS] == []
+
+
+def test_every_step_works_with_the_keyboard_alone(page_file: Path, visit: Open) -> None:
+    page = visit(page_file)
+    page.keyboard.press("?")
+    assert page.is_visible("dialog#help")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    page.wait_for_selector("main.view-claims")
+    page.keyboard.press("/")
+    page.keyboard.type("1,420")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelectorAll('ol.lines li').length === 1")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('ol.lines a')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#quotation")
+    first = page.inner_text("#claim")
+    page.keyboard.press("j")
+    until(page, "first => document.querySelector('#claim').innerText !== first", first)
+    page.keyboard.press("k")
+    until(page, "first => document.querySelector('#claim').innerText === first", first)
+    page.keyboard.press("t")
+    assert page.get_attribute("html", "data-theme") == "light"
+
+
+def test_a_folder_loads_its_data_from_disk(sample: Sample, tmp_path: Path, visit: Open) -> None:
+    page = visit(write_page([sample.run], tmp_path / "folder").path, "#/claims")
+    page.locator("ol.lines a.line").first.click()
+    page.wait_for_selector("#quotation")

@@ -12,7 +12,7 @@ from indexes.making.importing import import_pages
 from local_judge.errors import RunError
 from local_judge.reporting.exports import export_csv
 from local_judge.reporting.groups import group_scores
-from local_judge.reporting.page.overview import overview
+from local_judge.reporting.page.overview import load_results, overview
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
 from local_judge.runs.attributes import open_runs
@@ -22,7 +22,7 @@ from .conftest import Sample
 
 
 def test_the_page_has_the_numbers_of_show_and_of_csv(sample: Sample, tmp_path: Path) -> None:
-    found = overview([sample.run])
+    found = overview(load_results([sample.run]))
     export_csv(RunStore(sample.run), tmp_path / "csv")
     with (tmp_path / "csv" / "systems.csv").open(encoding="utf-8") as file:
         rows = {(row["system"], row["protocol"], row["path"]): row for row in csv.DictReader(file)}

@@ -1,4 +1,4 @@
-"""Claims of one report as the page shows them: in the report's text, with verdicts, quotations, prompts and replies.
+"""One report as the page shows it: claims in its text, verdicts, items, quotations, prompts and replies.
 
 Invariant: offsets count UTF-16 code units, as JavaScript does, and refer to the text beside them.
 """
@@ -6,14 +6,17 @@ Invariant: offsets count UTF-16 code units, as JavaScript does, and refer to the
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
 from local_judge.judge.ledger import Trace
+from local_judge.protocols.base import AnyProtocol, ItemRow
 from local_judge.reporting.page.sources import Sources
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore, claims_file
+from local_judge.runs.scored import Nodes
+from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.scoring.coverage import known_share
+from local_judge.scoring.node import Scale
 from serving.types import Frozen
 
 WORST_FIRST = (
@@ -84,6 +87,49 @@ class PageClaim(Frozen):
     """Best outcome of its pages: one page that supports a claim is enough."""
 
 
+class PageItem(Frozen):
+    """One answer to a question of a protocol about the report."""
+
+    protocol: str
+    metric: str
+    id: str
+    path: tuple[str, ...] = ()
+    """Path of the score that the answer counts for; empty if it counts for several."""
+    text: str = ""
+    """Question, requirement or statement; its id if it has no words."""
+    value: str | float | None
+    """Label or number; None without an answer."""
+    share: float | None = None
+    """A number on its scale, from 0 (worst) to 1 (best)."""
+    rationale: str = ""
+    start: int = 0
+    end: int = 0
+    """Range of the quotation in the report's text; empty if there is none."""
+    quote: str | None = None
+    rejected: str | None = None
+    """Quotation by the judge that does not occur in the text."""
+    url: str = ""
+    title: str = ""
+    excerpt: Excerpt | None = None
+    """Part of the page at `url` with the quotation."""
+    failure: str = ""
+    calls: tuple[int, ...] = ()
+
+
+class ReportScore(Frozen):
+    """One score of the report."""
+
+    protocol: str
+    path: tuple[str, ...]
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    known: float | None = None
+    share: float | None = None
+    note: str = ""
+
+
 class Call(Frozen):
     """One prompt with its reply."""
 
@@ -109,6 +155,8 @@ class Detail(Frozen):
     """None if the report is not at hand."""
     claims: tuple[PageClaim, ...] = ()
     verdicts: tuple[PageVerdict, ...] = ()
+    items: tuple[PageItem, ...] = ()
+    scores: tuple[ReportScore, ...] = ()
     calls: tuple[Call, ...] = ()
     texts: tuple[str, ...] = ()
     pages_at_hand: bool = False
@@ -175,24 +223,26 @@ class _Calls:
         return self._texts.setdefault(text, len(self._texts))
 
 
-class Read(NamedTuple):
-    """One report with what belongs to it."""
-
-    record: CaseRecord
-    detail: Detail
-
-
-def read_detail(store: RunStore, record: CaseRecord, judge: str | None, sources: Sources) -> Detail:
-    """Return the claims of one report with their verdicts.
+def read_detail(
+    store: RunStore,
+    record: CaseRecord,
+    judge: str | None,
+    sources: Sources,
+    protocols: Sequence[AnyProtocol],
+    trees: Mapping[str, Nodes],
+) -> Detail:
+    """Return the claims and items of one report.
 
     Args:
         store: the run.
         record: a report that was evaluated.
-        judge: whose verdicts; None for the only judge.
+        judge: whose answers; None for the only judge.
         sources: texts of the run.
+        protocols: protocols of the run.
+        trees: scores of the report by protocol.
 
     Raises:
-        RunError: the claim set is damaged.
+        RunError: the claim set or findings are damaged.
     """
     text = sources.report(record.document)
     calls = _Calls(sources)
@@ -203,15 +253,96 @@ def read_detail(store: RunStore, record: CaseRecord, judge: str | None, sources:
         found = store.read_model(file, ClaimSet)
         verdicts = _verdicts(found, sources, calls)
         claims = _claims(found, verdicts, text)
+    items: list[PageItem] = []
+    for protocol in protocols:
+        findings = store.read_model(findings_file(protocol.name, record.key, judge), protocol.findings_type)
+        tree = trees.get(protocol.name, {})
+        items += [_item(protocol.name, one, tree, text, sources, calls) for one in protocol.items(findings)]
     return Detail(
         text=text,
         claims=tuple(claims),
         verdicts=tuple(verdicts),
+        items=tuple(items),
+        scores=tuple(_scores(trees)),
         calls=tuple(calls.found),
         texts=calls.texts,
         pages_at_hand=sources.snapshot is not None,
         calls_at_hand=sources.ledger is not None,
     )
+
+
+def _scores(trees: Mapping[str, Nodes]) -> Iterator[ReportScore]:
+    for protocol, nodes in trees.items():
+        for path, node in nodes.items():
+            yield ReportScore(
+                protocol=protocol,
+                path=path,
+                label=node.label,
+                value=node.score.value,
+                low=node.score.low,
+                high=node.score.high,
+                known=known_share(node.score),
+                share=_share(node.score.value, scale_of(path, nodes)),
+                note=node.score.note,
+            )
+
+
+def scale_of(path: tuple[str, ...], nodes: Nodes) -> Scale | None:
+    """Return the scale of a score: its own, or that of the nearest score above; None if no scale is meant."""
+    for n in range(len(path), 0, -1):
+        node = nodes.get(path[:n])
+        if node is None or node.scale is not None or node.aside:
+            return None if node is None else node.scale
+    return None
+
+
+def _share(value: float | None, scale: Scale | None) -> float | None:
+    """Return a value from 0 (worst) to 1 (best); None without a scale that has two ends."""
+    found = None if value is None or scale is None else scale.normalised(value)
+    return None if found is None else min(1.0, max(0.0, found / 100))
+
+
+def _item(
+    protocol: str, row: ItemRow, tree: Nodes, text: str | None, sources: Sources, calls: _Calls
+) -> PageItem:
+    path = _path_of(row, tree)
+    page = _cited(row, sources)
+    units = _Units(text or "")
+    in_report = row.quote is not None and row.url is None
+    return PageItem(
+        protocol=protocol,
+        metric=row.metric,
+        id=row.item,
+        path=path,
+        text=row.text or row.item,
+        value=row.value,
+        share=_share(row.value, scale_of(path, tree)) if isinstance(row.value, int | float) else None,
+        rationale=row.rationale,
+        start=units(row.quote.start) if row.quote is not None and in_report else 0,
+        end=units(row.quote.end) if row.quote is not None and in_report else 0,
+        quote=None if row.quote is None else row.quote.text,
+        rejected=row.quote_rejected,
+        url=row.url or "",
+        title="" if page is None else page[0],
+        excerpt=None if page is None else _excerpt(page[1], row.quote, None),
+        failure="" if row.failure is None else f"{row.failure.kind}: {row.failure.detail}",
+        calls=calls.places(row.replies),
+    )
+
+
+def _cited(row: ItemRow, sources: Sources) -> tuple[str, str] | None:
+    """Return title and text of the page that an answer quotes, if the quotation occurs where it says."""
+    page = None if row.url is None or row.quote is None else sources.page(row.url)
+    if page is None or row.quote is None or page[1][row.quote.start : row.quote.end] != row.quote.text:
+        return None
+    return page
+
+
+def _path_of(row: ItemRow, tree: Nodes) -> tuple[str, ...]:
+    """Return the path of the score that an answer counts for: the longest whose ids its metric and id name."""
+    named = {row.metric, *row.metric.split("."), row.item, *row.item.split("."), row.item.partition(",")[0]}
+    fitting = [path for path in tree if path[-1] in named and (path[0] in named or not path[-1].isdecimal())]
+    return max(fitting, key=lambda path: (sum(step in named for step in path), -len(path)), default=())
 
 
 def _claims(found: ClaimSet, verdicts: Sequence[PageVerdict], text: str | None) -> list[PageClaim]:

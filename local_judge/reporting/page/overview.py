@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from local_judge.protocols.base import load_protocol
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.summary import mean_interval
@@ -18,7 +19,7 @@ from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, grou
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_run_scores
 from local_judge.runs.rescoring import AgreementRecord, load_agreement
-from local_judge.runs.scored import Scored, SystemScore, load_scored, scores_by_system
+from local_judge.runs.scored import Nodes, Scored, SystemScore, load_scored, scores_by_system
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
 from serving.types import Frozen
@@ -149,30 +150,77 @@ class Overview(Frozen):
     agreement: tuple[Agreement, ...]
 
 
-def overview(
-    paths: Sequence[Path], profile: Profile = "paper", given: Attributes = NO_ATTRIBUTES
-) -> Overview:
-    """Return the numbers of one or several runs, side by side.
+class Loaded(NamedTuple):
+    """Scores of one protocol by one judge in one run."""
+
+    run: int
+    """Index of the run."""
+    judge: str | None
+    protocol: str
+    scored: Scored
+    systems: list[SystemScore]
+
+
+class Results(NamedTuple):
+    """Runs with their scores, read once for all parts of a page."""
+
+    runs: Sequence[OpenRun]
+    profile: Profile
+    loaded: Sequence[Loaded]
+
+    def trees(self, run: int, judge: str | None, report: str) -> dict[str, Nodes]:
+        """Return the scores of one report by protocol."""
+        return {
+            one.protocol: one.scored.nodes.get(report, {})
+            for one in self.loaded
+            if (one.run, one.judge) == (run, judge)
+        }
+
+
+def load_results(paths: Sequence[Path], profile: Profile = "paper") -> Results:
+    """Read the scores of one or several runs.
 
     Args:
         paths: run directories.
-        profile: formulas; a protocol without this profile is left out.
-        given: attributes beside those that the runs have recorded.
+        profile: formulas; a protocol without this profile is shown by its only one.
 
     Raises:
         RunError: a directory contains no finished run.
     """
     runs = open_runs(paths)
-    loaded = [found for place, run in enumerate(runs) for found in _loaded(place, run, profile)]
+    found = [one for place, run in enumerate(runs) for one in _loaded(place, run, profile)]
+    return Results(runs, profile, found)
+
+
+def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
+    for judge in (None, *judges_of(run.store)):
+        for protocol in protocols_of(run.store):
+            having = load_protocol(protocol).profiles
+            used = profile if profile in having else having[0]
+            scored = load_scored(run.store.root, protocol, used, judge)
+            aggregates = [
+                row for row in load_run_scores(run.store, (protocol,), (judge,)) if row.profile == used
+            ]
+            yield Loaded(place, judge, protocol, scored, scores_by_system(scored, aggregates))
+
+
+def overview(found: Results, given: Attributes = NO_ATTRIBUTES) -> Overview:
+    """Return the numbers of one or several runs, side by side.
+
+    Args:
+        found: the runs.
+        given: attributes beside those that the runs have recorded.
+    """
+    runs, loaded = found.runs, found.loaded
     columns = _columns(loaded)
     return Overview(
-        profile=profile,
+        profile=found.profile,
         runs=tuple(_facts(run) for run in runs),
         warnings=tuple(_warnings(runs)),
         columns=tuple(columns),
         rows=tuple(_rows(runs, loaded, columns)),
         reports=tuple(_reports(runs, loaded, columns)),
-        groups=tuple(_sliced(runs, columns, profile, given)),
+        groups=tuple(_sliced(runs, columns, found.profile, given)),
         labels=_labels(runs),
         agreement=tuple(
             Agreement(run=place, rows=tuple(rows))
@@ -180,27 +228,6 @@ def overview(
             if (rows := load_agreement(run.store))
         ),
     )
-
-
-class _Loaded(NamedTuple):
-    """Scores of one protocol by one judge in one run."""
-
-    run: int
-    judge: str | None
-    protocol: str
-    scored: Scored
-    systems: list[SystemScore]
-
-
-def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[_Loaded]:
-    for judge in (None, *judges_of(run.store)):
-        for protocol in protocols_of(run.store):
-            scored = load_scored(run.store.root, protocol, profile, judge)
-            aggregates = [
-                row for row in load_run_scores(run.store, (protocol,), (judge,)) if row.profile == profile
-            ]
-            systems = scores_by_system(scored, aggregates)
-            yield _Loaded(place, judge, protocol, scored, systems)
 
 
 def _facts(run: OpenRun) -> RunFacts:
@@ -212,7 +239,7 @@ def _facts(run: OpenRun) -> RunFacts:
         judges=tuple(judge["name"] for judge in judges),
         models=tuple(judge["identity"]["model"] for judge in judges),
         snapshot=manifest.get("snapshot"),
-        version=manifest["local_judge"],
+        version=manifest.get("local_judge", ""),
         date=manifest["config"].get("date"),
         n_reports=len(run.records),
         n_evaluated=sum(record.status == "done" for record in run.records),
@@ -226,7 +253,7 @@ def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
             yield one.model_copy(update={"text": before + one.text})
 
 
-def _columns(loaded: Sequence[_Loaded]) -> list[Column]:
+def _columns(loaded: Sequence[Loaded]) -> list[Column]:
     """Return the scores of all protocols down to `DEEPEST` ids, parents before their children.
 
     A score whose label differs between reports, such as an item of a task's checklist, has no column.
@@ -280,7 +307,7 @@ def _take(
         varied.add((protocol, path))
 
 
-def _rows(runs: Sequence[OpenRun], loaded: Sequence[_Loaded], columns: Sequence[Column]) -> Iterator[Row]:
+def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]) -> Iterator[Row]:
     several = len(runs) > 1
     for place, run in enumerate(runs):
         for judge in (None, *judges_of(run.store)):
@@ -333,7 +360,7 @@ def _cell(row: SystemScore | None) -> Cell | None:
 
 
 def _reports(
-    runs: Sequence[OpenRun], loaded: Sequence[_Loaded], columns: Sequence[Column]
+    runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]
 ) -> Iterator[ReportRow]:
     shown = [column for column in columns if column.headline]
     for place, run in enumerate(runs):

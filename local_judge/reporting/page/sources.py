@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,13 +54,13 @@ class Sources:
         """Return the text of a report by the id of its document; None if it is not at hand."""
         return self._reports.get(document or "")
 
-    def page(self, url: str, text_digest: str) -> tuple[str, str] | None:
-        """Return title and text of a cited page; None if it is not at hand."""
+    def page(self, url: str, text_digest: str | None = None) -> tuple[str, str] | None:
+        """Return title and text of a page; None if it is not at hand, or its text has another digest."""
         if self.snapshot is None:
             return None
         with suppress(SnapshotError):
             page = self.snapshot.page(url)
-            if page.text_digest == text_digest and page.text:
+            if page.text and text_digest in (None, page.text_digest):
                 return page.title, page.text
         return None
 
@@ -96,7 +97,7 @@ def _from_command(manifest: Mapping[str, Any]) -> Given:
 
 def _value(words: Sequence[str], option: str) -> Path | None:
     """Return the value of an option of a command line."""
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in pairwise([*words, ""]):
         if word == option and after:
             return Path(after)
         if word.startswith(option + "="):

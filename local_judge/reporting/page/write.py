@@ -18,18 +18,19 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel
 
 from local_judge import __version__
 from local_judge.errors import RunError, os_errors
+from local_judge.protocols.base import load_protocol
 from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
-from local_judge.reporting.page.overview import Overview, overview
+from local_judge.reporting.page.overview import DEEPEST, Overview, Results, load_results, overview
 from local_judge.reporting.page.sources import NOWHERE, Given, Sources
-from local_judge.runs.attributes import OpenRun, open_runs
-from local_judge.runs.manifest import judges_of
+from local_judge.runs.attributes import OpenRun
+from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.scoring.node import Profile
 from serving.types import Frozen
 
@@ -42,14 +43,14 @@ PLOT_STYLE = (
     "  max-width: 100%;\n}\n:where(.plot text),\n:where(.plot tspan) {\n  white-space: pre;\n}"
 )
 """Style element that the chart library adds to each chart, allowed by its digest."""
-LONGEST_CLAIM = 400
+LONGEST_TEXT = 400
 """Characters of a claim or an item in a list."""
 
 
-class ListRow(Frozen):
+class ClaimRow(Frozen):
     """One claim and page in a list over reports."""
 
-    report: int
+    entry: int
     """Index of the entry of the report."""
     verdict: int
     """Index among the report's verdicts."""
@@ -57,6 +58,20 @@ class ListRow(Frozen):
     outcome: str
     url: str = ""
     confidence: float | None = None
+
+
+class ItemLine(Frozen):
+    """One answer to a question of a protocol in a list over reports."""
+
+    entry: int
+    """Index of the entry of the report."""
+    item: int
+    """Index among the report's items."""
+    protocol: str
+    path: tuple[str, ...] = ()
+    text: str
+    value: str | float | None
+    share: float | None = None
 
 
 class Entry(Frozen):
@@ -70,9 +85,10 @@ class Entry(Frozen):
     """Number of claims and pages by outcome."""
 
 
-class ClaimList(Frozen):
-    """Chunk with the claims of one system, the worst first."""
+class ListOf(Frozen):
+    """Chunk with the claims or the items of one system."""
 
+    kind: Literal["claims", "items"]
     run: int
     judge: str | None
     system: str | None
@@ -86,7 +102,9 @@ class Index(Frozen):
     version: str
     overview: Overview
     entries: tuple[Entry, ...]
-    lists: tuple[ClaimList, ...]
+    lists: tuple[ListOf, ...]
+    items: dict[str, tuple[tuple[str, ...], ...]]
+    """Paths of the scores that items count for, by protocol."""
     outcomes: tuple[str, ...]
     """All outcomes, the worst first."""
     in_folder: bool
@@ -120,8 +138,9 @@ def write_page(
     """
     in_folder = out.suffix.lower() not in (".html", ".htm")
     target = out / "index.html" if in_folder else out
-    runs, numbers = open_runs(paths), overview(paths, profile)
-    chunks = _Chunks(runs, numbers, given)
+    results = load_results(paths, profile)
+    numbers = overview(results)
+    chunks = _Chunks(results, numbers, given)
     beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with os_errors(RunError, f"{out}: cannot be written"):
         if in_folder:
@@ -162,32 +181,56 @@ def _check_folder(out: Path) -> None:
 class _Chunks:
     """Chunks of data by name, made one after the other; the index is known after the last."""
 
-    def __init__(self, runs: Sequence[OpenRun], numbers: Overview, given: Given) -> None:
-        self._runs = runs
+    def __init__(self, results: Results, numbers: Overview, given: Given) -> None:
+        self._results = results
         self._numbers = numbers
         self._given = given
         self._entries: list[Entry] = []
-        self._lists: list[ClaimList] = []
+        self._lists: list[ListOf] = []
+        self._paths: dict[str, dict[tuple[str, ...], None]] = {}
         self.missing: list[str] = []
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         first = 0
-        for place, run in enumerate(self._runs):
+        for place, run in enumerate(self._results.runs):
             sources = Sources(run.store, self._given)
             try:
                 self._note_missing(run, sources)
                 for judge in judges_of(run.store) or (None,):
-                    rows: dict[str | None, list[ListRow]] = {}
-                    for number, record in enumerate(run.records, first):
-                        if record.status == "done":
-                            detail = read_detail(run.store, record, judge, sources)
-                            rows.setdefault(record.system, []).extend(self._listed(detail))
-                            yield self._entry(number, judge, detail)
-                    for system, found in rows.items():
-                        yield self._list(place, judge, system, found)
+                    yield from self._of_judge(place, run, judge, sources, first)
             finally:
                 sources.close()
             first += len(run.records)
+
+    def _of_judge(
+        self, place: int, run: OpenRun, judge: str | None, sources: Sources, first: int
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the chunks of the reports of one run as one judge read them, then those of the lists.
+
+        Args:
+            place: index of the run.
+            run: the run.
+            judge: one of several judges; None for the only one.
+            sources: texts of the run.
+            first: index of the run's first report.
+        """
+        protocols = [load_protocol(name) for name in protocols_of(run.store)]
+        claims: dict[str | None, list[ClaimRow]] = {}
+        items: dict[str | None, list[ItemLine]] = {}
+        for number, record in enumerate(run.records, first):
+            if record.status != "done":
+                continue
+            trees = self._results.trees(place, judge, record.id)
+            detail = read_detail(run.store, record, judge, sources, protocols, trees)
+            claims.setdefault(record.system, []).extend(self._claims(detail))
+            items.setdefault(record.system, []).extend(self._items(detail))
+            yield self._entry(number, judge, detail)
+        for system, rows in claims.items():
+            rank = {outcome: n for n, outcome in enumerate(WORST_FIRST)}
+            rows.sort(key=lambda row: (rank[row.outcome], row.confidence or 0.0, row.entry, row.verdict))
+            yield self._list("claims", place, judge, system, rows)
+        for system, lines in items.items():
+            yield self._list("items", place, judge, system, lines)
 
     def index(self, in_folder: bool) -> Index:
         """Return the index of all chunks."""
@@ -196,6 +239,7 @@ class _Chunks:
             overview=self._numbers,
             entries=tuple(self._entries),
             lists=tuple(self._lists),
+            items={protocol: tuple(paths) for protocol, paths in self._paths.items()},
             outcomes=WORST_FIRST,
             in_folder=in_folder,
         )
@@ -210,27 +254,45 @@ class _Chunks:
         self._entries.append(Entry(report=number, judge=judge, chunk=name, outcomes=outcomes))
         return name, packed(detail)
 
-    def _listed(self, detail: Detail) -> Iterator[ListRow]:
+    def _claims(self, detail: Detail) -> Iterator[ClaimRow]:
         for place, verdict in enumerate(detail.verdicts):
-            yield ListRow(
-                report=len(self._entries),
+            yield ClaimRow(
+                entry=len(self._entries),
                 verdict=place,
-                text=detail.claims[verdict.claim].text[:LONGEST_CLAIM],
+                text=detail.claims[verdict.claim].text[:LONGEST_TEXT],
                 outcome=verdict.outcome,
                 url=verdict.url,
                 confidence=verdict.confidence,
             )
 
-    def _list(self, run: int, judge: str | None, system: str | None, rows: list[ListRow]) -> tuple[str, str]:
-        name = f"claims-{len(self._lists)}"
-        rank = {outcome: place for place, outcome in enumerate(WORST_FIRST)}
-        rows.sort(key=lambda row: (rank[row.outcome], row.confidence or 0.0, row.report, row.verdict))
-        self._lists.append(ClaimList(run=run, judge=judge, system=system, chunk=name, n=len(rows)))
+    def _items(self, detail: Detail) -> Iterator[ItemLine]:
+        for place, item in enumerate(detail.items):
+            self._paths.setdefault(item.protocol, {})[item.path[:DEEPEST]] = None
+            yield ItemLine(
+                entry=len(self._entries),
+                item=place,
+                protocol=item.protocol,
+                path=item.path,
+                text=item.text[:LONGEST_TEXT],
+                value=item.value,
+                share=item.share,
+            )
+
+    def _list(
+        self,
+        kind: Literal["claims", "items"],
+        run: int,
+        judge: str | None,
+        system: str | None,
+        rows: Sequence[BaseModel],
+    ) -> tuple[str, str]:
+        name = f"{kind}-{len(self._lists)}"
+        self._lists.append(ListOf(kind=kind, run=run, judge=judge, system=system, chunk=name, n=len(rows)))
         return name, packed(rows)
 
     def _note_missing(self, run: OpenRun, sources: Sources) -> None:
         texts = sum(sources.report(record.document) is not None for record in run.records)
-        of = f"{run.name}: " if len(self._runs) > 1 else ""
+        of = f"{run.name}: " if len(self._results.runs) > 1 else ""
         if texts < sum(record.document is not None for record in run.records):
             self.missing.append(
                 f"{of}text of {texts} of {len(run.records)} reports found; name them with --reports"

@@ -64,7 +64,7 @@ const nameOf = report => report.system ?? 'no system named';
 const severalRuns = () => numbers().runs.length > 1;
 
 /** Return the value of an attribute of a report; empty if it has none. */
-const attribute = (report, name) => report.attributes?.[name] ?? '';
+const attribute = (report, name) => name === 'task' ? report.task ?? '' : report.attributes?.[name] ?? '';
 
 /** Return the values of an attribute over all reports, in order. */
 const values = name => [...new Set(numbers().reports.map(report => attribute(report, name)).filter(Boolean))].sort();

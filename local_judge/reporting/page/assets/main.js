@@ -1,7 +1,7 @@
 // Addresses, keys and the theme.
 
 const KEYS = [
-  ['g o', 'overview'], ['g c', 'claims'], ['g r', 'reports'], ['/', 'search'], ['j', 'next claim of a report'],
+  ['g o', 'overview'], ['g c', 'claims'], ['g i', 'items'], ['g r', 'reports'], ['/', 'search'], ['j', 'next claim of a report'],
   ['k', 'previous claim of a report'], ['t', 'light, dark or the system’s colours'], ['?', 'this list'], ['Esc', 'close'],
 ];
 const THEMES = ['auto', 'light', 'dark'];
@@ -17,7 +17,7 @@ async function render() {
   const main = document.getElementById('main');
   let parts;
   try {
-    if (view === 'claims') parts = await claimsView(parameters);
+    if (view in KINDS) parts = await listView(view, parameters);
     else if (view === 'reports') parts = reportsView(parameters);
     else if (view === 'report') parts = await reportView(place, parameters);
     else parts = overviewView();
@@ -46,7 +46,7 @@ function bar() {
   const link = (view, label) => el('a', { href: view === 'overview' ? '#/' : address(view), data: { view } }, label);
   document.getElementById('bar').append(
     el('a.brand', { href: '#/', 'aria-label': 'local_judge, overview' }, 'local_judge'),
-    el('nav', { 'aria-label': 'Views' }, link('overview', 'Overview'), link('claims', 'Claims'), link('reports', 'Reports')),
+    el('nav', { 'aria-label': 'Views' }, link('overview', 'Overview'), ...Object.entries(KINDS).filter(([kind]) => index.lists.some(list => list.kind === kind && list.n)).map(([kind, of]) => link(kind, of.title)), link('reports', 'Reports')),
     el('span.tools', {},
       el('button', { type: 'button', id: 'theme', on: { click: turn } }, 'Theme: auto'),
       el('button', { type: 'button', 'aria-label': 'Keyboard shortcuts', on: { click: help } }, '?')));
@@ -79,7 +79,7 @@ function key(event) {
   }
   const both = `${pressed} ${event.key}`;
   pressed = event.key;
-  const places = { 'g o': '#/', 'g c': '#/claims', 'g r': '#/reports' };
+  const places = { 'g o': '#/', 'g c': '#/claims', 'g i': '#/items', 'g r': '#/reports' };
   if (both in places) location.hash = places[both];
   else if (event.key === '?') help();
   else if (event.key === 't') turn();
@@ -104,7 +104,12 @@ async function start() {
   index = await chunk('index');
   bar();
   document.addEventListener('keydown', key);
-  const show = async () => { await render(); window.dispatchEvent(new Event('shown')); };
+  const show = async () => {
+    const place = location.hash;
+    await render();
+    document.documentElement.dataset.place = place;
+    window.dispatchEvent(new Event('shown'));
+  };
   window.addEventListener('hashchange', show);
   await show();
   document.documentElement.dataset.ready = 'true';

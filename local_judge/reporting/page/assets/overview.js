@@ -42,7 +42,7 @@ function trust() {
   const read = sum('n_sources_read'), sources = sum('n_sources'), failed = sum('n_calls_failed');
   const tile = (label, value, share, tone, note) => {
     const bar = el('span.meter', { 'aria-hidden': 'true' });
-    bar.style.setProperty('--part', `${100 * (share ?? 1)}%`);
+    bar.style.setProperty('--filled', `${100 * (share ?? 1)}%`);
     return el(`div.tile.${tone}`, {}, el('dt', {}, label), el('dd', {}, el('b', {}, value), el('span', {}, note)), share === null ? null : bar);
   };
   const tone = part => part >= 0.95 ? 'fine' : part >= 0.5 ? 'part' : 'bad';
@@ -56,7 +56,7 @@ function trust() {
 }
 
 /** Return the address of what a number rests on. */
-const itemsOf = (row, column) => address('claims', { row: numbers().rows.indexOf(row), score: `${column.protocol}:${column.path.join('/')}` });
+const itemsOf = (row, column) => address(basis(column), { row: numbers().rows.indexOf(row), score: nameOfScore(column) });
 
 /** Return a score with its interval, bounds and coverage, as a link to what it rests on. */
 function scoreCell(row, column, place, best) {
@@ -128,8 +128,10 @@ function dimensions() {
     const own = columns.map((column, place) => [column, place]).filter(([column]) => column.protocol === protocol && !repeats(column));
     const scored = own.filter(([column]) => scaleOf(column));
     const counted = own.filter(([column]) => !scaleOf(column));
+    const top = scored.filter(([column]) => column.path.length <= 2);
     return section(`${protocol} by system`, null,
-      scored.length ? heat(`Scores of ${protocol} by system`, scored) : null,
+      top.length ? heat(`Scores of ${protocol} by system`, top) : null,
+      scored.length > top.length ? el('details', {}, el('summary', {}, 'All levels'), heat(`Scores of ${protocol} by system, all levels`, scored)) : null,
       counted.length ? el('details', {}, el('summary', {}, 'Counts and diagnostics'), heat(`Counts of ${protocol} by system`, counted)) : null);
   });
 }
@@ -147,7 +149,7 @@ function heatCell(row, column, place) {
   const part = share(found.value, column);
   const link = el('a.heat-value', { href: itemsOf(row, column), 'aria-label': `${row.name}, ${column.label}: ${number(found.value)}` }, number(found.value), found.by_rule ? BY_RULE : '');
   if (part !== null) {
-    link.style.setProperty('--part', `${Math.round(100 * part)}%`);
+    link.style.setProperty('--shade', `${Math.round(100 * part)}%`);
     link.classList.add('toned');
   }
   return cell(link, { class: 'number' });
