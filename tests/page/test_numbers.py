@@ -10,7 +10,7 @@ import pytest
 
 from indexes.making.importing import import_pages
 from local_judge.errors import RunError
-from local_judge.reporting.exports import export_csv
+from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.page.overview import load_results, overview
 from local_judge.reporting.page.sources import Given
