@@ -75,7 +75,8 @@ def test_a_folder_has_the_same_page_and_is_written_again(sample: Sample, tmp_pat
     for _ in range(2):
         written = write_page([sample.run], out)
         assert written.path == out / "index.html"
-    assert len(list((out / "data").iterdir())) == 6 + 2 * 2  # reports, and the claims and items of two systems
+    n_reports, n_lists = 6, 2 * 2  # claims and items of two systems
+    assert len(list((out / "data").iterdir())) == n_reports + n_lists
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(RunError, match="not an empty folder and not a page"):
