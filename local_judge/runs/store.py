@@ -138,7 +138,8 @@ class RunStore:
             RunError: the folder is outside.
         """
         try:
-            inside = folder.resolve().is_relative_to(self.root.resolve())
+            whole = folder.exists() or not folder.is_symlink()  # Python 3.13 resolves links in a circle
+            inside = whole and folder.resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError):  # links in a circle
             inside = False
         if not inside:

@@ -39,7 +39,7 @@ from local_judge.demo.outcome import sample_folder
 from scripts.benchmarking.vllm_server import MeasuredServer, MeasuringError, read_counters
 from scripts.environment import has_cuda
 from serving.engines.openai import OpenAIEngine
-from serving.errors import ServingError
+from serving.errors import PresetError, ServingError
 from serving.launch import RunningServer, launch
 from serving.metrics import kv_cache_tokens
 from serving.presets import INVARIANT_SUFFIX, Preset, load_preset
@@ -326,6 +326,8 @@ def served(name: str, args: argparse.Namespace, *, claims_only: bool = False) ->
             closing(MeasuredServer(running.base_url, running.model)) as server,
         ):
             return measure(server, running, preset, args, claims_only=claims_only)
+    except PresetError as error:  # vLLM has no batch-invariant kernels for it
+        return {"judge": name, "skipped": str(error)}
     except (ServingError, StepFailed, MeasuringError) as error:
         return {"judge": name, "failed": str(error)}
 
@@ -341,9 +343,8 @@ def check(args: argparse.Namespace) -> Figures:
     """Return versions, and the measurements of each server."""
     gpu = has_cuda()
     name: str = args.judge or (GPU_JUDGE if gpu else CPU_JUDGE)
-    invariant = f"{name}{INVARIANT_SUFFIX}"
+    preset, invariant = load_preset(name), f"{name}{INVARIANT_SUFFIX}"
     if args.base_url is not None:
-        preset = load_preset(name)
         with closing(MeasuredServer(args.base_url, preset.model)) as server:
             runs = [measure(server, None, preset, args)]
         runs.append({"judge": invariant, "skipped": "the server was given, so it is not started again"})
