@@ -52,10 +52,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parsed(
-    parser: argparse.ArgumentParser, preset: Preset, model: Path = Path("/model")
+    parser: argparse.ArgumentParser, preset: Preset, model: Path = Path("/model"), data_parallel: int = 1
 ) -> argparse.Namespace:
     """The arguments of a preset's command; a flag or value that vLLM refuses fails the test."""
-    words = command(preset, model=model)
+    words = command(preset, model=model, data_parallel=data_parallel)
     try:
         return parser.parse_args(words[words.index("--model") :])
     except SystemExit:
@@ -79,6 +79,14 @@ def test_vllm_knows_every_flag_and_value(parser: argparse.ArgumentParser, name: 
     if preset.reasoning is not None:
         assert args.reasoning_parser == preset.reasoning.parser
         assert args.reasoning_parser in vllm("vllm.reasoning.ReasoningParserManager").list_registered()
+
+
+def test_vllm_knows_the_flags_of_several_engines_behind_one_server(parser: argparse.ArgumentParser) -> None:
+    shared = [preset for preset in map(load_preset, SERVED) if preset.vllm and preset.vllm.expert_parallel]
+    assert shared
+    for preset in shared:
+        args = parsed(parser, preset, data_parallel=2)
+        assert args.data_parallel_size == 2 and args.enable_expert_parallel
 
 
 def test_a_flag_that_vllm_does_not_know_is_noticed(parser: argparse.ArgumentParser) -> None:
