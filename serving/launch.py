@@ -7,13 +7,15 @@ is one line that gives the cause, the log and the remedy.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import shlex
 import socket
 import sys
-from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from platformdirs import user_log_path
@@ -192,10 +194,11 @@ def launch(
     check_served(preset)
     if port is not None:
         check_port(host, port)
-    place = Place(host=host, port=port if port is not None else free_ports(host, 1)[0])
     where = log or log_folder() / f"{preset.name}.log"
-    server = program(preset, place, model=checkpoint(preset), log=where)
-    with stopping_on_signals():
+    model = checkpoint(preset)
+    with stopping_on_signals(), ExitStack() as held:
+        place = Place(host=host, port=port if port is not None else free_ports(host, 1, held)[0])
+        server = program(preset, place, model=model, log=where)
         process = start(server)
         try:
             seconds = asyncio.run(wait_until_healthy([(process, server)], timeout, progress))
@@ -221,8 +224,11 @@ def log_folder() -> Path:
     return Path(home) / "logs" if home else user_log_path("local_judge")
 
 
-def free_ports(host: str, number: int, taken: Collection[int] = ()) -> list[int]:
-    """Return the first free ports of `host` from 8000 on, without those in `taken`.
+def free_ports(host: str, number: int, held: ExitStack) -> list[int]:
+    """Return the first free ports of `host` from 8000 on.
+
+    A server takes its port seconds after its start. Until `held` is closed, no other call of this function by the same
+    user, in any process, returns the same ports.
 
     Raises:
         LaunchFailed: `host` is no address of this machine, or there are too few.
@@ -231,13 +237,30 @@ def free_ports(host: str, number: int, taken: Collection[int] = ()) -> list[int]
     for port in range(FIRST_PORT, 1 << 16):
         if len(found) == number:
             break
-        if port not in taken and _port_problem(host, port) is None:
+        if _port_problem(host, port, shared=False) is None and _reserve(port, held):
             found.append(port)
         elif port == FIRST_PORT:
             check_host(host)
     if len(found) < number:
         raise LaunchFailed(f"{host} has no {number} free ports from {FIRST_PORT} on; name one with --port")
     return found
+
+
+def _reserve(port: int, held: ExitStack) -> bool:
+    """Lock a port for this user's processes until `held` is closed; False if another one holds it."""
+    folder = Path(tempfile.gettempdir()) / f"local_judge-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = (folder / f"port-{port}.lock").open("ab")
+    except OSError:
+        return True  # without a place for locks, a taken port is noticed when the server starts
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    held.enter_context(file)
+    return True
 
 
 def check_host(host: str) -> None:
@@ -254,11 +277,15 @@ def check_port(host: str, port: int) -> None:
         raise LaunchFailed(f"port {port} on {host} cannot be used ({why}); choose another with --port")
 
 
-def _port_problem(host: str, port: int) -> str | None:
-    """Return why no server can listen on a port; None if one can."""
+def _port_problem(host: str, port: int, shared: bool = True) -> str | None:
+    """Return why no server can listen on a port; None if one can.
+
+    `shared` accepts a port whose last connections have just ended, but also one that a starting vLLM has bound and does
+    not listen on yet.
+    """
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, shared)
             probe.bind((host, port))
     except OverflowError:
         return "a port is a number from 1 to 65535"

@@ -58,7 +58,10 @@ _CAUSES: Sequence[tuple[str, str]] = (
         r"(no kernel image is available|compute capability of at least \d+\.\d+)",
         "this GPU is too old for the preset ({0}); set vllm.dtype to float16, or choose another preset",
     ),
-    (r"[Aa]ddress already in use", "port {port} is taken; choose another with --port"),
+    (
+        r"[Aa]ddress already in use",
+        "another program took port {port}; repeat the command, or choose another port with --port",
+    ),
     (
         r"Failed to infer device type|No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable",
         "there is no GPU that vLLM can use; a preset for CPUs is qwen2.5-coder-1.5b",
@@ -165,12 +168,49 @@ async def wait_until_healthy(
                 text = program.log.read_text(encoding="utf-8", errors="replace")
                 why = explain(text, code, program.facts)
                 raise LaunchFailed(f"{program.facts['name']} did not start: {why} (log: {program.log})")
-        waiting = [one for one in waiting if not is_healthy(one[1].health)]
+        waiting = [
+            (server, program)
+            for server, program in waiting
+            if not (_listens(server, int(program.facts["port"])) and is_healthy(program.health))
+        ]
         if not waiting:
             return time.monotonic() - began
         if progress is not None:
             progress(waited, _last_line(waiting[0][1].log))
         await asyncio.sleep(min(1.0, 0.05 + waited / 10))
+
+
+def _listens(server: Process, port: int) -> bool:
+    """Check whether a process of a server's group listens on a port, which another program may have taken."""
+    listening = {
+        fields[9]
+        for table in ("tcp", "tcp6")
+        for fields in _rows(_PROC / "net" / table)
+        if fields[3] == "0A" and fields[1].rpartition(":")[2] == f"{port:04X}"
+    }
+    wanted = {f"socket:[{inode}]" for inode in listening}
+    for folder in _PROC.iterdir():
+        stat = _stat(int(folder.name)) if folder.name.isdecimal() else None
+        if stat is not None and stat[2] == str(server.pid):
+            with contextlib.suppress(OSError):  # it has ended
+                if any(_target(one) in wanted for one in (folder / "fd").iterdir()):
+                    return True
+    return False
+
+
+def _rows(table: Path) -> list[list[str]]:
+    """Return the fields of each socket in /proc/net/tcp (proc(5)): 1 is the address, 3 the state, 9 the inode."""
+    try:
+        return [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]
+    except OSError:
+        return []
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
 
 
 def is_healthy(health: str) -> bool:

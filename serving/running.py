@@ -126,9 +126,16 @@ def state_folder() -> Path:
 
 
 def server_name(preset: Preset) -> str:
-    """Return the name of a preset's servers: with and without optional thinking, they are the same."""
+    """Return the name of a preset's servers.
+
+    It is the name of a running judge with the same settings, such as the same model with other sampling, or else the
+    preset's own: with and without optional thinking, the servers are the same.
+    """
     optional = preset.reasoning is not None and not preset.reasoning.always
-    return preset.name.removesuffix(THINKING_SUFFIX) if optional else preset.name
+    own = preset.name.removesuffix(THINKING_SUFFIX) if optional else preset.name
+    settings = settings_digest(preset)
+    alike = [judge.name for judge in recorded() if judge.settings == settings and judge.base_urls]
+    return own if own in alike or not alike else alike[0]
 
 
 def settings_digest(preset: Preset) -> str:
@@ -140,15 +147,19 @@ def settings_digest(preset: Preset) -> str:
 
 
 def places(
-    preset: Preset, wanted: Wanted, taken: Sequence[RunningJudge] = (), dry: bool = False
+    preset: Preset,
+    wanted: Wanted,
+    taken: Sequence[RunningJudge] = (),
+    held: contextlib.ExitStack | None = None,
 ) -> list[Place]:
     """Return the address and the GPUs of each server to start.
 
     Args:
         preset: Preset of the judge.
         wanted: GPUs and addresses to use.
-        taken: Other judges, whose GPUs and ports are not used.
-        dry: Do not look at this machine: any GPUs and ports are free.
+        taken: Other judges, whose GPUs are not used.
+        held: Context until whose end the ports are reserved; None does not look at this machine: any GPUs and ports are
+            free.
 
     Raises:
         PresetError: The preset is not for vLLM.
@@ -156,20 +167,19 @@ def places(
     """
     check_served(preset)
     assert preset.vllm is not None
-    visible = () if dry and wanted.gpus is not None else visible_gpus()
-    gpus = chosen_gpus(wanted.gpus, visible, () if dry else [gpu for one in taken for gpu in one.gpus])
+    visible = () if held is None and wanted.gpus is not None else visible_gpus()
+    gpus = chosen_gpus(wanted.gpus, visible, [gpu for one in taken for gpu in one.gpus])
     groups = groups_of(preset, gpus, wanted.gpus is not None)
     engines = 1
     if preset.vllm.expert_parallel and len(groups) > 1:
         engines, groups = len(groups), [tuple(gpu for group in groups for gpu in group)]
-    used = {one.place.port for judge in taken for one in judge.replicas}
-    if dry or wanted.port is not None:
+    if held is None or wanted.port is not None:
         first = wanted.port if wanted.port is not None else Place().port
         ports = list(range(first, first + len(groups)))
-        for port in () if dry else ports:
+        for port in () if held is None else ports:
             check_port(wanted.host, port)
     else:
-        ports = free_ports(wanted.host, len(groups), used)
+        ports = free_ports(wanted.host, len(groups), held)
     return [
         Place(host=wanted.host, port=port, gpus=group, data_parallel=engines)
         for port, group in zip(ports, groups, strict=True)
@@ -206,22 +216,27 @@ async def up(
         if there is not None:
             _check_same(there, preset, wanted)
         with stopping_on_signals():
-            judge = await _started(preset, there, wanted, detached, progress)
+            judge = await _started(preset, name, there, wanted, detached, progress)
         return Started(judge, there is not None and judge.replicas == there.replicas)
 
 
 async def _started(
-    preset: Preset, there: RunningJudge | None, wanted: Wanted, detached: bool, progress: Progress | None
+    preset: Preset,
+    name: str,
+    there: RunningJudge | None,
+    wanted: Wanted,
+    detached: bool,
+    progress: Progress | None,
 ) -> RunningJudge:
     """Start the servers that do not live, wait for all, and record them."""
-    name = server_name(preset)
     begun: list[Process] = []
     judge = there
+    held = contextlib.ExitStack()
     try:
         if there is None or not all(one.process.lives for one in there.replicas):
             model = checkpoint(preset)
             async with _holding(state_folder() / ".lock"):  # no other start takes the same ports and GPUs
-                for judge in _starts(preset, there, wanted, model, detached):
+                for judge in _starts(preset, name, there, wanted, model, detached, held):
                     begun.append(judge.replicas[-1].process)
                     _write(judge)
         assert judge is not None
@@ -238,16 +253,23 @@ async def _started(
         elif begun:
             _forget(name)
         raise
+    finally:
+        held.close()
 
 
 def _starts(
-    preset: Preset, there: RunningJudge | None, wanted: Wanted, model: Path, detached: bool
+    preset: Preset,
+    name: str,
+    there: RunningJudge | None,
+    wanted: Wanted,
+    model: Path,
+    detached: bool,
+    held: contextlib.ExitStack,
 ) -> Generator[RunningJudge]:
     """Start each server that does not live, and yield the record after each start; the last replica is the new one."""
-    name = server_name(preset)
     if there is None:
         others = [judge for judge in recorded() if judge.name != name and judge.base_urls]
-        replicas, todo = list[Replica](), places(preset, wanted, others)
+        replicas, todo = list[Replica](), places(preset, wanted, others, held)
     else:
         replicas = [one for one in there.replicas if one.process.lives]
         todo = [one.place for one in there.replicas if not one.process.lives]

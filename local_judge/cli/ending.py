@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from local_judge.judge.failures import FailureKind
+from local_judge.judge.failures import KEPT, FailureKind
 from local_judge.runs.records import TOO_LONG, CaseRecord
 from local_judge.runs.rescoring import failure_kinds
 from local_judge.runs.store import RunStore
@@ -41,9 +41,6 @@ _WORDS: Mapping[FailureKind, str] = {
 }
 """Kinds of failures in words."""
 
-_ASKED_AGAIN = tuple(_WORDS)[: tuple(_WORDS).index("unsupported")]
-"""Kinds that are asked again by the same command; of the others the reply is kept."""
-
 ASKS_AGAIN = "Repeat the command to ask again for what no server answered."
 """End of the line with the number of missing answers of unknown kinds."""
 
@@ -57,7 +54,7 @@ def why(kinds: Iterable[str]) -> str:
 def remedy(kinds: Iterable[str]) -> str:
     """Return the sentence that says whether the same command helps, and else what to do."""
     found = set(kinds)
-    again, kept = found & set(_ASKED_AGAIN), found - set(_ASKED_AGAIN)
+    again, kept = found - KEPT, found & KEPT
     if not kept:
         return "Repeat the command to ask again." if again else ASKS_AGAIN
     longer = kept & set(TOO_LONG)

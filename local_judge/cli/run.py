@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from local_judge.cli.ending import leave, stoppable
+from local_judge.cli.help import ADVANCED
 from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJudges, TaskFileOptions
 from local_judge.cli.options import (
     AsJson,
@@ -74,6 +75,16 @@ def run(
     setting: Settings = None,
     calibration: CalibrationFiles = None,
     qualification: QualificationFiles = None,
+    extractor: Annotated[
+        str | None,
+        typer.Option(
+            "--extractor",
+            metavar="NAME",
+            show_default="the first",
+            help="Judge that extracts the claims of all judges.",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = None,
     limit: Limit = None,
     dry_run: DryRun = False,
     replay: Annotated[
@@ -111,7 +122,7 @@ def run(
 
     def watch(judges: Mapping[str, Judge], total: int) -> RunProgress:
         shown.append(RunProgress(judges, total))
-        return shown[0]
+        return shown[-1]
 
     with stoppable(job.ledger):
         records = asyncio.run(run_job(job, sys.argv[1:], watch))

@@ -189,7 +189,11 @@ class Caller:
         return self._counts[messages]
 
     async def _counted(self, judge: Identified, messages: str, prompt: Prompt) -> int:
-        tokens = await self._engine.count_tokens(prompt.messages())
+        try:
+            tokens = await self._engine.count_tokens(prompt.messages())
+        except NotInLedger as error:
+            self.meter.failures[error.kind] += 1
+            raise
         if not self._ledger.read_only:
             await self._ledger.put_token_count(judge, messages, tokens)
         return tokens
@@ -235,8 +239,11 @@ class Caller:
             self.meter.planned += 1
             return Failure(kind="planned", detail=str(error))
         except NotInLedger as error:
-            self.meter.call_failed(error.kind)
-            return failure_of(error, f"call {request.key[:12]}")
+            # A call that failed before is that failure again, so that a replay writes the same bytes.
+            known = self._ledger.failures(request.key)
+            failure = known[-1] if known else failure_of(error, f"call {request.key[:12]}")
+            self.meter.call_failed(failure.kind)
+            return failure
         except EngineError as error:
             failure = failure_of(error, f"call {request.key[:12]}")
             self.meter.call_failed(failure.kind)

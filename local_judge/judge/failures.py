@@ -31,6 +31,21 @@ FailureKind = Literal[
     "not_in_ledger",  # a replay: the ledger has no reply
 ]
 
+KEPT: frozenset[str] = frozenset(
+    {
+        "unsupported",
+        "unreported",
+        "truncated",
+        "invalid_reply",
+        "incomplete",
+        "off_menu",
+        "prompt_too_long",
+        "report_too_long",
+    }
+)
+"""Kinds that stay when a command is repeated, because the reply is stored or the same server would answer the same; all
+others are asked again."""
+
 
 class Failure(Frozen):
     """Reason why one question has no answer."""

@@ -2,7 +2,7 @@
 
 Invariants: a report's claim sets and findings are written as soon as they are complete; a report that cannot be
 evaluated gets a line in `cases.jsonl` with its failure and does not stop the others; judges do not wait for slower
-ones, except for the claims, which the first judge extracts for all; scores are computed from stored findings only, by
+ones, except for the claims, which one of them extracts for all; scores are computed from stored findings only, by
 the function that `rescore` uses.
 """
 
@@ -54,7 +54,8 @@ class RunContext(NamedTuple):
     """Inputs and settings shared by the evaluations of a run's reports."""
 
     judges: Sequence[RunJudge]
-    """Judges of the run; the first one extracts the claims."""
+    extractor: int
+    """Position of the judge that extracts the claims."""
     snapshot: Snapshot | None
     config: RunConfig
     protocols: Sequence[AnyProtocol]
@@ -70,17 +71,19 @@ async def execute(
     store: RunStore | None,
     done: Callable[[CaseRecord], None] = lambda record: None,
     kept: Mapping[str, CaseRecord] = MappingProxyType({}),
+    extractor: str | None = None,
 ) -> list[CaseRecord]:
     """Evaluate `reports`.
 
     Args:
         reports: reports to evaluate.
-        judges: the only judge, or several by name, of which the first extracts the claims.
+        judges: the only judge, or several by name.
         snapshot: pages of the claims; None if no claims are verified.
         config: settled settings.
         store: run directory; None writes nothing (a dry run).
         done: called with the record of each finished report.
         kept: records, by report id, of reports whose stored files are reused.
+        extractor: name of the judge that extracts the claims; None for the first.
 
     Returns:
         One record per report, in input order.
@@ -93,7 +96,8 @@ async def execute(
         RunJudge(judge, name if len(named) > 1 else None, asyncio.Semaphore(CASES_IN_FLIGHT))
         for name, judge in named.items()
     ]
-    run = RunContext(run_judges, snapshot, config, chosen_protocols(config), store)
+    lead = 0 if extractor is None else list(named).index(extractor)
+    run = RunContext(run_judges, lead, snapshot, config, chosen_protocols(config), store)
     # Enough reports that no judge is idle while a slower one is busy.
     gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(run_judges))
     others = other_reports_of(reports)
@@ -226,7 +230,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 """Start the extraction when the first judge reaches the report."""
                 nonlocal extraction
                 if extraction is None:
-                    lead = run.judges[0].judge
+                    lead = run.judges[run.extractor].judge
                     extraction = group.create_task(
                         extract_claim_set(case.report, snapshot, lead, run.config.claims)
                     )
@@ -290,7 +294,7 @@ def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
     by_judge = [_missing(one, run) for one in examined]
     unread = 0
     counts: dict[str, Any] = {}
-    claims = examined[0].claims
+    claims = examined[run.extractor].claims
     if claims is not None:
         unread = sum(len(failure.sentences) for failure in claims.extraction_failures)
         counts["n_sources"] = len(claims.sources)
@@ -301,12 +305,17 @@ def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
         [
             *(found for one in examined for found in one.findings),
             *([claims] if claims is not None else []),
-            *(verdict for one in examined[1:] if one.claims is not None for verdict in one.claims.verdicts),
+            *(
+                verdict
+                for place, one in enumerate(examined)
+                if place != run.extractor and one.claims is not None
+                for verdict in one.claims.verdicts
+            ),
         ]
     )
     if len(examined) > 1:
         totals = [sum(one.values()) for one in by_judge]
-        totals[0] += unread
+        totals[run.extractor] += unread
         names = [by.name for by in run.judges]
         counts["n_failed_by_judge"] = dict(zip(names, totals, strict=True))
     return counts

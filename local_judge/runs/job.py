@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from pydantic import Field
 
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
+from local_judge.judge.failures import KEPT
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
@@ -24,7 +25,15 @@ from local_judge.runs.calibrations import GivenCalibrations, given_calibrations,
 from local_judge.runs.config import RunConfig, chosen_protocols, settled, with_batch_metrics
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, dated, load_reports
-from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges, replayed
+from local_judge.runs.judges import (
+    JudgeSpec,
+    is_reachable,
+    judge_specs_of,
+    open_judges,
+    replayed,
+    say,
+    with_identities,
+)
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import build_manifest, claim_directory, existing_manifest
 from local_judge.runs.qualifications import (
@@ -50,7 +59,6 @@ class Job:
     snapshot: Snapshot | None
     """Pages of the claims; None if no protocol verifies claims."""
     judge_specs: Sequence[JudgeSpec]
-    """The judges; the first extracts the claims."""
     config: RunConfig
     store: RunStore
     ledger: Path
@@ -61,6 +69,8 @@ class Job:
     """Files that take precedence over the qualifications kept on this machine."""
     persistence: Persistence = PERSISTENT
     """Attempts per call, time to wait for a server, and number of calls that may fail."""
+    extractor: str | None = None
+    """Name of the judge that extracts the claims; None for the first."""
     replay: bool = False
     """True to answer from the ledger only, without servers; a missing reply is a failure."""
     held: Mapping[str, Judge] | None = None
@@ -72,9 +82,7 @@ class Job:
             return contextlib.nullcontext(self.held)
         specs = self.judge_specs
         if self.replay:
-            manifest = existing_manifest(self.store)
-            known = [] if manifest is None else [judge["identity"] for judge in manifest.get("judges", [])]
-            specs = replayed(specs, self.ledger, [EngineIdentity.model_validate(one) for one in known])
+            specs = replayed(specs, self.ledger, self.known_identities())
         return open_judges(
             specs,
             ledger=self.ledger,
@@ -84,6 +92,15 @@ class Job:
             calibrations=self.calibrations,
             persistence=self.persistence,
         )
+
+    def known_identities(self) -> list[EngineIdentity]:
+        """Return the identities of the judges in the manifest of the run; none for a new run."""
+        manifest = existing_manifest(self.store) or {}
+        return [EngineIdentity.model_validate(judge["identity"]) for judge in manifest.get("judges", [])]
+
+    def with_judges(self, judge_specs: Sequence[JudgeSpec]) -> Job:
+        """Return the same job with other judges, as if in a new process: it has written no files yet."""
+        return replace(self, judge_specs=judge_specs, store=RunStore(self.store.root))
 
 
 def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: bool = False) -> Job:
@@ -116,8 +133,17 @@ def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: boo
         calibrations=given_calibrations(file.calibrations, config.claims),
         qualifications=[load_qualification(path) for path in file.qualifications],
         persistence=file.persistence,
+        extractor=_extractor(file, [spec.name for spec in specs]),
         replay=replay,
     )
+
+
+def _extractor(file: RunFile, judges: Sequence[str]) -> str | None:
+    if file.extractor is not None and file.extractor not in judges:
+        raise ConfigError(
+            f"extractor {file.extractor}: not a judge of this run; there are: {', '.join(judges)}"
+        )
+    return file.extractor
 
 
 class Watcher(Protocol):
@@ -190,13 +216,70 @@ async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Case
     existing_manifest(job.store)  # refuses a directory of something else before a ledger is written into it
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     with locked(job.store.root):
-        return await _run_job(job, arguments, watch)
+        if job.held is not None or job.replay:
+            return await _run_job(job, arguments, watch)
+        if any(spec.serve for spec in job.judge_specs):
+            return await _run_in_turn(job, arguments, watch)
+        return await _run_job(await _without_finished(job), arguments, watch)
+
+
+async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+    """Run the judges one after another, each over all reports, and open only those that have something to answer.
+
+    After each judge the directory has a finished run of the judges so far, whose replies are in the ledger. So the next
+    one, and the same command after a kill, replays them and calls nothing twice.
+    """
+    done: list[CaseRecord] | None = None
+    specs = sorted(job.judge_specs, key=lambda spec: spec.name != job.extractor)
+    begun: set[str] = set()
+    for place, spec in enumerate(specs, 1):
+        begun.add(spec.name)
+        if not await _is_pending(job, spec):
+            continue
+        stored = (existing_manifest(job.store) or {}).get("judges", [])
+        taken = begun | {judge["name"] for judge in stored}
+        known = with_identities(job.judge_specs, job.ledger, job.known_identities())
+        now = [spec if one.name == spec.name else one for one in known if one.name in taken]
+        if len(specs) > 1:
+            say(f"judge {place} of {len(specs)}: {spec.name}")
+        records = await _run_job(job.with_judges(now), arguments, watch)
+        done = records if len(now) == len(specs) else None
+    if done is not None:
+        return done
+    return await _run_job(replace(job.with_judges(job.judge_specs), replay=True), arguments, watch)
+
+
+async def _without_finished(job: Job) -> Job:
+    """Return a job in which judges that are not running, and have answered everything, are replayed."""
+    if len(job.judge_specs) == 1:
+        return job
+    known = with_identities(job.judge_specs, job.ledger, job.known_identities())
+    specs = [
+        spec if is_reachable(spec) or await _is_pending(job, spec) else recorded
+        for spec, recorded in zip(job.judge_specs, known, strict=True)
+    ]
+    return replace(job, judge_specs=specs, replay=all(spec.recorded for spec in specs))
+
+
+async def _is_pending(job: Job, spec: JudgeSpec) -> bool:
+    """Check whether the ledger lacks a reply that a judge can still give: one never asked for, or one that failed.
+
+    The judge is replayed in memory, with the judge that extracts the claims.
+    """
+    extractor = job.extractor or job.judge_specs[0].name
+    known = with_identities(job.judge_specs, job.ledger, job.known_identities())
+    needed = [one for one in known if one.name in (spec.name, extractor)]
+    if any(one.recorded is None for one in needed):
+        return True
+    async with job.with_judges(needed).judges() as judges:
+        await execute(job.reports, judges, job.snapshot, job.config, store=None, extractor=extractor)
+        return any(judge.meter.failures.keys() - KEPT for judge in judges.values())
 
 
 async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     async with job.judges() as judges:
         digest = job.snapshot.digest if job.snapshot else None
-        manifest = await build_manifest(job.config, judges, job.reports, digest, arguments)
+        manifest = await build_manifest(job.config, judges, job.reports, digest, arguments, job.extractor)
         if job.held is None:
             manifest["qualifications"] = qualifications_as_json(
                 await qualifications_of(judges, job.qualifications)
@@ -217,7 +300,14 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
                     watcher.one_done()
 
                 records = await execute(
-                    job.reports, judges, job.snapshot, job.config, job.store, done=done, kept=kept.records
+                    job.reports,
+                    judges,
+                    job.snapshot,
+                    job.config,
+                    job.store,
+                    done=done,
+                    kept=kept.records,
+                    extractor=job.extractor,
                 )
             seal_run(job.store)
         remove_journal(job.store)
@@ -233,8 +323,11 @@ async def plan(job: Job) -> Plan:
     if job.replay:
         raise ConfigError("--dry-run: a replay makes no calls; leave out --replay")
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    job = job.with_judges([spec._replace(serve=False) for spec in job.judge_specs])
     async with job.judges(planning=True) as judges:
-        records = await execute(job.reports, judges, job.snapshot, job.config, store=None)
+        records = await execute(
+            job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor
+        )
         engines = [judge.engine for judge in judges.values()]
         calls = {name: judge.meter.planned for name, judge in judges.items()}
         return Plan(

@@ -25,7 +25,7 @@ from serving.connect import PERSISTENT, Persistence, connect, is_judge, limits_o
 from serving.engine import Engine
 from serving.keys import api_key
 from serving.presets import Preset, load_preset
-from serving.running import using
+from serving.running import find, using
 from serving.types import EngineIdentity, Sampling
 
 _PLAIN = re.compile(r"[^\W_][\w.+-]{0,79}")
@@ -105,18 +105,39 @@ def replayed(
         ConfigError: no identity belongs to the preset of a judge.
         LedgerError: the ledger cannot be read.
     """
-    with Ledger.open(ledger, read_only=True) as replies:
-        identities = [*known, *replies.judges()]
-    found: list[JudgeSpec] = []
-    for spec in judge_specs:
-        identity = next((one for one in identities if is_judge(spec.preset, one)), None)
-        if identity is None:
+    found = with_identities(judge_specs, ledger, known)
+    for spec in found:
+        if spec.recorded is None:
             raise ConfigError(
                 f"--replay: the ledger {ledger} has no replies by judge {spec.name!r} as its preset describes it; name "
                 "the ledger with --ledger, or run without --replay"
             )
-        found.append(spec._replace(recorded=identity))
-    return tuple(found)
+    return found
+
+
+def with_identities(
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
+) -> tuple[JudgeSpec, ...]:
+    """Return judges with the identity under which each has answered; arguments and errors as `replayed`.
+
+    A judge without stored replies stays as it is.
+    """
+    with Ledger.open(ledger, read_only=True) as replies:
+        identities = [*known, *replies.judges()]
+    return tuple(
+        spec._replace(recorded=next((one for one in identities if is_judge(spec.preset, one)), None))
+        for spec in judge_specs
+    )
+
+
+def is_reachable(judge_spec: JudgeSpec) -> bool:
+    """Check whether a judge runs in this process, has URLs, or is running on this machine.
+
+    Raises:
+        LaunchFailed: its servers on this machine are still starting, or do not answer.
+    """
+    needs_server = judge_spec.preset.engine == "vllm" and not judge_spec.base_urls
+    return not needs_server or find(judge_spec.preset) is not None
 
 
 class JudgeOptions(TypedDict):
@@ -212,8 +233,7 @@ async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStac
     )
     if running is None:
         return judge_spec
-    if not is_quiet():
-        _print_to_stderr(f"{judge_spec.name} runs at {' '.join(running.base_urls)}")
+    say(f"{judge_spec.name} runs at {' '.join(running.base_urls)}")
     return judge_spec._replace(base_urls=running.base_urls)
 
 
@@ -247,6 +267,12 @@ async def judge_on(
         calibrations_for(await engine.identity(), ledger, calibrations),
         fail_after,
     )
+
+
+def say(line: str) -> None:
+    """Print a line about a judge to standard error, unless --quiet is given."""
+    if not is_quiet():
+        _print_to_stderr(line)
 
 
 def _print_to_stderr(line: str) -> None:

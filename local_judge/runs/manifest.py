@@ -57,8 +57,18 @@ async def build_manifest(
     reports: Sequence[RawReport],
     snapshot_digest: str | None,
     arguments: Sequence[str],
+    extractor: str | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest as plain data; `arguments` is the command line."""
+    """Return the manifest as plain data.
+
+    Args:
+        config: settled settings.
+        judges: judges by name.
+        reports: reports of the run.
+        snapshot_digest: digest of the pages; None without a snapshot.
+        arguments: the command line.
+        extractor: name of the judge that extracts the claims; None for the first.
+    """
     protocols = {
         protocol.name: {"version": protocol.version, "data": protocol.data_digest()}
         for protocol in chosen_protocols(config)
@@ -73,6 +83,7 @@ async def build_manifest(
         "arguments": list(arguments),
         "config": config.model_dump(mode="json"),
         "judges": [await _judge(name, judge, config) for name, judge in judges.items()],
+        **({} if extractor in (None, next(iter(judges))) else {"extractor": extractor}),
         "snapshot": snapshot_digest,
         "protocols": protocols,
         "prompts": prompts_digest(),
@@ -133,8 +144,8 @@ def _sha256(text: str) -> str:
 def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the existing one is equal except for versions and arguments.
 
-    Qualifications that judges got in the meantime are recorded. If versions differ, the new ones are recorded and the
-    seal is removed, so that all results are derived again.
+    Qualifications that judges got in the meantime are recorded. If versions differ, or judges are added, the new ones
+    are recorded and the seal is removed, so that all results are derived again.
 
     Raises:
         RunError: the directory contains a run of other inputs, or its manifest was modified.
@@ -150,7 +161,10 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         seal = None
     if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
         raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
+    added = _adds_judges(there, manifest)
     for key in changed(there, manifest):
+        if key in _OF_JUDGES and added:
+            continue
         raise RunError(
             f"{store.root}: already contains a run with different {_differing(there, manifest, key)}; "
             "choose another --out, or delete it"
@@ -160,15 +174,34 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     merged = known | {name: record for name, record in found.items() if record is not None}
     versions = {key: manifest[key] for key in VERSIONS}
     made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
-    same = all(there.get(key) == value for key, value in versions.items())
+    same = not added and all(there.get(key) == value for key, value in versions.items())
+    if added:
+        made = {key: value for key, value in made.items() if key not in _OF_JUDGES}
+        made |= {key: manifest[key] for key in _OF_JUDGES if key in manifest}
+        made |= {"qualifications": found | merged} if "qualifications" in manifest else {}
     made = sealed_as(made, seal.files) if seal is not None and same else made
     if made != there:
         store.write_json(MANIFEST, made)
 
 
+_OF_JUDGES = ("judges", "extractor")
+
+
+def _adds_judges(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Check whether a new run has all judges of the stored one, more of them, and the same one extracts the claims."""
+    stored, new = ({judge["name"]: judge for judge in one.get("judges", [])} for one in (there, manifest))
+    same = all(new.get(name) == judge for name, judge in stored.items())
+    return same and len(new) > len(stored) > 0 and extractor_of(there) == extractor_of(manifest)
+
+
+def extractor_of(manifest: Mapping[str, Any]) -> str:
+    """Return the name of the judge that extracts the claims."""
+    return manifest.get("extractor") or manifest["judges"][0]["name"]
+
+
 def _differing(there: Mapping[str, Any], manifest: Mapping[str, Any], key: str) -> str:
     """Return what differs: `claims.form (graded there, terse now)`, or `reports (reports.'mill'.sha256)`."""
-    below = difference(there.get(key), manifest[key])
+    below = difference(there.get(key), manifest.get(key))
     if key != "config":
         return f"{key} ({'.'.join([key, *below])})" if below else key
     values: list[object] = [there.get(key), manifest[key]]
@@ -189,8 +222,8 @@ def _in_words(value: object) -> str:
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
     """Return the keys in which a new run differs from the stored one, except versions and arguments."""
-    keys = ("config", "judges", "snapshot", "protocols", "prompts", "reports")
-    return [key for key in keys if there.get(key) != manifest[key]]
+    keys = ("config", *_OF_JUDGES, "snapshot", "protocols", "prompts", "reports")
+    return [key for key in keys if there.get(key) != manifest.get(key)]
 
 
 def difference(one: object, other: object) -> list[str]:

@@ -43,7 +43,9 @@ class RunFile(TaskFiles, RunConfig):
     snapshot: Path | None = None
     """Snapshot directory; needed if a protocol reads pages."""
     judges: tuple[str, ...] = ()
-    """Presets by name or file; the first judge extracts the claims."""
+    """Presets by name or file."""
+    extractor: str | None = None
+    """Name of the judge that extracts the claims; null for the first."""
     base_urls: tuple[str, ...] = ()
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
     serve: bool = False

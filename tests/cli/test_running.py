@@ -7,98 +7,23 @@ import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from serving.presets import load_preset
-from serving.running import down, recorded, state_folder
+from serving.running import recorded, state_folder
 
-from .conftest import ROOT, Command, finish
-
-PRESET = """description: A server that stands for vLLM.
-model: owner/stub
-licence: Apache-2.0
-engine: vllm
-weights: {{hub: owner/stub, revision: {commit}}}
-context_tokens: 32768
-vllm:
-  gpu_memory_utilization: null
-  tensor_parallel: {tensor_parallel}
-  env: {env}
-"""
-COMMIT = "c" * 40
-
-
-class World(NamedTuple):
-    """A machine with weights in the hub's cache, and GPUs by the variable."""
-
-    folder: Path
-    write: Callable[..., Path]
-
-    def starts(self) -> list[dict[str, Any]]:
-        """What each started server was given."""
-        record = self.folder / "starts.jsonl"
-        lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
-        return [json.loads(line) for line in lines]
+from .conftest import Command, finish
+from .machine import World, files, gone, lives, machine, start
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'tests' / 'fake_vllm'}{os.pathsep}{ROOT}")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setenv("FAKE_RECORD", str(tmp_path / "starts.jsonl"))
-    weights = tmp_path / "hub" / "models--owner--stub" / "snapshots" / COMMIT
-    weights.mkdir(parents=True)
-    for name in ("config.json", "tokenizer.json"):
-        (weights / name).write_text("{}", encoding="utf-8")
-    (weights / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-
-    def write(name: str = "tiny", tensor_parallel: int = 1, **env: str) -> Path:
-        path = tmp_path / f"{name}.yaml"
-        said = json.dumps({key: str(value) for key, value in env.items()})
-        path.write_text(
-            PRESET.format(commit=COMMIT, tensor_parallel=tensor_parallel, env=said), encoding="utf-8"
-        )
-        return path
-
-    yield World(tmp_path, write)
-    for judge in recorded():
-        down(judge.name)
-
-
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    """`local-judge` in a process of its own, whose Python finds the server that stands for vLLM."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "local_judge", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def lives(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def gone(pid: int) -> bool:
-    """Check whether a process ends within five seconds."""
-    for _ in range(100):
-        if not lives(pid):
-            return True
-        time.sleep(0.05)
-    return False
+    with machine(tmp_path, monkeypatch) as made:
+        yield made
 
 
 def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: World) -> None:
@@ -114,7 +39,7 @@ def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: W
 
     [listed] = json.loads(command("judge", "status", "--json").out)
     [replica] = listed["replicas"]
-    assert (listed["name"], listed["model"], listed["detached"]) == ("tiny", "owner/stub", True)
+    assert (listed["name"], listed["model"], listed["detached"]) == ("tiny", "owner/tiny", True)
     assert [replica[key] for key in ("base_url", "state", "pid")] == [url, "ready", server["pid"]]
     table = command("judge", "status").out
     assert "tiny" in table and "ready" in table
@@ -404,7 +329,7 @@ def test_a_server_that_serves_something_else_is_not_used(
     ended = command(
         "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
     )
-    assert "does not serve owner/stub with a context of 32768 tokens" in ended.line()
+    assert "does not serve owner/tiny with a context of 32768 tokens" in ended.line()
 
 
 def test_a_judge_that_is_starting_is_not_used_yet(
@@ -424,15 +349,6 @@ def test_a_judge_that_is_starting_is_not_used_yet(
     ended = finish(starting)
     assert ended.code == 1
     assert "tiny did not start: it was killed by SIGTERM" in ended.err
-
-
-def files(run: Path) -> dict[str, bytes]:
-    """The results of a run: everything but its manifest, which names the command, and the ledger."""
-    return {
-        path.relative_to(run).as_posix(): path.read_bytes()
-        for path in sorted(run.rglob("*"))
-        if path.is_file() and not path.name.startswith(("manifest", "ledger"))
-    }
 
 
 def test_a_dry_run_prints_a_line_for_each_server(command: Command, world: World) -> None:
@@ -474,3 +390,17 @@ def test_a_taken_port_is_named(command: Command, world: World) -> None:
 def test_down_needs_one_name_or_all(command: Command, world: World) -> None:
     for arguments in ((), ("tiny", "--all")):
         assert "name one judge to stop, or give --all" in command("judge", "down", *arguments).line()
+
+
+def test_presets_that_differ_in_sampling_share_their_servers(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    steady, warm = world.write("steady"), world.folder / "warm.yaml"
+    warm.write_text(f"{steady.read_text(encoding='utf-8')}sampling: {{temperature: 0.6}}\n", encoding="utf-8")
+    url = command("judge", "up", steady, "--detach").out
+    again = command("judge", "up", warm, "--detach")
+    assert (again.out, len(world.starts())) == (url, 1)
+    evaluate = ("run", report, "--snapshot", snapshot, *RUN, "--out", world.folder / "both")
+    ended = command(*evaluate, "--judge", steady, "--judge", warm)
+    assert ended.code == 0, ended.err
+    assert command("judge", "down", warm).err == "steady is stopped\n"

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 
 def program(words: list[str], log: Path, port: int = 9) -> Program:
-    return Program(words, os.environ, f"http://127.0.0.1:{port}/health", log, FACTS)
+    facts = {**FACTS, "port": str(port)}
+    return Program(words, os.environ, f"http://127.0.0.1:{port}/health", log, facts)
 
 
 async def run(server: Program, seconds: float = 30.0) -> Process:
@@ -134,18 +136,23 @@ def test_a_number_that_is_no_port_is_named() -> None:
         check_port("127.0.0.1", 70_000)
 
 
-def test_ports_are_the_first_free_ones() -> None:
-    first, second = free_ports("127.0.0.1", 2)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", first))
-        taken.listen()
-        assert free_ports("127.0.0.1", 2, [second])[0] > second
-    assert free_ports("127.0.0.1", 1) == [first]
+def a_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_ports_are_reserved_until_their_servers_have_taken_them() -> None:
+    with ExitStack() as held:
+        first, second = free_ports("127.0.0.1", 2, held)
+        assert 8000 <= first < second
+        with ExitStack() as other:
+            assert free_ports("127.0.0.1", 1, other)[0] not in (first, second)
 
 
 def test_a_host_of_another_machine_is_named() -> None:
     with pytest.raises(LaunchFailed, match=r"nothing can listen on 203\.0\.113\.7 .*--host"):
-        free_ports("203.0.113.7", 1)
+        free_ports("203.0.113.7", 1, ExitStack())
 
 
 def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -208,7 +215,7 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ),
         (
             "OSError: [Errno 98] Address already in use",
-            "port 8000 is taken; choose another with --port",
+            "another program took port 8000; repeat the command, or choose another port with --port",
         ),
         (
             "OSError: /models/tiny does not appear to have a file named config.json.",
@@ -243,11 +250,11 @@ def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
 async def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import time; print('warming up', flush=True); time.sleep(600)"]
     with pytest.raises(LaunchFailed, match="no answer in time; its last words: "):
-        await run(program(words, tmp_path / "log", free_ports("127.0.0.1", 1)[0]), seconds=0.5)
+        await run(program(words, tmp_path / "log", a_port()), seconds=0.5)
 
 
 async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path) -> None:
-    [port] = free_ports("127.0.0.1", 1)
+    port = a_port()
     running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
     child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
     assert running.lives
@@ -257,8 +264,17 @@ async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path) -> N
     assert gone(child)
 
 
+async def test_another_program_on_the_port_is_not_the_server(tmp_path: Path) -> None:
+    port = a_port()
+    other = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "other", port))
+    idle = [sys.executable, "-c", "import time; print('loading', flush=True); time.sleep(600)"]
+    with pytest.raises(LaunchFailed, match="no answer in time"):
+        await run(program(idle, tmp_path / "log", port), seconds=1.0)
+    end([other])
+
+
 async def test_the_children_of_a_killed_server_are_ended(tmp_path: Path) -> None:
-    [port] = free_ports("127.0.0.1", 1)
+    port = a_port()
     running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
     child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
     os.kill(running.pid, signal.SIGKILL)
@@ -278,7 +294,7 @@ def test_another_process_with_the_number_of_a_server_is_left_alone() -> None:
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign: signal.Signals) -> None:
-    [port] = free_ports("127.0.0.1", 1)
+    port = a_port()
     code = tmp_path / "serve.py"
     code.write_text(
         textwrap.dedent(f"""
@@ -288,7 +304,7 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
             signal.signal({int(sign)}, signal.SIG_DFL)  # where the tests themselves run under nohup it is ignored
             server = Program(
                 [sys.executable, "-c", {HEALTHY!r}, "{port}"], os.environ, "http://127.0.0.1:{port}/health",
-                Path({str(tmp_path / "log")!r}), {dict(FACTS)!r},
+                Path({str(tmp_path / "log")!r}), {{**{dict(FACTS)!r}, "port": "{port}"}},
             )
             with stopping_on_signals():
                 running = start(server)
@@ -320,7 +336,7 @@ async def test_a_second_interrupt_leaves_no_server_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + HEALTHY
-    [port] = free_ports("127.0.0.1", 1)
+    port = a_port()
     running = await run(program([sys.executable, "-c", deaf, str(port)], tmp_path / "log", port))
     pauses: list[float] = []
 

@@ -58,7 +58,7 @@ def up_(
     """
     preset, wanted = load_preset(judge), Wanted(gpus, host, port, 60 * start_within)
     if dry_run:
-        lines = [command_line(preset, place) for place in places(preset, wanted, dry=True)]
+        lines = [command_line(preset, place) for place in places(preset, wanted)]
         if as_json:
             print_json({"judge": preset.name, "commands": lines})
         else:

@@ -14,7 +14,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
 
@@ -48,9 +50,17 @@ def main() -> None:
     time.sleep(float(os.environ.get("FAKE_DELAY", "0")))
     context = int(os.environ.get("FAKE_CONTEXT") or given.max_model_len)
     plan = StubPlan(
-        model=given.served_model_name, context_tokens=context, answer=answer, alternatives=leaning
+        model=given.served_model_name, context_tokens=context, answer=answer, alternatives=alternatives
     )
     asyncio.run(serve(plan, given.host, given.port))
+
+
+def alternatives(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """A judge that leans to yes; one whose name ends in `no` answers the opposite."""
+    (first, yes), (second, no), *rest = leaning(asked)
+    return (
+        ((first, no), (second, yes)) if asked["model"].endswith("no") else ((first, yes), (second, no), *rest)
+    )
 
 
 if __name__ == "__main__":
