@@ -85,6 +85,12 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     "export": Lazy(
         "export:export", "Write a run's results as tables, as a leaderboard, or for other tools.", RESULTS
     ),
+    "bundle": Lazy(
+        "bundle:bundle",
+        "Pack a run with its reports, cited pages and used replies into one file, which `audit` verifies.",
+        RESULTS,
+    ),
+    "audit": Lazy("bundle:audit", "Verify a bundle or a run without model, server or network.", RESULTS),
     "import": Lazy(
         "imports:import_",
         "Make a run from judgements in the format of a published project.",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
+from typer.main import get_group
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import ADVANCED
@@ -16,6 +18,7 @@ from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJud
 from local_judge.cli.options import (
     AsJson,
     ClaimOptions,
+    CommandGroup,
     Day,
     DryRun,
     Limit,
@@ -52,6 +55,9 @@ _KEYS = {
     "qualification": "qualifications",
 }
 """Options whose key in a run file has a different name."""
+
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""Error of a command line, which typer does not export."""
 
 
 def run(
@@ -134,6 +140,25 @@ def run(
     else:
         print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds))
     leave(records, job.store.root, job.replay)
+
+
+def recorded_file(arguments: Sequence[str]) -> RunFile:
+    """Return the settings of a run from its command line, as the manifest records it.
+
+    Raises:
+        ConfigError: it is not a command line of `run`, or a file that it names cannot be used.
+    """
+    words = [word for word in arguments if word not in ("--quiet", "--verbose")]
+    if words[:1] != ["run"]:
+        raise ConfigError("the run records no command line")
+    group = CommandGroup()
+    group.command("run")(run)
+    try:
+        context = get_group(group).commands["run"].make_context("run", words[1:])
+    except (_UsageError, typer.Exit) as error:
+        raise ConfigError(f"the recorded command line cannot be read ({error})") from None
+    how = ClaimOptions(**{one.name: context.params[one.name] for one in fields(ClaimOptions)})
+    return _run_file(cast("typer.Context", context), how, context.params["setting"] or ())
 
 
 def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:

@@ -84,6 +84,11 @@ def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
+def rendered(value: Mapping[str, Any]) -> str:
+    """Return the only text of a JSON file with this content."""
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
 class RunStore:
     """Access to the files of one run directory."""
 
@@ -102,8 +107,7 @@ class RunStore:
     def write_json(self, name: str, value: BaseModel | dict[str, Any]) -> None:
         """Write an indented JSON file."""
         data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-        text = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
-        self.write_text(name, text)
+        self.write_text(name, rendered(data))
 
     def write_jsonl(self, name: str, rows: Iterable[BaseModel | dict[str, Any]]) -> None:
         """Write one JSON object per line."""

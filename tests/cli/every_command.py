@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "show": ("@/run", "--claims"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
+    "bundle": ("@/run", "--out", "@/out/run.ljz"),
+    "audit": ("@/run",),
     "results verticals": ("@/run",),
     "results correct": ("@/run", "--labels", "@/labels.jsonl", "--resamples", "10"),
     "import": ("@/validated.jsonl", "@/out/imported"),

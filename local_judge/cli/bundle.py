@@ -1,0 +1,135 @@
+"""`local-judge bundle` and `audit`: a run in one file, and the proof of its results."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indexes.errors import IndexesError
+from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
+from local_judge.cli.output import print_json
+from local_judge.cli.run import recorded_file
+from local_judge.errors import RunError, UserError, plain
+from local_judge.runs.audit import Audit, audit_bundle, audit_run, pack
+from local_judge.runs.bundle import Material
+from local_judge.runs.job import job_of
+from local_judge.runs.manifest import read_manifest
+from local_judge.runs.run_file import load_run_file
+from local_judge.runs.seal import modified_allowed
+from local_judge.runs.store import RunStore
+from local_judge.terminal import count, plain_table, safe, stdout
+from serving.connect import limits_of
+from serving.errors import ServingError
+
+Ledger = Annotated[
+    Path | None, typer.Option("--ledger", help="Ledger of the run, with its prompts and replies.")
+]
+
+_UNITS = {
+    "digests": "file",
+    "inputs": "report",
+    "scores": "file",
+    "findings": "report",
+    "quotations": "quotation",
+}
+
+
+def bundle(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New file, such as run.ljz.")],
+    public: Annotated[
+        bool, typer.Option("--public", help="Leave out page texts and prompts; keep digests and quotations.")
+    ] = False,
+    reports: Reports = None,
+    snapshot: SomeSnapshotDir = None,
+    ledger: Ledger = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pack a run with its reports, cited pages and used replies into one file, which `audit` verifies.
+
+    The inputs are looked for where the command of the run had them.
+    """
+    store = RunStore(run)
+    read_manifest(store)
+    material = _material(store, tuple(reports or ()), snapshot, ledger, config)
+    if material.reports is None:
+        raise RunError(f"{run}: {material.absent}")
+    size = asyncio.run(pack(out, material, public=public))
+    if as_json:
+        print_json({"bundle": str(out), "bytes": size, "public": public})
+    else:
+        print(plain(f"{out} ({size / 1e6:.1f} MB)"))
+
+
+def audit(
+    path: Annotated[Path, typer.Argument(metavar="FILE|RUN", help="A bundle, or a run directory.")],
+    reports: Reports = None,
+    snapshot: SomeSnapshotDir = None,
+    ledger: Ledger = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a bundle or a run without model, server or network.
+
+    Checks all digests and inputs, that scores follow from findings, that findings follow from replies, and that
+    quotations occur in their pages. The exit code is 1 if something is wrong.
+    """
+    if path.is_dir():
+        store = RunStore(path)
+        with modified_allowed():
+            found = asyncio.run(audit_run(_material(store, tuple(reports or ()), snapshot, ledger, config)))
+    else:
+        found = asyncio.run(audit_bundle(path))
+    if as_json:
+        print_json({"audit": str(path), "ok": found.ok, **found.model_dump(mode="json")})
+    else:
+        _print(found)
+    if not found.ok:
+        raise SystemExit(1)
+
+
+def _print(found: Audit) -> None:
+    console = stdout()
+    table = plain_table("", ("check", "result", "compared"))
+    for check in found.checks:
+        table.add_row(
+            check.name, check.status, count(check.n, _UNITS[check.name]) if check.n else safe(check.note)
+        )
+    console.print(table)
+    for problem in (problem for check in found.checks for problem in check.problems):
+        console.print(safe(problem), soft_wrap=True)
+
+
+def _material(
+    store: RunStore,
+    reports: tuple[Path, ...],
+    snapshot: Path | None,
+    ledger: Path | None,
+    config: Path | None,
+) -> Material:
+    """Return a run with the inputs that its command or a run file names, or the reason why they are not at hand."""
+    moved = {
+        name: value
+        for name, value in (("reports", reports), ("snapshot", snapshot), ("ledger", ledger))
+        if value
+    }
+    own = ledger or (store.ledger if store.ledger.exists() else None)
+    try:
+        words = read_manifest(store)["arguments"]
+        file = load_run_file(config, {}) if config is not None else recorded_file(words)
+        job = job_of(file.model_copy(update={**moved, "out": store.root}), replay=True)
+    except (UserError, IndexesError, ServingError) as error:
+        absent = f"{error}; give --reports, --snapshot and --ledger, or a run file with --config"
+        return Material(store, None, None, own, None, absent=absent)
+    return Material(
+        store=store,
+        reports=job.reports,
+        snapshot=job.snapshot.path if job.snapshot else None,
+        ledger=job.ledger if job.ledger.exists() else own,
+        limits={spec.name: limits_of(spec.preset) for spec in job.judge_specs},
+        absent="the ledger is not there; give --ledger",
+    )

@@ -1,0 +1,418 @@
+"""Verification of a run without its judge, server or network.
+
+    digests      every file is the one that was sealed or packed, every stored reply matches its digest
+    inputs       reports, tasks, judges, settings and prompts are those that the manifest records
+    scores       computed again from the findings, they have the same bytes
+    findings     made again from the stored replies by the protocols' own code, they are equal; failures count as equal
+    quotations   each quotation occurs in its page or report, at its place
+
+Invariants: nothing is changed, sent or asked; what cannot be checked is named as that, and never counts as checked.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple, cast
+
+from indexes.errors import IndexesError
+from indexes.snapshot import Snapshot
+from indexes.verify import verify
+from local_judge.claims.model import ClaimSet, Quote
+from local_judge.documents import UnreadableReport, parse_report
+from local_judge.errors import InputError, RunError, UserError
+from local_judge.judge.errors import JudgeError
+from local_judge.judge.judge import Judge, JudgeSettings
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_verify import ledger_problems
+from local_judge.judge.planning import ReplayEngine
+from local_judge.protocols.base import load_protocol
+from local_judge.runs.bundle import (
+    Material,
+    NotingLedger,
+    NotingSnapshot,
+    material_of,
+    restore_ledger,
+    unpack,
+    write_bundle,
+)
+from local_judge.runs.calibrations import calibrations_for
+from local_judge.runs.config import RunConfig, chosen_protocols
+from local_judge.runs.execute import execute
+from local_judge.runs.manifest import (
+    build_manifest,
+    changed,
+    difference,
+    judges_of,
+    prompts_digest,
+    protocols_of,
+    read_manifest,
+)
+from local_judge.runs.records import read_records
+from local_judge.runs.rescoring import rescore
+from local_judge.runs.seal import differences, modified_allowed, run_files
+from local_judge.runs.store import CASES, MANIFEST, RunStore, claims_file, findings_file, rendered
+from serving.types import EngineIdentity, Frozen, Sampling
+
+Status = Literal["ok", "failed", "not checked"]
+
+NAMED = 20
+"""Most problems that one check lists."""
+
+
+class Check(Frozen):
+    """One check of an audit."""
+
+    name: Literal["digests", "inputs", "scores", "findings", "quotations"]
+    status: Status
+    n: int = 0
+    """Number of files, reports or quotations that were compared."""
+    problems: tuple[str, ...] = ()
+    """Places that are wrong, with the reason; the first `NAMED`."""
+    note: str = ""
+    """Reason why something was not checked."""
+
+
+class Audit(Frozen):
+    """Result of an audit."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True if no check failed."""
+        return not any(check.status == "failed" for check in self.checks)
+
+
+async def audit_bundle(path: Path) -> Audit:
+    """Verify a bundle.
+
+    Raises:
+        InputError: the file is no bundle, or is damaged so that it cannot be unpacked.
+    """
+    with TemporaryDirectory(prefix="audit-") as scratch:
+        unpacked = unpack(path, Path(scratch) / "bundle")
+        digests = [*unpacked.problems]
+        checks: list[Check] = []
+        try:
+            material = material_of(unpacked)
+            if not unpacked.public:
+                ledger = Path(scratch) / "ledger.sqlite"
+                await restore_ledger(unpacked.folder, material.store, ledger)
+                material = material._replace(ledger=ledger)
+            checks = list((await audit_run(material, packed=True)).checks)
+            digests += [line for line in checks.pop(0).problems if line not in digests]
+        except (UserError, IndexesError, JudgeError, ValueError) as error:
+            digests.append(_short(str(error), scratch))
+        return Audit(checks=(_check("digests", digests, unpacked.n_files), *checks))
+
+
+async def audit_run(material: Material, *, packed: bool = False) -> Audit:
+    """Verify a run with what is at hand.
+
+    Args:
+        material: the run and its inputs.
+        packed: whether they come from a bundle, whose snapshot is a part of the run's.
+
+    Raises:
+        RunError: the directory is not a finished run.
+    """
+    with modified_allowed(), TemporaryDirectory(prefix="audit-") as scratch:
+        read_records(material.store)  # refuses an unfinished run
+        checks = [_digests(material)]
+        steps: list[tuple[str, Callable[[], Any]]] = [
+            ("inputs", lambda: _inputs(material, packed)),
+            ("scores", lambda: _scores(material.store, Path(scratch) / "scores")),
+            ("findings", lambda: _findings(material, Path(scratch) / "findings")),
+            ("quotations", lambda: _quotations(material)),
+        ]
+        for name, step in steps:
+            try:
+                found = step()
+                checks.append(cast("Check", await found if hasattr(found, "__await__") else found))
+            except (UserError, IndexesError, JudgeError, ValueError, KeyError) as error:
+                # A file that is wrong and cannot be read is already named by its digest.
+                checks.append(_check(cast("Any", name), [_short(str(error), str(material.store.root))]))
+        return Audit(checks=tuple(checks))
+
+
+async def pack(out: Path, material: Material, *, public: bool = False) -> int:
+    """Write a bundle of a run, and return its size in bytes.
+
+    The run is replayed from its ledger first, which shows which replies and pages it used, and that its findings follow
+    from them.
+
+    Args:
+        out: new file.
+        material: the run with all of its inputs.
+        public: whether to leave out page texts and prompts.
+
+    Raises:
+        RunError: an input is not at hand or is not the run's, the findings do not follow from the replies, a public
+            bundle would contain page texts, or `out` cannot be written.
+    """
+    store = material.store
+    protocols = [load_protocol(name) for name in protocols_of(store)]
+    whole = any(protocol.searches for protocol in protocols)
+    if public and whole:
+        raise RunError(f"{store.root}: its agents' transcripts contain passages of pages; leave out --public")
+    wrong = await _inputs(material, packed=False)
+    if wrong.status != "ok":
+        raise RunError(f"{store.root}: {'; '.join(wrong.problems) or wrong.note}")
+    if material.ledger is None or material.reports is None:
+        raise RunError(f"{store.root}: {material.absent or 'no ledger'}")
+    snapshot = None if material.snapshot is None else NotingSnapshot.open(material.snapshot)
+    with (
+        TemporaryDirectory(prefix="bundle-") as scratch,
+        NotingLedger.open(material.ledger, read_only=True) as ledger,
+    ):
+        made = RunStore(Path(scratch))
+        async with _judges(material, ledger) as judges:
+            await _replay(material, judges, snapshot, made)
+            problems = list(_unequal(store, made))
+            if problems:
+                raise RunError(f"{store.root}: does not follow from its ledger: {problems[0]}")
+            calibrations = [one for judge in judges.values() for one in judge.calibrations]
+        return write_bundle(
+            out,
+            material,
+            cast("NotingLedger", ledger),
+            cast("NotingSnapshot | None", snapshot),
+            calibrations,
+            whole=whole,
+            public=public,
+        )
+
+
+def _digests(material: Material) -> Check:
+    store = material.store
+    problems = [line.replace("the seal", f"the seal in {MANIFEST}", 1) for line in differences(store)]
+    written = rendered(read_manifest(store)).encode("utf-8", "backslashreplace")
+    if store.read_bytes(MANIFEST) != written:
+        problems.append(f"{MANIFEST} is not written as the program writes it")
+    n = len(run_files(store.root)) + 1
+    if material.ledger is not None:
+        problems += [f"{material.ledger.name}: {line}" for line in ledger_problems(material.ledger)]
+        n += 1
+    if material.snapshot is not None and not material.public:
+        snapshot = material.snapshot
+        problems += [
+            f"{snapshot.name}/{one.path}: {one.detail}"
+            for one in verify(snapshot).problems
+            if not (one.path == "archive" and one.kind == "missing")  # a bundle has no archive
+        ]
+        n += 1
+    return _check("digests", problems, n)
+
+
+async def _inputs(material: Material, packed: bool) -> Check:
+    """Compare reports, tasks, judges, settings and prompts with the manifest."""
+    store = material.store
+    manifest = read_manifest(store)
+    if material.reports is None or material.limits is None:
+        return Check(name="inputs", status="not checked", note=material.absent)
+    made: dict[str, Any] = {}
+    with TemporaryDirectory(prefix="audit-") as scratch, Ledger.open(Path(scratch) / "none.sqlite") as ledger:
+        config = RunConfig.model_validate(manifest["config"])
+        async with _judges(material, ledger) as judges:
+            made = await build_manifest(config, judges, material.reports, manifest["snapshot"], ())
+    snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
+    if not packed and snapshot is not None:
+        made["snapshot"] = snapshot.digest
+    # The identity of a judge is the recorded one, and its calibrations are checked with the findings.
+    keys = [key for key in changed(manifest, made) if key != "judges"]
+    if keys and set(keys) <= {"prompts", "protocols"}:
+        return Check(name="inputs", status="not checked", note=_other_version(manifest))
+    problems = [
+        f"{MANIFEST}: other {key} ({'.'.join(difference(manifest.get(key), made[key]))})" for key in keys
+    ]
+    return _check("inputs", problems, len(material.reports))
+
+
+def _scores(store: RunStore, scratch: Path) -> Check:
+    """Compute the scores again from the findings."""
+    for name in run_files(store.root):
+        if name == CASES or name.startswith(("claims/", "findings/")):
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(store.root / name, scratch / name)
+    shutil.copyfile(store.root / MANIFEST, scratch / MANIFEST)
+    made = RunStore(scratch)
+    rescore(made, protocols_of(store), read_records(store), judges_of(store))
+    names = sorted(name for name in {*run_files(scratch), *run_files(store.root)} if _is_derived(name))
+    problems = [
+        f"{name}: does not follow from the findings"
+        for name in names
+        if not _same(store.root / name, scratch / name)
+    ]
+    return _check("scores", problems, len(names))
+
+
+def _is_derived(name: str) -> bool:
+    return name != CASES and not name.startswith(("claims/", "findings/"))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+
+
+async def _findings(material: Material, scratch: Path) -> Check:
+    """Make claims and findings again from the stored replies."""
+    store = material.store
+    if material.public:
+        return Check(name="findings", status="not checked", note="page texts and prompts are left out")
+    if material.ledger is None or material.reports is None or material.limits is None:
+        return Check(name="findings", status="not checked", note=material.absent)
+    if read_manifest(store)["snapshot"] is not None and material.snapshot is None:
+        return Check(name="findings", status="not checked", note=material.absent)
+    manifest = read_manifest(store)
+    versions = {
+        one.name: one.version for one in chosen_protocols(RunConfig.model_validate(manifest["config"]))
+    }
+    recorded = {name: one["version"] for name, one in manifest["protocols"].items()}
+    if manifest["prompts"] != prompts_digest() or recorded != versions:
+        return Check(name="findings", status="not checked", note=_other_version(manifest))
+    made = RunStore(scratch)
+    snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
+    with Ledger.open(material.ledger, read_only=True) as ledger:
+        async with _judges(material, ledger) as judges:
+            await _replay(material, judges, snapshot, made)
+    problems = list(_unequal(store, made))
+    return _check("findings", problems, len(read_records(store)))
+
+
+def _other_version(manifest: Mapping[str, Any]) -> str:
+    return (
+        f"made with local_judge {manifest['local_judge']} with other prompts or protocols; use that version"
+    )
+
+
+@asynccontextmanager
+async def _judges(material: Material, ledger: Ledger) -> AsyncGenerator[Mapping[str, Judge]]:
+    """Yield the judges of a run, which answer from the ledger only."""
+    manifest = read_manifest(material.store)
+    config = RunConfig.model_validate(manifest["config"])
+    judges: dict[str, Judge] = {}
+    for one in manifest["judges"]:
+        name, identity = str(one["name"]), EngineIdentity.model_validate(one["identity"])
+        limits = (material.limits or {}).get(name)
+        if limits is None:
+            raise InputError(f"judges.json: no judge {name!r}; get the bundle again")
+        settings = JudgeSettings(
+            sampling=Sampling.model_validate(one["sampling"]),
+            reasks=config.reasks,
+            threshold=one["threshold"],
+        )
+        calibrations = calibrations_for(identity, ledger)
+        judges[name] = Judge(ReplayEngine(name, identity, limits), ledger, settings, calibrations)
+    yield judges
+
+
+async def _replay(
+    material: Material, judges: Mapping[str, Judge], snapshot: Snapshot | None, made: RunStore
+) -> None:
+    manifest = read_manifest(material.store)
+    made.write_json(MANIFEST, manifest)
+    config = RunConfig.model_validate(manifest["config"])
+    await execute(material.reports or (), judges, snapshot, config, made)
+
+
+def _unequal(store: RunStore, made: RunStore) -> Iterator[str]:
+    """Yield the claim sets, findings and records that differ, with the path of the first difference."""
+    for name in sorted({*run_files(store.root), *run_files(made.root)}):
+        if _is_derived(name) or _same(store.root / name, made.root / name):
+            continue
+        if not (store.root / name).is_file() or not (made.root / name).is_file():
+            yield f"{name}: does not follow from the replies"
+            continue
+        stored, other = (_without_failures(_parsed(one, name)) for one in (store, made))
+        if stored != other:
+            place = ".".join(difference(stored, other)[:6])
+            yield f"{name}: does not follow from the replies ({place})"
+
+
+def _parsed(store: RunStore, name: str) -> object:
+    if name == CASES:
+        return [row.model_dump(mode="json") for row in read_records(store)]
+    return store.read_json(name)
+
+
+def _without_failures(value: object) -> object:
+    """Return JSON with a mark in place of each failure: a replay cannot fail as a server did."""
+    if isinstance(value, dict):
+        found = cast("dict[str, object]", value)
+        if found.keys() == {"kind", "detail", "attempts"}:
+            return "failure"
+        return {key: _without_failures(one) for key, one in found.items() if key != "n_too_long"}
+    if isinstance(value, list):
+        return [_without_failures(one) for one in cast("list[object]", value)]
+    return value
+
+
+def _quotations(material: Material) -> Check:
+    """Look each quotation up in its page or report."""
+    store = material.store
+    if material.public or material.reports is None:
+        note = "page texts are left out" if material.public else material.absent
+        return Check(name="quotations", status="not checked", note=note)
+    reports = {report.id: report.content for report in material.reports}
+    snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
+    if read_manifest(store)["snapshot"] is not None and snapshot is None:
+        return Check(name="quotations", status="not checked", note=material.absent)
+    problems: list[str] = []
+    n = 0
+    for name, report, url, quote in _quotes(store):
+        text: Sequence[str] = ()
+        if url is None:
+            try:
+                text = (parse_report(reports.get(report, b"")).text,)
+            except UnreadableReport:
+                text = ()
+        elif snapshot is not None:
+            page = snapshot.page(url)
+            text = (page.title,) if quote.in_title else (page.text,)
+        n += 1
+        if not any(one[quote.start : quote.end] == quote.text for one in text):
+            problems.append(f"{name}: {quote.text[:60]!r} is not at its place in {url or f'report {report}'}")
+    return _check("quotations", problems, n)
+
+
+class _Quoted(NamedTuple):
+    """One quotation."""
+
+    file: str
+    report: str
+    url: str | None
+    """Page; None for the report itself."""
+    quote: Quote
+
+
+def _quotes(store: RunStore) -> Iterator[_Quoted]:
+    protocols = [load_protocol(name) for name in protocols_of(store)]
+    for record in read_records(store):
+        if record.status != "done":
+            continue
+        for judge in judges_of(store) or (None,):
+            name = claims_file(record.key, judge)
+            if (store.root / name).exists():
+                for verdict in store.read_model(name, ClaimSet).verdicts:
+                    if verdict.quote is not None:
+                        yield _Quoted(name, record.id, verdict.url, verdict.quote)
+            for protocol in protocols:
+                name = findings_file(protocol.name, record.key, judge)
+                for item in protocol.items(store.read_model(name, protocol.findings_type)):
+                    if item.quote is not None:
+                        yield _Quoted(name, record.id, item.url, item.quote)
+
+
+def _check(name: Any, problems: Sequence[str], n: int = 0) -> Check:
+    status: Status = "failed" if problems else "ok"
+    more = (f"and {len(problems) - NAMED} more",) if len(problems) > NAMED else ()
+    return Check(name=name, status=status, n=n, problems=(*problems[:NAMED], *more))
+
+
+def _short(message: str, folder: str) -> str:
+    """Return a message without the name of a temporary folder."""
+    return message.replace(f"{folder}/", "").replace("bundle/run/", "run/")

@@ -1,0 +1,310 @@
+"""Bundles and audits: a run is verified without its judge, and a single changed byte is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_judge.runs.bundle import MOST_BYTES
+from local_judge.runs.seal import content_digest, sealed_as, unsealed
+from local_judge.runs.store import MANIFEST, RunStore, digest_of
+from tests.stub_server import StubPlan
+
+from ..stub_thread import StubThread, answer, leaning, write_preset
+from .conftest import REPORT, Command, Ended
+
+RUN = ("--protocol", "deer", "--protocol", "fact", "--set", "deer.parts=[verification]")
+
+
+@pytest.fixture
+def run(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> Path:
+    """A run of one report."""
+    where = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", tmp_path / "run")
+    assert command("run", report, *where, *RUN).code == 0
+    return tmp_path / "run"
+
+
+def checks(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {check["name"]: check for check in json.loads(ended.out)["checks"]}
+
+
+def statuses(ended: Ended) -> dict[str, str]:
+    return {name: check["status"] for name, check in checks(ended).items()}
+
+
+ALL_OK = dict.fromkeys(("digests", "inputs", "scores", "findings", "quotations"), "ok")
+
+
+def packed(command: Command, run: Path, *options: str) -> Path:
+    out = run.with_name("run.ljz")
+    ended = command("bundle", run, "-o", out, *options)
+    assert ended.code == 0, ended.err
+    return out
+
+
+def test_a_bundle_is_verified_where_nothing_else_is(
+    command: Command, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = packed(command, run)
+    alone = tmp_path / "elsewhere" / "run.ljz"
+    alone.parent.mkdir()
+    bundle.rename(alone)
+    shutil.rmtree(run)
+    (tmp_path / "mill.md").unlink()
+    ended = command("audit", alone, "--json")
+    assert ended.code == 0, ended.out
+    assert statuses(ended) == ALL_OK
+    assert checks(ended)["quotations"]["n"] >= 2
+    assert list(alone.parent.iterdir()) == [alone]
+
+
+def test_equal_runs_have_equal_bundles(command: Command, run: Path) -> None:
+    first = packed(command, run).read_bytes()
+    run.with_name("run.ljz").unlink()
+    assert packed(command, run).read_bytes() == first
+    assert command("bundle", run, "-o", run.with_name("run.ljz")).line().endswith("choose another file")
+
+
+def test_each_of_50_changed_bytes_in_a_bundle_is_found(command: Command, run: Path) -> None:
+    bundle = packed(command, run)
+    whole = bundle.read_bytes()
+    rng = random.Random(7)
+    named = 0
+    for place in sorted(rng.sample(range(len(whole)), 50)):
+        changed = bytearray(whole)
+        changed[place] = (changed[place] + rng.randrange(1, 256)) % 256
+        bundle.write_bytes(changed)
+        ended = command("audit", bundle, "--json")
+        assert ended.code == 1, place
+        named += ended.out != "" and len(checks(ended)["digests"]["problems"]) > 1
+    assert named > 25  # besides the whole file's digest, most are pinned to one file
+
+
+def test_each_of_50_changed_bytes_in_a_run_is_found(command: Command, run: Path) -> None:
+    files = [path for path in sorted(run.rglob("*")) if path.is_file() and path.suffix in (".json", ".jsonl")]
+    places = [(path, place) for path in files for place in range(path.stat().st_size)]
+    rng = random.Random(11)
+    for path, place in rng.sample(places, 50):
+        before = path.read_bytes()
+        changed = bytearray(before)
+        changed[place] = (changed[place] + rng.randrange(1, 256)) % 256
+        path.write_bytes(changed)
+        ended = command("audit", run)
+        path.write_bytes(before)
+        name = path.relative_to(run).as_posix()
+        assert ended.code == 1 and name in ended.out + ended.err, (name, place)
+    assert command("audit", run, "--json").code == 0
+
+
+def test_a_blank_in_the_manifest_counts(command: Command, run: Path) -> None:
+    """The seal covers the manifest's values, not its white space."""
+    path = run / MANIFEST
+    path.write_bytes(path.read_bytes().replace(b"\n", b" ", 1))
+    ended = command("audit", run, "--json")
+    assert statuses(ended) == ALL_OK | {"digests": "failed"}
+
+
+def resealed(run: Path, name: str, change: Mapping[str, str]) -> None:
+    """Change words of a file of a run, and seal the run again, as someone who cheats would."""
+    path = run / name
+    text = path.read_text(encoding="utf-8")
+    for old, new in change.items():
+        assert old in text, (name, old)
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    manifest = unsealed(json.loads((run / MANIFEST).read_bytes()))
+    files = json.loads((run / MANIFEST).read_bytes())["seal"]["files"] | {name: digest_of(path.read_bytes())}
+    RunStore(run).write_json(MANIFEST, sealed_as(manifest, files))
+    assert content_digest(manifest)
+
+
+def one(run: Path, pattern: str) -> str:
+    (path,) = run.glob(pattern)
+    return path.relative_to(run).as_posix()
+
+
+def test_a_score_that_does_not_follow_from_the_findings_is_named(command: Command, run: Path) -> None:
+    resealed(run, "scores/fact.jsonl", {'"value": 1.0': '"value": 0.5', '"low": 1.0': '"low": 0.5'})
+    ended = command("audit", run, "--json")
+    assert ended.code == 1
+    assert statuses(ended) == ALL_OK | {"scores": "failed"}
+    assert checks(ended)["scores"]["problems"] == ["scores/fact.jsonl: does not follow from the findings"]
+
+
+def test_a_verdict_that_does_not_follow_from_the_replies_is_named(command: Command, run: Path) -> None:
+    name = one(run, "claims/*.json")
+    resealed(run, name, {'"label": "supported"': '"label": "partial"'})
+    ended = command("audit", run, "--json")
+    assert statuses(ended) == ALL_OK | {"findings": "failed"}
+    (problem,) = checks(ended)["findings"]["problems"]
+    assert problem.startswith(f"{name}: does not follow from the replies (verdicts.")
+
+
+def test_a_quotation_that_is_not_in_its_page_is_named(command: Command, run: Path) -> None:
+    name = one(run, "claims/*.json")
+    resealed(run, name, {'"start": ': '"start": 1'})
+    ended = command("audit", run, "--json")
+    assert statuses(ended)["quotations"] == "failed"
+    assert "is not at its place in https://" in checks(ended)["quotations"]["problems"][0]
+
+
+def test_inputs_that_are_not_the_run_s_are_named(command: Command, run: Path, report: Path) -> None:
+    report.write_text(REPORT.replace("1,240", "1,340"), encoding="utf-8")
+    ended = command("audit", run, "--json")
+    assert statuses(ended)["inputs"] == "failed" and "other reports" in checks(ended)["inputs"]["problems"][0]
+    assert "other reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
+    report.unlink()
+    ended = command("audit", run, "--json")
+    assert ended.code == 0
+    left = dict.fromkeys(("inputs", "findings", "quotations"), "not checked")
+    assert statuses(ended) == ALL_OK | left
+    assert "--reports" in checks(ended)["inputs"]["note"]
+    assert "--reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
+
+
+def test_a_moved_input_is_named_with_an_option(
+    command: Command, run: Path, report: Path, snapshot: Path
+) -> None:
+    moved = report.rename(report.with_name("moved.md"))
+    assert statuses(command("audit", run, "--reports", moved, "--json"))["inputs"] == "failed"  # another id
+    (run.with_name("there")).mkdir()
+    moved.rename(run.with_name("there") / "mill.md")
+    ended = command("audit", run, "--reports", run.with_name("there"), "--json")
+    assert statuses(ended) == ALL_OK
+
+
+def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, snapshot: Path) -> None:
+    whole, public = packed(command, run), run.with_name("public.ljz")
+    assert command("bundle", run, "--public", "-o", public).code == 0
+    sentence = "The building stands"
+    assert sentence_of(whole) > sentence_of(public) == 0, sentence
+    ended = command("audit", public, "--json")
+    assert ended.code == 0, ended.out
+    assert statuses(ended) == ALL_OK | dict.fromkeys(("findings", "quotations"), "not checked")
+    assert "left out" in checks(ended)["findings"]["note"]
+
+
+def sentence_of(bundle: Path) -> int:
+    """Number of bytes of page texts and prompts in a bundle."""
+    with zipfile.ZipFile(bundle) as archive:
+        names = [name for name in archive.namelist() if name.endswith((".utf8", "texts.jsonl"))]
+        return sum(archive.getinfo(name).file_size for name in names)
+
+
+def test_failures_of_a_server_do_not_count_as_changes(
+    command: Command, report: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    broken = StubPlan(answer=lambda asked: "no json" if "Sentences:" not in str(asked) else answer(asked))
+    preset = write_preset(tmp_path)
+    with StubThread(broken) as server:
+        where = (
+            "--judge",
+            preset,
+            "--base-url",
+            server.url,
+            "--snapshot",
+            snapshot,
+            "--out",
+            tmp_path / "run",
+        )
+        assert command("run", report, *where, *RUN).code == 3
+    bundle = packed(command, tmp_path / "run")
+    assert statuses(command("audit", bundle, "--json")) == ALL_OK
+
+
+def test_several_judges_and_scored_verdicts_replay(
+    command: Command, report: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    first = write_preset(tmp_path)
+    second = first.with_name("other.yaml")
+    second.write_text(first.read_text().replace("model:", "sampling: {seed: 7}\nmodel:"))
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        where = (
+            "--base-url",
+            server.url,
+            "--snapshot",
+            snapshot,
+            "--out",
+            tmp_path / "run",
+            "--method",
+            "scored",
+        )
+        judges = ("--judge", first, "--judge", second)
+        assert command("run", report, *judges, *where, *RUN).code == 0
+    assert statuses(command("audit", packed(command, tmp_path / "run"), "--json")) == ALL_OK
+
+
+def test_agents_search_the_whole_snapshot_of_a_bundle(
+    command: Command, report: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        where = ("--judge", write_preset(tmp_path), "--base-url", server.url, "--snapshot", snapshot)
+        parts = ("--protocol", "dream", "--set", "dream.parts=[factuality]", "--out", tmp_path / "run")
+        ended = command("run", report, *where, *parts)
+        assert ended.code in (0, 3), ended.err
+    bundle = packed(command, tmp_path / "run")
+    assert statuses(command("audit", bundle, "--json")) == ALL_OK
+    assert (
+        "leave out --public"
+        in command("bundle", tmp_path / "run", "--public", "-o", tmp_path / "p.ljz").line()
+    )
+
+
+def hostile(path: Path) -> Iterator[tuple[str, Path]]:
+    """Archives that are not unpacked, each with a word of the reason."""
+
+    def archive(
+        name: str, *entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED
+    ) -> Path:
+        with zipfile.ZipFile(path / name, "w", method) as file:
+            for entry, content in entries:
+                if isinstance(entry, zipfile.ZipInfo):
+                    entry.compress_type = method
+                file.writestr(entry, content)
+        return path / name
+
+    for number, name in enumerate(
+        ("../evil", "/etc/passwd", "run/../../evil", "run\\evil", "run/.hidden", "run/")
+    ):
+        yield "not a name", archive(f"name{number}.ljz", (name, b"x"))
+    link = zipfile.ZipInfo("run/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    yield "link", archive("link.ljz", (link, b"/etc/passwd"))
+    yield "packed more than", archive("bomb.ljz", ("run/zeros", b"\0" * 50_000_000))
+    yield "compressed in a way", archive("lzma.ljz", ("run/a", b"x"), method=zipfile.ZIP_LZMA)
+    yield "no bundle.json", archive("empty.ljz", ("run/a", b"x"))
+    yield "bundle.json is damaged", archive("index.ljz", ("bundle.json", b"{}"))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        yield "stands twice", archive("twice.ljz", ("run/a", b"x"), ("run/a", b"y"))
+    (path / "text.ljz").write_text("no archive")
+    yield "damaged", path / "text.ljz"
+    yield "no such file", path / "none.ljz"
+
+
+def test_hostile_archives_are_refused_in_one_line(command: Command, tmp_path: Path) -> None:
+    for reason, path in hostile(tmp_path):
+        ended = command("audit", path)
+        assert ended.code == 1 and reason in ended.line(), (reason, ended)
+    assert not (tmp_path.parent / "evil").exists()
+
+
+def test_an_archive_that_says_it_is_huge_is_not_unpacked(command: Command, run: Path) -> None:
+    bundle = packed(command, run)
+    with zipfile.ZipFile(bundle) as archive:
+        entries = archive.infolist()
+    huge = bundle.with_name("huge.ljz")
+    with zipfile.ZipFile(huge, "w") as archive:
+        for entry in entries:
+            archive.writestr(entry.filename, b"x")
+        archive.infolist()[1].file_size = archive.infolist()[1].compress_size = MOST_BYTES + 1
+    assert "not unpacked" in command("audit", huge).line()
