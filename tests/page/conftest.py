@@ -84,10 +84,15 @@ def page_file(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page([sample.run], tmp_path_factory.mktemp("written") / "page.html").path
 
 
+def chromium() -> str | None:
+    """Return the path of a Chromium; None if there is none."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A Chromium of the system."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = chromium()
     if program is None:
         pytest.skip("no Chromium on this machine: install the package `chromium`")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")

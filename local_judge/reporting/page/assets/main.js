@@ -32,14 +32,13 @@ async function render() {
     if (link.dataset.view === (view || 'overview')) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
+  const quotation = document.getElementById('quotation');
+  if (quotation) quotation.parentElement.scrollTop = quotation.offsetTop - 60;
+  const narrow = window.matchMedia('(max-width: 52rem)').matches;
   const chosen = document.getElementById('chosen');
-  if (chosen) {
-    chosen.scrollIntoView({ block: 'center' });
-    document.getElementById('quotation')?.scrollIntoView({ block: 'nearest' });
-    document.getElementById('panel')?.focus({ preventScroll: true });
-  } else {
-    window.scrollTo(0, 0);
-  }
+  window.scrollTo(0, 0);
+  if (chosen && !narrow) chosen.scrollIntoView({ block: 'center' });
+  if (document.getElementById('claim')) document.getElementById('panel').focus({ preventScroll: true });
 }
 
 function bar() {

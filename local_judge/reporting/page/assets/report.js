@@ -127,6 +127,8 @@ function steps(order, n, to, key) {
 /** Return the answer to a question of a protocol. */
 function answer(detail, item, to) {
   const n = detail.items.indexOf(item);
+  const verdict = (item.calls ?? []).length ? null
+    : (detail.verdicts ?? []).find(one => detail.claims[one.claim].id === item.id && (one.url ?? '') === (item.url ?? ''));
   return [
     steps(itemsInOrder(detail), n, to, 'i'),
     el('p.small', {}, item.protocol, pathWords(item) ? ` › ${pathWords(item)}` : ''),
@@ -134,12 +136,23 @@ function answer(detail, item, to) {
     el('p.verdict', {}, valueChip(item)),
     item.failure ? el('p.note', {}, `The judge gave no valid answer: ${item.failure}`) : null,
     item.rationale ? el('blockquote.rationale', {}, words(item.rationale)) : null,
-    item.url ? source(detail, item) : [
-      item.quote ? [el('p.small', {}, item.end ? 'Quotation, marked in the report:' : 'Quotation:'), el('blockquote.quotation', {}, words(item.quote, 'mark'))] : null,
-      item.rejected ? el('p.note', {}, 'The judge quoted words that do not occur in the report: ', words(item.rejected, 'q')) : null],
-    calls(detail, item.calls ?? []),
+    verdict ? grounds(detail, verdict) : [
+      item.url ? source(detail, item) : [
+        item.quote ? [el('p.small', {}, item.end ? 'Quotation, marked in the report:' : 'Quotation:'), el('blockquote.quotation', {}, words(item.quote, 'mark'))] : null,
+        item.rejected ? el('p.note', {}, 'The judge quoted words that do not occur in the report: ', words(item.rejected, 'q')) : null],
+      calls(detail, item.calls ?? [])],
   ];
 }
+
+/** Return what a verdict rests on. */
+const grounds = (detail, verdict) => [
+  el('p.verdict', {}, chip(verdict.outcome), verdict.confidence !== undefined && verdict.confidence !== null
+    ? el('span', {}, `P(supported) = ${number(verdict.confidence)}`, verdict.threshold ? `, threshold ${number(verdict.threshold)}` : '') : null),
+  verdict.failure ? el('p.note', {}, `The judge gave no valid answer: ${verdict.failure}`) : null,
+  verdict.rationale ? el('blockquote.rationale', {}, words(verdict.rationale)) : null,
+  verdict.url ? source(detail, verdict) : el('p.note', {}, OUTCOMES[verdict.outcome]?.[3] ?? ''),
+  calls(detail, verdict.calls ?? []),
+];
 
 /** Return the evidence for a claim on one page. */
 function evidence(detail, verdict, to) {
@@ -149,14 +162,9 @@ function evidence(detail, verdict, to) {
   return [
     steps(claimsInOrder(detail), n, to, 'v'),
     el('h2', { id: 'claim' }, words(claim.text)),
-    el('p.verdict', {}, chip(verdict.outcome), verdict.confidence !== undefined && verdict.confidence !== null
-      ? el('span', {}, `P(supported) = ${number(verdict.confidence)}`, verdict.threshold ? `, threshold ${number(verdict.threshold)}` : '') : null),
     siblings.length > 1 ? el('nav.labels.small', { 'aria-label': 'Pages of this claim' }, siblings.map(([one, m]) =>
       el('a', { href: to({ v: m }), 'aria-current': m === n ? 'true' : null }, chip(one.outcome), ' ', el('bdi', {}, host(one.url ?? ''))))) : null,
-    verdict.failure ? el('p.note', {}, `The judge gave no valid answer: ${verdict.failure}`) : null,
-    verdict.rationale ? el('blockquote.rationale', {}, words(verdict.rationale)) : null,
-    verdict.url ? source(detail, verdict) : el('p.note', {}, OUTCOMES[verdict.outcome]?.[3] ?? ''),
-    calls(detail, verdict.calls ?? []),
+    grounds(detail, verdict),
   ];
 }
 
