@@ -21,6 +21,7 @@ from local_judge.terminal import count
 from serving.types import Frozen, ReplicaUse
 
 Kind = Literal[
+    "unfinished",
     "not_evaluated",
     "few_sources",
     "failed_calls",

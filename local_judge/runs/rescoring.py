@@ -134,6 +134,25 @@ def aggregate_records(
     return _aggregate_rows(protocol, records, _found(store, protocol, records, judges), judges)
 
 
+def derived_scores(
+    store: RunStore, name: str, records: Sequence[CaseRecord], judges: Sequence[str] = ()
+) -> tuple[list[ScoreRecord], list[RunScoreRecord]]:
+    """Return a protocol's scores of some reports of a run, and its scores over them, without writing them.
+
+    Args:
+        store: the run, finished or not.
+        name: name of a protocol that was run.
+        records: the reports.
+        judges: names of all judges of the run, if there are several.
+
+    Raises:
+        RunError: findings are missing.
+    """
+    protocol = load_protocol(name)
+    found = _found(store, protocol, records, judges)
+    return _score_rows(protocol, found, judges), _aggregate_rows(protocol, records, found, judges)
+
+
 def failure_kinds(store: RunStore, records: Sequence[CaseRecord]) -> set[FailureKind]:
     """Return the kinds of the failures in the claim sets and findings of a run."""
     found: set[FailureKind] = set()

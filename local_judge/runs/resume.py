@@ -93,6 +93,17 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
     return Kept(kept, whole and list(kept) == ids)
 
 
+def unfinished_records(store: RunStore, judges: Sequence[str]) -> list[CaseRecord]:
+    """Return the reports of an unfinished run that are complete so far, in input order.
+
+    Raises:
+        RunError: the directory is not that of a run.
+    """
+    records = kept_of(store, judges).records
+    manifest: dict[str, Any] = store.read_json(MANIFEST)
+    return [records[report["id"]] for report in manifest["reports"] if report["id"] in records]
+
+
 def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
     """Return the entries of an unfinished run's journal; none if it belongs to other inputs."""
     try:

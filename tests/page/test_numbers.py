@@ -16,7 +16,9 @@ from local_judge.reporting.page.overview import load_results, overview
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
 from local_judge.runs.attributes import open_runs
-from local_judge.runs.store import RunStore
+from local_judge.runs.records import load_records
+from local_judge.runs.resume import Journal, kept_of
+from local_judge.runs.store import RunStore, findings_file
 
 from .conftest import Sample
 
@@ -88,3 +90,20 @@ def test_the_same_run_gives_the_same_bytes(sample: Sample, tmp_path: Path) -> No
         write_page([sample.run], tmp_path / name).path.read_bytes() for name in ("a.html", "b.html")
     )
     assert first == second
+
+
+def test_an_unfinished_run_shows_what_is_complete_and_says_so(sample: Sample, tmp_path: Path) -> None:
+    whole = overview(load_results([sample.run]))
+    run = shutil.copytree(sample.run, tmp_path / "run")
+    store = RunStore(run)
+    with Journal(store, ["deer", "fact"], ()).begin(kept_of(store, ())):
+        pass  # the run has begun again and stops here
+    found = overview(load_results([run]))
+    assert found.warnings[0].text == "the run is not finished: 6 of 6 reports so far"
+    assert [row.cells for row in found.rows] == [row.cells for row in whole.rows]
+    first = load_records(RunStore(sample.run))[0]
+    (run / findings_file("fact", first.key, None)).unlink()
+    found = overview(load_results([run]))
+    assert found.warnings[0].text == "the run is not finished: 5 of 6 reports so far"
+    assert (found.runs[0].n_reports, found.runs[0].n_evaluated) == (6, 5)
+    assert write_page([run], tmp_path / "page.html").n_reports == 5

@@ -15,13 +15,17 @@ from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.summary import mean_interval
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
-from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of, open_runs
+from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.records import load_run_scores
-from local_judge.runs.rescoring import AgreementRecord, load_agreement
-from local_judge.runs.scored import Nodes, Scored, SystemScore, load_scored, scores_by_system
+from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
+from local_judge.runs.resume import unfinished_records
+from local_judge.runs.scored import Nodes, Scored, SystemScore, scores_by_system
+from local_judge.runs.side_by_side import run_names
+from local_judge.runs.store import CASES, RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
+from local_judge.terminal import count
 from serving.types import Frozen
 
 Steps = tuple[str, ...]
@@ -48,7 +52,9 @@ class RunFacts(Frozen):
     date: str | None
     """Day that the run was told to take as today."""
     n_reports: int
+    """Reports of the run, evaluated or not."""
     n_evaluated: int
+    finished: bool
 
 
 class Column(Frozen):
@@ -185,23 +191,48 @@ def load_results(paths: Sequence[Path], profile: Profile = "paper") -> Results:
         profile: formulas; a protocol without this profile is shown by its only one.
 
     Raises:
-        RunError: a directory contains no finished run.
+        RunError: a directory contains no run, or the run was modified.
+        InputError: a directory is given twice.
     """
-    runs = open_runs(paths)
+    runs = [
+        _opened(path, name) for path, name in zip(paths, run_names(paths, "a run counts once"), strict=True)
+    ]
     found = [one for place, run in enumerate(runs) for one in _loaded(place, run, profile)]
     return Results(runs, profile, found)
 
 
+def _opened(path: Path, name: str) -> OpenRun:
+    """Open a run; of an unfinished one, the reports that are complete so far."""
+    store = RunStore(path)
+    if is_finished(store):
+        return OpenRun(name, store, None, load_records(store))
+    return OpenRun(name, store, None, unfinished_records(store, judges_of(store)))
+
+
+def is_finished(store: RunStore) -> bool:
+    """Check whether a run lists its reports, which it does at its end."""
+    return (store.root / CASES).exists()
+
+
 def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
-    for judge in (None, *judges_of(run.store)):
-        for protocol in protocols_of(run.store):
-            having = load_protocol(protocol).profiles
-            used = profile if profile in having else having[0]
-            scored = load_scored(run.store.root, protocol, used, judge)
-            aggregates = [
-                row for row in load_run_scores(run.store, (protocol,), (judge,)) if row.profile == used
-            ]
-            yield Loaded(place, judge, protocol, scored, scores_by_system(scored, aggregates))
+    judges = judges_of(run.store)
+    for protocol in protocols_of(run.store):
+        having = load_protocol(protocol).profiles
+        used = profile if profile in having else having[0]
+        if is_finished(run.store):
+            rows = load_scores(run.store, (protocol,), (None, *judges))
+            aggregates = load_run_scores(run.store, (protocol,), (None, *judges))
+        else:
+            rows, aggregates = derived_scores(run.store, protocol, run.records, judges)
+        for judge in (None, *judges):
+            nodes = {
+                row.case: dict(entry for root in row.scores for entry in root.walk())
+                for row in rows
+                if (row.profile, row.judge) == (used, judge)
+            }
+            scored = Scored(run.records, nodes, f"{run.store.root}: {protocol}")
+            own = [row for row in aggregates if (row.profile, row.judge) == (used, judge)]
+            yield Loaded(place, judge, protocol, scored, scores_by_system(scored, own))
 
 
 def overview(found: Results, given: Attributes = NO_ATTRIBUTES) -> Overview:
@@ -241,14 +272,21 @@ def _facts(run: OpenRun) -> RunFacts:
         snapshot=manifest.get("snapshot"),
         version=manifest.get("local_judge", ""),
         date=manifest["config"].get("date"),
-        n_reports=len(run.records),
+        n_reports=len(manifest["reports"]) or len(run.records),
         n_evaluated=sum(record.status == "done" for record in run.records),
+        finished=is_finished(run.store),
     )
 
 
 def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
     for run in runs:
         before = f"{run.name}: " if len(runs) > 1 else ""
+        if not is_finished(run.store):
+            n_reports = len(read_manifest(run.store)["reports"])
+            text = (
+                f"{before}the run is not finished: {len(run.records)} of {count(n_reports, 'report')} so far"
+            )
+            yield RunWarning(kind="unfinished", level="warning", text=text, n=len(run.records), of=n_reports)
         for one in run_warnings(run.store, run.records, claims=stored_claims(run.store, run.records)):
             yield one.model_copy(update={"text": before + one.text})
 
@@ -390,6 +428,8 @@ def _sliced(
     runs: Sequence[OpenRun], columns: Sequence[Column], profile: Profile, given: Attributes
 ) -> Iterator[Sliced]:
     """Yield the headline scores by attribute and system, for attributes with at least two values."""
+    if not all(is_finished(run.store) for run in runs):
+        return
     wanted = [f"{column.protocol}:{'/'.join(column.path)}" for column in columns if column.headline]
     for name in GROUPED_BY:
         values = {record.attributes.get(name) for run in runs for record in run.records}

@@ -38,7 +38,7 @@ function summary() {
 function trust() {
   const { runs, rows, warnings } = numbers();
   const sum = key => mainRows().reduce((total, row) => total + row[key], 0);
-  const evaluated = sum('n_evaluated'), reports = sum('n_reports');
+  const evaluated = sum('n_evaluated'), reports = runs.reduce((total, run) => total + run.n_reports, 0);
   const read = sum('n_sources_read'), sources = sum('n_sources'), failed = sum('n_calls_failed');
   const tile = (label, value, share, tone, note) => {
     const bar = el('span.meter', { 'aria-hidden': 'true' });
