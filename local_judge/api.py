@@ -19,7 +19,7 @@ from local_judge.errors import ConfigError, UserError, plain
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
-from local_judge.reporting.warnings import run_warnings
+from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.job import job_of, run_job, unwatched
 from local_judge.runs.manifest import protocols_of, read_manifest
 from local_judge.runs.records import load_records
@@ -216,6 +216,15 @@ class Run:
         """
         return self._frame("calls")
 
+    def warnings(self, *, judge: str | None = None) -> tuple[RunWarning, ...]:
+        """Return the reasons to trust the numbers less, the most important first, as `local-judge show` prints them.
+
+        Args:
+            judge: one of several judges; None for the warnings about all.
+        """
+        claims = stored_claims(self._store, self._records)
+        return run_warnings(self._store, self._records, judge=judge, claims=claims)
+
     def call(self, key: str) -> Trace:
         """Return one call with its whole prompt, schema and sampling.
 
@@ -260,7 +269,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return the leaderboard with its warnings for a notebook, without scripts, styles or links."""
-        lines = [one.text for one in run_warnings(self._store, self._records)]
+        lines = [one.text for one in self.warnings()]
         notes = "".join(f"<p>{html.escape(plain(line))}</p>\n" for line in lines)
         return f"{notes}{as_html(leaderboard(self._store))}<p>{html.escape(plain(repr(self)))}</p>\n"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,12 +14,13 @@ from indexes.errors import IndexesError
 from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.cli.run import recorded_file
+from local_judge.demo.outcome import sample_folder
 from local_judge.errors import RunError, UserError, plain
 from local_judge.runs.audit import Audit, audit_bundle, audit_run, pack
 from local_judge.runs.bundle import Material
 from local_judge.runs.job import job_of
 from local_judge.runs.manifest import read_manifest
-from local_judge.runs.run_file import load_run_file
+from local_judge.runs.run_file import RunFile, load_run_file
 from local_judge.runs.seal import modified_allowed
 from local_judge.runs.store import RunStore
 from local_judge.terminal import count, plain_table, safe, stdout
@@ -119,8 +122,7 @@ def _material(
     }
     own = ledger or (store.ledger if store.ledger.exists() else None)
     try:
-        words = read_manifest(store)["arguments"]
-        file = load_run_file(config, {}) if config is not None else recorded_file(words)
+        file = load_run_file(config, {}) if config is not None else _recorded(store, moved)
         job = job_of(file.model_copy(update={**moved, "out": store.root}), replay=True)
     except (UserError, IndexesError, ServingError) as error:
         absent = f"{error}; give --reports, --snapshot and --ledger, or a run file with --config"
@@ -133,3 +135,22 @@ def _material(
         limits={spec.name: limits_of(spec.preset) for spec in job.judge_specs},
         absent="the ledger is not there; give --ledger",
     )
+
+
+def _recorded(store: RunStore, moved: Mapping[str, Any]) -> RunFile:
+    """Return the settings of a run from its command line, or from its manifest if its reports are given.
+
+    Raises:
+        ConfigError: the command line cannot be read.
+    """
+    manifest = read_manifest(store)
+    words: list[str] = manifest["arguments"]
+    named = [after for word, after in pairwise(words) if word == "--judge"]
+    judges = named or [judge["name"] for judge in manifest.get("judges", ())]
+    settings = {**manifest["config"], "judges": judges}
+    if words[:1] == ["demo"]:
+        sample = {"reports": [sample_folder() / "report.md"], "snapshot": store.root.parent / "snapshot"}
+        return RunFile.model_validate({**settings, **sample})
+    if words[:1] != ["run"] and "reports" in moved:
+        return RunFile.model_validate(settings)
+    return recorded_file(words)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.api import evaluate
 from local_judge.runs.bundle import MOST_BYTES
 from local_judge.runs.seal import content_digest, sealed_as, unsealed
 from local_judge.runs.store import MANIFEST, RunStore, digest_of
@@ -181,6 +182,36 @@ def test_a_moved_input_is_named_with_an_option(
     moved.rename(run.with_name("there") / "mill.md")
     ended = command("audit", run, "--reports", run.with_name("there"), "--json")
     assert statuses(ended) == ALL_OK
+
+
+def test_a_run_of_the_python_interface_is_packed_with_its_reports(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    evaluate(
+        report,
+        judge=preset,
+        base_url=server.url,
+        snapshot=snapshot,
+        protocols="fact",
+        out=run,
+        progress=False,
+    )
+    assert "the run records no command line" in command("bundle", run, "-o", tmp_path / "run.ljz").line()
+    (tmp_path / "eval.yaml").write_text(
+        f"reports: [{report.name}]\njudges: [./{preset.name}]\nsnapshot: {snapshot}\nprotocols: [fact]\n"
+    )
+    bundle = packed(command, run, "--config", str(tmp_path / "eval.yaml"))
+    assert statuses(command("audit", bundle, "--json")) == ALL_OK
+
+
+def test_the_run_of_the_demo_is_packed(command: Command, preset: Path, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        ended = command("demo", "--judge", preset, "--base-url", server.url, "--out", out)
+    assert ended.code == 0, ended.err
+    assert command("bundle", out / "run", "-o", tmp_path / "demo.ljz").code == 0
+    assert statuses(command("audit", tmp_path / "demo.ljz", "--json")) == ALL_OK
 
 
 def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, snapshot: Path) -> None:

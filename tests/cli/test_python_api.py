@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import subprocess
 import sys
@@ -118,6 +119,14 @@ def test_what_it_shows_in_a_notebook_is_escaped(given: dict[str, Any]) -> None:
     assert "\x1b" not in shown and "\u202e" not in shown
     assert "fact: Citation Accuracy" in shown and "1.00*" in shown
     assert repr(run) == f"<Run {given['out']}: 1 reports, deer, fact by stub>"
+
+
+def test_warnings_are_those_of_show(command: Command, report: Path, given: dict[str, Any]) -> None:
+    run = lj.evaluate(report, **given)
+    shown = json.loads(command("show", given["out"], "--json").out)["warnings"]
+    assert [one.model_dump(mode="json") for one in run.warnings()] == shown
+    assert {one.kind for one in run.warnings()} >= {"qualification", "single_draw"}
+    assert all(one.text in html.unescape(run._repr_html_()) for one in run.warnings())  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_modified_run_is_refused(report: Path, given: dict[str, Any]) -> None:
