@@ -1,13 +1,7 @@
 """Judges that run on this machine: start, record, find, watch and stop their servers.
 
-    running/HOST/NAME.json     of each judge: its servers, their processes, logs and GPUs
-    running/HOST/NAME.lock     held while the judge is started
-    running/HOST/NAME.users    held, shared, by every process that uses the judge
-
-They are in `$LOCAL_JUDGE_HOME`, or in the user's state folder; machines that share it have a folder each.
-
 Invariants: a record is written before its server is waited for, so that a killed command leaves no unknown server; a
-record counts only as far as its processes live; a judge is found for a preset only if it was started with the same
+judge is found for a preset only if it was started with the same
 settings and answers with the same model and context; servers that no command was asked to leave running end with the
 last process that uses them.
 """
@@ -19,20 +13,28 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import os
-import platform
-import re
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
-from platformdirs import user_state_path
-from pydantic import ValidationError
-
 from serving.errors import LaunchFailed, PresetError
 from serving.gpus import chosen_gpus, groups_of, visible_gpus
+from serving.judge_records import (
+    Replica,
+    RunningJudge,
+    forget,
+    holding,
+    living,
+    locked,
+    read_record,
+    recorded,
+    sharing,
+    start_lock,
+    state_folder,
+    write_record,
+)
 from serving.keys import api_key
 from serving.launch import (
     Place,
@@ -63,41 +65,6 @@ START_SECONDS = 1800.0
 """Time limit of a start: a large model on a slow disk takes many minutes."""
 
 
-class Replica(Frozen):
-    """One server of a judge."""
-
-    place: Place
-    process: Process
-    log: Path
-
-
-class RunningJudge(Frozen):
-    """A judge whose servers were started on this machine."""
-
-    name: str
-    model: str
-    """Served model name."""
-    context_tokens: int
-    settings: str
-    """SHA-256 over everything that its servers were started with, except addresses and GPUs."""
-    replicas: tuple[Replica, ...]
-    since: datetime
-    ready: bool = False
-    """True if all servers have been healthy."""
-    detached: bool = False
-    """True if the servers stay when nothing uses them."""
-
-    @property
-    def base_urls(self) -> tuple[str, ...]:
-        """Base URLs of the servers whose processes live."""
-        return tuple(one.place.base_url for one in self.replicas if one.process.lives)
-
-    @property
-    def gpus(self) -> tuple[str, ...]:
-        """GPUs of all servers."""
-        return tuple(gpu for one in self.replicas for gpu in one.place.gpus)
-
-
 class Wanted(NamedTuple):
     """GPUs, address and time limit of a judge to start."""
 
@@ -116,13 +83,6 @@ class Started(NamedTuple):
     judge: RunningJudge
     reused: bool
     """True if it ran before."""
-
-
-def state_folder() -> Path:
-    """Return the folder of the records of this machine."""
-    home = os.environ.get("LOCAL_JUDGE_HOME")
-    base = Path(home) if home else user_state_path("local_judge")
-    return base / "running" / (re.sub(r"[^\w.-]", "_", platform.node()) or "localhost")
 
 
 def server_name(preset: Preset) -> str:
@@ -211,8 +171,8 @@ async def up(
     check_served(preset)
     name = server_name(preset)
     waiting = f"waiting for another command that starts {name}"
-    async with _holding(_lock(name), lambda: tell(waiting)):
-        there = _living(name)
+    async with holding(start_lock(name), lambda: tell(waiting)):
+        there = living(name)
         if there is not None:
             _check_same(there, preset, wanted)
         with stopping_on_signals():
@@ -235,23 +195,23 @@ async def _started(
     try:
         if there is None or not all(one.process.lives for one in there.replicas):
             model = checkpoint(preset)
-            async with _holding(state_folder() / ".lock"):  # no other start takes the same ports and GPUs
+            async with holding(state_folder() / ".lock"):  # no other start takes the same ports and GPUs
                 for judge in _starts(preset, name, there, wanted, model, detached, held):
                     begun.append(judge.replicas[-1].process)
-                    _write(judge)
+                    write_record(judge)
         assert judge is not None
         servers = [(one.process, program(preset, one.place, log=one.log)) for one in judge.replicas]
         await wait_until_healthy(servers, wanted.seconds, progress)
         ready = judge.model_copy(update={"ready": True, "detached": judge.detached or detached})
         if ready != there:
-            _write(ready)
+            write_record(ready)
         return ready
     except BaseException:
         end(begun)
         if there is not None:
-            _write(there)
+            write_record(there)
         elif begun:
-            _forget(name)
+            forget(name)
         raise
     finally:
         held.close()
@@ -313,7 +273,7 @@ def find(preset: Preset) -> RunningJudge | None:
     Raises:
         LaunchFailed: The servers are still starting, do not answer, or serve something else.
     """
-    there = _living(server_name(preset)) if preset.vllm is not None else None
+    there = living(server_name(preset)) if preset.vllm is not None else None
     if there is None or there.settings != settings_digest(preset):
         return None
     if not there.ready:
@@ -390,8 +350,8 @@ async def hold(judge: RunningJudge) -> None:
     while True:
         for one in judge.replicas:
             if not one.process.lives:
-                async with _holding(_lock(judge.name)):  # `down` holds it until all have ended
-                    if _read(judge.name) is None:
+                async with holding(start_lock(judge.name)):  # `down` holds it until all have ended
+                    if read_record(judge.name) is None:
                         return
                 raise LaunchFailed(
                     f"{judge.name}: {one.place.base_url} has stopped by itself (log: {one.log})"
@@ -401,21 +361,15 @@ async def hold(judge: RunningJudge) -> None:
 
 def down(name: str) -> bool:
     """Stop the servers of a judge, and return whether any lived. A start in progress fails and removes the record."""
-    with _locked(_lock(name), fcntl.LOCK_EX) as lock:
-        there = _read(name)
+    with locked(start_lock(name), fcntl.LOCK_EX) as lock:
+        there = read_record(name)
         if there is None:
             return False
         lived = bool(there.base_urls)
         end([one.process for one in there.replicas])
         if lock is not None:
-            _forget(name)
+            forget(name)
         return lived
-
-
-def recorded() -> list[RunningJudge]:
-    """Return the records of this machine, by name; the processes may have ended."""
-    found = (_read(path.stem) for path in sorted(state_folder().glob("*.json")))
-    return [judge for judge in found if judge is not None]
 
 
 class ReplicaStatus(Frozen):
@@ -482,78 +436,9 @@ def _replica_status(replica: Replica, ready: bool) -> ReplicaStatus:
     )
 
 
-def _living(name: str) -> RunningJudge | None:
-    """Return a recorded judge of which a process lives; a record without one is removed."""
-    there = _read(name)
-    if there is None or there.base_urls:
-        return there
-    end([one.process for one in there.replicas])  # children of a server that was killed
-    _forget(name)
-    return None
-
-
-def _path(name: str) -> Path:
-    return state_folder() / f"{name}.json"
-
-
-def _read(name: str) -> RunningJudge | None:
-    try:
-        return RunningJudge.model_validate_json(_path(name).read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError):
-        # A record of another version: its processes are unknown here.
-        return None
-
-
-def _write(judge: RunningJudge) -> None:
-    path = _path(judge.name)
-    beside = path.with_suffix(f".{os.getpid()}.partial")
-    try:
-        beside.write_text(judge.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise LaunchFailed(
-            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
-        ) from error
-
-
-def _forget(name: str) -> None:
-    with contextlib.suppress(OSError):
-        _path(name).unlink(missing_ok=True)
-
-
-def _lock(name: str) -> Path:
-    return state_folder() / f"{name}.lock"
-
-
-@asynccontextmanager
-async def sharing(name: str) -> AsyncGenerator[IO[bytes]]:
-    """Count this process as a user of a judge while the block runs; wait while it is being stopped."""
-    async with _holding(state_folder() / f"{name}.users", kind=fcntl.LOCK_SH) as users:
-        yield users
-
-
-@asynccontextmanager
-async def _holding(
-    path: Path, waiting: Callable[[], None] = lambda: None, kind: int = fcntl.LOCK_EX
-) -> AsyncGenerator[IO[bytes]]:
-    """Hold a lock while the block runs; call `waiting` once if another process holds it, and wait for its end."""
-    told = False
-    while True:
-        with _locked(path, kind) as lock:
-            if lock is not None:
-                yield lock
-                return
-        if not told:
-            told = True
-            waiting()
-        await asyncio.sleep(0.1)
-
-
 def _stop_unused(name: str, users: IO[bytes]) -> None:
     """Stop a judge that is not detached if no other process uses it."""
-    there = _read(name)
+    there = read_record(name)
     if there is None or there.detached:
         return
     try:
@@ -561,26 +446,3 @@ def _stop_unused(name: str, users: IO[bytes]) -> None:
     except BlockingIOError:
         return
     down(name)
-
-
-@contextmanager
-def _locked(path: Path, kind: int) -> Generator[IO[bytes] | None]:
-    """Yield the open file that holds a lock; None if another process holds one that excludes it.
-
-    Raises:
-        LaunchFailed: The file cannot be made.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
-    except OSError as error:
-        raise LaunchFailed(
-            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
-        ) from error
-    with file:
-        try:
-            fcntl.flock(file, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-            return
-        yield file

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from serving.running import down, recorded
+from serving.judge_records import recorded
+from serving.running import down
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from serving.running import recorded
+from serving.judge_records import recorded
 
 from .conftest import Command
 from .machine import World, files, gone, machine, start

@@ -16,10 +16,11 @@ from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, plain
 from local_judge.terminal import NONE, plain_table, safe, stdout
 from serving.gpus import check_accelerator, visible_gpus
+from serving.judge_records import recorded, sharing
 from serving.launch import check_served, command_line
 from serving.presets import Preset, load_preset
 from serving.processes import stopping_on_signals
-from serving.running import Started, Wanted, down, hold, places, recorded, server_name, sharing, status, up
+from serving.running import Started, Wanted, down, hold, places, server_name, status, up
 from serving.weights import has_weights
 
 

@@ -1,0 +1,178 @@
+"""Records of the judges that run on this machine, and their locks.
+
+    running/HOST/NAME.json     of each judge: its servers, their processes, logs and GPUs
+    running/HOST/NAME.lock     held while the judge is started
+    running/HOST/NAME.users    held, shared, by every process that uses the judge
+    running/HOST/.lock         held while a judge chooses its ports and GPUs
+
+They are in `$LOCAL_JUDGE_HOME`, or in the user's state folder; machines that share it have a folder each.
+
+Invariant: a record counts only as far as its processes live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import platform
+import re
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from platformdirs import user_state_path
+from pydantic import ValidationError
+
+from serving.errors import LaunchFailed
+from serving.launch import Place
+from serving.processes import Process, end
+from serving.types import Frozen
+
+
+class Replica(Frozen):
+    """One server of a judge."""
+
+    place: Place
+    process: Process
+    log: Path
+
+
+class RunningJudge(Frozen):
+    """A judge whose servers were started on this machine."""
+
+    name: str
+    model: str
+    """Served model name."""
+    context_tokens: int
+    settings: str
+    """SHA-256 over everything that its servers were started with, except addresses and GPUs."""
+    replicas: tuple[Replica, ...]
+    since: datetime
+    ready: bool = False
+    """True if all servers have been healthy."""
+    detached: bool = False
+    """True if the servers stay when nothing uses them."""
+
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """Base URLs of the servers whose processes live."""
+        return tuple(one.place.base_url for one in self.replicas if one.process.lives)
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """GPUs of all servers."""
+        return tuple(gpu for one in self.replicas for gpu in one.place.gpus)
+
+
+def state_folder() -> Path:
+    """Return the folder of the records of this machine."""
+    home = os.environ.get("LOCAL_JUDGE_HOME")
+    base = Path(home) if home else user_state_path("local_judge")
+    return base / "running" / (re.sub(r"[^\w.-]", "_", platform.node()) or "localhost")
+
+
+def recorded() -> list[RunningJudge]:
+    """Return the records of this machine, by name; the processes may have ended."""
+    found = (read_record(path.stem) for path in sorted(state_folder().glob("*.json")))
+    return [judge for judge in found if judge is not None]
+
+
+def living(name: str) -> RunningJudge | None:
+    """Return a recorded judge of which a process lives; a record without one is removed."""
+    there = read_record(name)
+    if there is None or there.base_urls:
+        return there
+    end([one.process for one in there.replicas])  # children of a server that was killed
+    forget(name)
+    return None
+
+
+def _path(name: str) -> Path:
+    return state_folder() / f"{name}.json"
+
+
+def read_record(name: str) -> RunningJudge | None:
+    """Return the record of a judge; None if it has none, or one of another version."""
+    try:
+        return RunningJudge.model_validate_json(_path(name).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_record(judge: RunningJudge) -> None:
+    """Write the record of a judge.
+
+    Raises:
+        LaunchFailed: It cannot be written.
+    """
+    path = _path(judge.name)
+    beside = path.with_suffix(f".{os.getpid()}.partial")
+    try:
+        beside.write_text(judge.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise LaunchFailed(
+            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
+        ) from error
+
+
+def forget(name: str) -> None:
+    """Remove the record of a judge."""
+    with contextlib.suppress(OSError):
+        _path(name).unlink(missing_ok=True)
+
+
+def start_lock(name: str) -> Path:
+    """Return the file that is locked while a judge is started."""
+    return state_folder() / f"{name}.lock"
+
+
+@asynccontextmanager
+async def sharing(name: str) -> AsyncGenerator[IO[bytes]]:
+    """Count this process as a user of a judge while the block runs; wait while it is being stopped."""
+    async with holding(state_folder() / f"{name}.users", kind=fcntl.LOCK_SH) as users:
+        yield users
+
+
+@asynccontextmanager
+async def holding(
+    path: Path, waiting: Callable[[], None] = lambda: None, kind: int = fcntl.LOCK_EX
+) -> AsyncGenerator[IO[bytes]]:
+    """Hold a lock while the block runs; call `waiting` once if another process holds it, and wait for its end."""
+    told = False
+    while True:
+        with locked(path, kind) as lock:
+            if lock is not None:
+                yield lock
+                return
+        if not told:
+            told = True
+            waiting()
+        await asyncio.sleep(0.1)
+
+
+@contextmanager
+def locked(path: Path, kind: int) -> Generator[IO[bytes] | None]:
+    """Yield the open file that holds a lock; None if another process holds one that excludes it.
+
+    Raises:
+        LaunchFailed: The file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise LaunchFailed(
+            f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+            return
+        yield file
