@@ -104,6 +104,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "results.rank:rank",
                 "Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates.",
             ),
+            "diff": Lazy(
+                "results.diff:diff",
+                "Compare two runs: scores with paired intervals, and verdicts and answers that changed.",
+            ),
             "agree": Lazy(
                 "results.agree:agree",
                 "Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.",

@@ -25,6 +25,7 @@ from local_judge.cli.run_output import (
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.claims import claim_blocks, claim_summary
+from local_judge.reporting.differences import system_difference_parts, system_differences
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
@@ -117,6 +118,10 @@ def show(
             help="With --report: show each rubric item, criterion or pair of statement and page, with its rationale.",
         ),
     ] = False,
+    differences: Annotated[
+        bool,
+        typer.Option("--differences", help="Print the differences of all pairs of systems, paired by task."),
+    ] = False,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -140,6 +145,17 @@ def show(
             "--report, --claims and --items print all scores of one report: leave out --reports, --all-scores and "
             "--bounds"
         )
+    if differences:
+        if report is not None or claims or items:
+            raise ConfigError("--differences compares systems: leave out --report, --claims and --items")
+        (run,) = open_runs(runs, judge)
+        found = system_differences(run, tables.profile, all_scores=all_scores)
+        print_found(
+            {"differences": [one.model_dump(mode="json") for one in found]},
+            system_difference_parts(found),
+            as_json,
+        )
+        return
     _show_run(runs[0], report, judge, profile, tables, claims=claims, items=items, as_json=as_json)
 
 

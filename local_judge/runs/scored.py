@@ -144,6 +144,11 @@ def scored_reports(
     """
     scored = load_scored(run, protocol, profile, judge)
     path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
+    return reports_of(scored, path)
+
+
+def reports_of(scored: Scored, path: tuple[str, ...]) -> list[ScoredReport]:
+    """Return one score of all reports, in the run's order."""
     return [
         ScoredReport(record.id, record.task, record.system, node.score if node else None)
         for record in scored.records

@@ -52,6 +52,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "judge compare": ("@/qualified", "@/qualified", "--out", "@/out/compared"),
     "results agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
+    "results diff": ("@/run", "@/again"),
     "results rank": ("@/run", "--score", "information_integrity"),
     "lab evaluate-verifier": (
         *("@/annotated/en1-shore-power.claims.jsonl", *JUDGE, "--ledger", "@/out/ledger.sqlite", "--terse"),

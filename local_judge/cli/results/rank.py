@@ -19,7 +19,9 @@ from local_judge.cli.options import (
     protocol_and_score,
 )
 from local_judge.cli.output import print_json
+from local_judge.reporting.differences import system_difference_parts, system_differences
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
+from local_judge.runs.attributes import open_runs
 from local_judge.runs.ranking import by_scores, compared
 from local_judge.stats.estimate import DRAWS
 from local_judge.stats.ranking import rank_systems
@@ -39,7 +41,8 @@ def rank(
 ) -> None:
     """Rank systems by pairwise comparisons or scores: Bradley-Terry strengths and win rates.
 
-    With --score, the report with the higher score wins. A run with results of several protocols needs --protocol.
+    With --score, the report with the higher score wins, and the mean differences of all pairs of systems of one run are
+    printed. A run with results of several protocols needs --protocol.
     """
     protocol, score = protocol_and_score(protocol, score)
     matches = (
@@ -48,6 +51,18 @@ def rank(
         else by_scores(runs, protocol, profile, score, judge)
     )
     found = rank_systems(matches.matches, seed=seed, draws=resamples)
+    differences = (
+        system_differences(
+            open_runs(runs, judge)[0],
+            profile,
+            protocol=matches.protocol,
+            score=score,
+            seed=seed,
+            draws=resamples,
+        )
+        if score is not None and len(runs) == 1
+        else ()
+    )
     if as_json:
         said = {
             "protocol": matches.protocol,
@@ -56,7 +71,8 @@ def rank(
             "judge": judge,
             "runs": [str(run) for run in runs],
         }
-        print_json(marked(said | ranking_json(found, matches)))
+        pairs = [one.model_dump(mode="json") for one in differences]
+        print_json(marked(said | ranking_json(found, matches) | {"differences": pairs}))
         return
     print_marks()
     console = stdout()
@@ -67,3 +83,5 @@ def rank(
     )
     for line in ranking_notes(found, matches):
         console.print(line)
+    for part in system_difference_parts(differences) if differences else ():
+        console.print(part)
