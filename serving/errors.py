@@ -21,7 +21,8 @@
         ├── UnsupportedRequest
         ├── WrongModel
         ├── UnreportedOptions
-        └── MalformedReply
+        ├── MalformedReply
+        └── PlannedCall
 
 Invariant: every message is one line for the user that names the value, the place and the remedy.
 """
@@ -153,3 +154,9 @@ class MalformedReply(EngineError):
 
     kind = "malformed"
     retryable = True
+
+
+class PlannedCall(EngineError):
+    """The call has no answer yet: a dry run only counts it, or it is in a file of requests."""
+
+    kind = "planned"

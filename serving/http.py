@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import aiohttp
 from yarl import URL
@@ -58,6 +58,34 @@ class Answer:
 
     url: str
     body: bytes
+
+
+class Client(Protocol):
+    """Whatever carries requests to a model server. Every failure is an `EngineError`."""
+
+    async def aclose(self) -> None:
+        """Close all connections. Idempotent."""
+        ...
+
+    async def get(self, url: str) -> Answer:
+        """Send a GET; raise EngineError for anything but a complete 200."""
+        ...
+
+    async def get_soon(self, url: str) -> Answer:
+        """Send a GET as `get` does, with the time limit `HEALTH_SECONDS`."""
+        ...
+
+    async def answers(self, url: str) -> bool:
+        """Check whether a GET is answered within `HEALTH_SECONDS`, with any status that is not a server fault."""
+        ...
+
+    async def post(self, url: str, body: bytes) -> Answer:
+        """Post JSON; raise EngineError for anything but a complete 200."""
+        ...
+
+    def stream(self, url: str, body: bytes) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Post JSON and iterate over the lines of the answer as they arrive, without line ends."""
+        ...
 
 
 class HttpClient:
@@ -115,7 +143,7 @@ class HttpClient:
             async with self._request("POST", url, body) as response:
                 if response.status != 200:
                     raise await self._refused(url, response)
-                yield _lines(url, response)
+                yield lines_of(_pieces(url, response))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _broken(url, self._post_limit, error) from error
 
@@ -199,9 +227,10 @@ async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
     return b"".join([piece async for piece in _pieces(url, response)])
 
 
-async def _lines(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+async def lines_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Iterate over the lines of a body that arrives in pieces, without line ends."""
     rest: list[bytes] = []
-    async for piece in _pieces(url, response):
+    async for piece in pieces:
         first, *others = piece.split(b"\n")
         rest.append(first)
         for start in others:

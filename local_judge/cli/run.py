@@ -29,7 +29,7 @@ from local_judge.cli.options import (
     said,
 )
 from local_judge.cli.output import print_json
-from local_judge.cli.planned import print_plan
+from local_judge.cli.planned import print_batch, print_plan
 from local_judge.cli.run_output import (
     Results,
     WithAllScores,
@@ -97,6 +97,14 @@ def run(
         bool,
         typer.Option("--replay", help="Answer from the ledger only; the judges' servers are not needed."),
     ] = False,
+    batch: Annotated[
+        Path | None,
+        typer.Option(
+            "--batch",
+            help="Folder of batch files for vLLM: write the calls that are known now to it, and read the results of "
+            "batch jobs; repeat until no call is left.",
+        ),
+    ] = None,
     print_config: Annotated[
         bool,
         typer.Option(
@@ -120,7 +128,7 @@ def run(
     for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
         if not getattr(file, name):
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
-    job = job_of(file, replay=replay)
+    job = job_of(file, replay=replay, batch=batch)
     if dry_run:
         print_plan(job, as_json)
         return
@@ -131,6 +139,8 @@ def run(
         return shown[-1]
 
     with stoppable(job.ledger):
+        if batch is not None and not replay:
+            print_batch(job, as_json)
         records = asyncio.run(run_job(job, sys.argv[1:], watch))
     if not shown and not is_quiet():
         sys.stderr.write(f"{plain(str(job.store.root))} is finished; 0 calls\n")

@@ -19,11 +19,11 @@ from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.planning import NotInLedger, PlannedCall
+from local_judge.judge.planning import NotInLedger
 from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
-from serving.errors import EngineError, UnreportedOptions
+from serving.errors import EngineError, PlannedCall, UnreportedOptions
 from serving.types import Choice, EngineLimits, Generation, Sampling
 
 T = TypeVar("T")

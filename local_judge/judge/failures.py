@@ -27,7 +27,7 @@ FailureKind = Literal[
     "off_menu",  # the model prefers an answer that is not among the options
     "corrupt_reply",  # the stored reply does not match its digest; the next run requests it again
     "report_too_long",  # the report does not fit the judge's context
-    "planned",  # a dry run: the call would have been made
+    "planned",  # the call would have been made by a dry run, or is in a batch file
     "not_in_ledger",  # a replay: the ledger has no reply
 ]
 

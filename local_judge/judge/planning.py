@@ -11,14 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from serving.engine import Engine, JsonSchema
-from serving.errors import EngineError
+from serving.errors import EngineError, PlannedCall
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
-
-
-class PlannedCall(EngineError):
-    """A dry run would have made this call."""
-
-    kind = "planned"
 
 
 class NotInLedger(EngineError):

@@ -27,6 +27,9 @@ from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, dated, load_reports
 from local_judge.runs.judges import (
     JudgeSpec,
+    JudgeSpec,
+    in_batches,
+    in_this_process,
     is_reachable,
     judge_specs_of,
     open_judges,
@@ -103,13 +106,16 @@ class Job:
         return replace(self, judge_specs=judge_specs, store=RunStore(self.store.root))
 
 
-def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: bool = False) -> Job:
+def job_of(
+    file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: bool = False, batch: Path | None = None
+) -> Job:
     """Open the inputs of a run.
 
     Args:
         file: inputs, judges, settings and output.
         rows: reports with the keys of a JSONL file, after those that `file` names.
         replay: True to answer from the ledger only.
+        batch: folder of batch files, if batch jobs answer instead of servers.
 
     Raises:
         ConfigError: there is no judge or no run directory, or a setting or a preset is invalid.
@@ -118,6 +124,10 @@ def job_of(file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: boo
     if file.out is None:
         raise ConfigError("no run directory was given; name it as `out`")
     store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls, file.serve)
+    if batch is not None and not replay:
+        specs = in_batches(specs, batch)
+    elif file.in_process and not replay:
+        specs = in_this_process(specs)
     config = settled(with_batch_metrics(file.reports, file.config))
     loaded = load_reports(
         (*file.reports, *rows), file.files, system=file.system, open_dates=config.date is not None
@@ -344,3 +354,52 @@ async def plan(job: Job) -> Plan:
             ),
             too_long=tuple(record.id for record in records if record.n_too_long),
         )
+
+
+class BatchRound(Frozen):
+    """What one round of batch files brought, by judge."""
+
+    judge: str
+    replies: int
+    """Replies that were read from results and stored."""
+    failures: dict[str, int]
+    """Answers that are failures, by kind."""
+    unreadable: tuple[str, ...] = ()
+    """Lines of results that are no answers: file and number."""
+    calls: int = 0
+    """Calls without a usable answer."""
+    requests: Path | None = None
+    """File of these calls; None if there are none."""
+    command: str | None = None
+    """Shell command that answers them."""
+
+
+async def next_batch(job: Job) -> list[BatchRound]:
+    """Store the replies of finished batch jobs, and write the calls that are known now to new files.
+
+    Calls that depend on missing answers come in later rounds. `run_job` may follow when no judge has calls left.
+
+    Raises:
+        LedgerError: a reply could not be stored.
+    """
+    from serving.engines.batch import BatchEngine, job_command
+
+    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    async with job.judges() as judges:
+        await execute(job.reports, judges, job.snapshot, job.config, store=None)
+        rounds: list[BatchRound] = []
+        for name, judge in judges.items():
+            engine, meter = judge.engine, judge.meter
+            assert isinstance(engine, BatchEngine)
+            requests = engine.files.write()
+            found = BatchRound(
+                judge=name,
+                replies=meter.made,
+                failures=dict(meter.failures),
+                unreadable=tuple(map(str, engine.files.unreadable)),
+            )
+            if requests is not None:
+                waiting = {"calls": requests.calls, "requests": requests.path}
+                found = found.model_copy(update={**waiting, "command": job_command(engine.preset, requests)})
+            rounds.append(found)
+    return rounds

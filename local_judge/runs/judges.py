@@ -42,6 +42,10 @@ class JudgeSpec(NamedTuple):
     """Start its servers if none are given and none are running, and stop them afterwards."""
     recorded: EngineIdentity | None = None
     """Identity of an engine that wrote replies. If it is given, the judge answers from the ledger only."""
+    in_process: bool = False
+    """True to run the judge's vLLM in this process."""
+    batch: Path | None = None
+    """Folder of batch files, if batch jobs answer instead of servers."""
 
     @property
     def name(self) -> str:
@@ -88,6 +92,42 @@ def judge_specs_of(
         else:
             raise ConfigError(f"--base-url {given}: no judge {name!r}; there are: {', '.join(names)}")
     return tuple(JudgeSpec(preset, tuple(own[preset.name] or common), serve) for preset in presets)
+
+
+def in_this_process(judge_specs: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
+    """Return judges whose vLLM runs in this process.
+
+    Raises:
+        ConfigError: a judge has a server, or several would share the memory of this machine.
+    """
+    _refuse_servers(judge_specs, "--in-process")
+    ours = [spec.name for spec in judge_specs if spec.preset.vllm is not None]
+    if len(ours) > 1:
+        raise ConfigError(
+            f"--in-process: {len(ours)} judges ({', '.join(ours)}) do not fit in one process; give one of them, or "
+            "servers with --base-url"
+        )
+    return tuple(spec._replace(in_process=True) for spec in judge_specs)
+
+
+def in_batches(judge_specs: Sequence[JudgeSpec], folder: Path) -> tuple[JudgeSpec, ...]:
+    """Return judges that batch jobs answer, each with its own folder of batch files in `folder`.
+
+    Raises:
+        ConfigError: a judge has a server, or does not run on vLLM.
+    """
+    _refuse_servers(judge_specs, "--batch")
+    for spec in judge_specs:
+        if spec.preset.vllm is None:
+            raise ConfigError(f"--batch: judge {spec.name!r} does not run on vLLM; leave out --batch")
+    return tuple(spec._replace(batch=folder / spec.name) for spec in judge_specs)
+
+
+def _refuse_servers(judge_specs: Sequence[JudgeSpec], option: str) -> None:
+    for spec in judge_specs:
+        if spec.base_urls or spec.serve:
+            server = "--base-url (LOCAL_JUDGE_BASE_URL)" if spec.base_urls else "--serve"
+            raise ConfigError(f"{option}: judge {spec.name!r} also has {server}; leave out one of the two")
 
 
 def replayed(
@@ -226,7 +266,8 @@ async def open_engines(
 
 async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
     """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
-    if judge_spec.recorded is not None or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
+    here = judge_spec.recorded is not None or judge_spec.in_process or judge_spec.batch is not None
+    if here or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
         return judge_spec
     running = await serving.enter_async_context(
         using(judge_spec.preset, serve=judge_spec.serve, tell=_print_to_stderr)
@@ -246,6 +287,8 @@ def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
         api_key=api_key(judge_spec.name),
         persistence=persistence,
         tell=_print_to_stderr,
+        in_process=judge_spec.in_process,
+        batch=judge_spec.batch,
     )
 
 

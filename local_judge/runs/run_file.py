@@ -50,6 +50,8 @@ class RunFile(TaskFiles, RunConfig):
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
     serve: bool = False
     """Start the servers of judges without a URL that are not running."""
+    in_process: bool = False
+    """True to run vLLM in this process instead of asking a server."""
     calibrations: tuple[Path, ...] = ()
     """Files of `judge calibrate`."""
     qualifications: tuple[Path, ...] = ()

@@ -14,13 +14,14 @@ so that a menu of single tokens takes one forward pass, and one of numbers from 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Generic, NamedTuple, TypeVar
 
 from serving.engines.wire import TopToken
-from serving.errors import MalformedReply, UnsupportedRequest
+from serving.errors import MalformedReply, PlannedCall, UnsupportedRequest
 from serving.types import Choice, Usage
 
 Piece = TypeVar("Piece", str, int)
@@ -65,9 +66,18 @@ async def choose_by_paths(
         for place, piece in enumerate(path):
             onward.setdefault(path[:place], {})[piece] = None
     start: tuple[Piece, ...] = ()
-    read: dict[tuple[Piece, ...], Read[Piece]] = {start: await ask(start, tuple(onward[start]))}
     later = [begun for begun in onward if begun]
-    asked = await asyncio.gather(*(ask(begun, tuple(onward[begun])) for begun in later))
+
+    async def ask_later() -> list[Read[Piece]]:
+        return await asyncio.gather(*(ask(begun, tuple(onward[begun])) for begun in later))
+
+    try:
+        read: dict[tuple[Piece, ...], Read[Piece]] = {start: await ask(start, tuple(onward[start]))}
+    except PlannedCall:
+        with contextlib.suppress(PlannedCall):
+            await ask_later()  # so that one round of batch files has all passes of a choice
+        raise
+    asked = await ask_later()
     read.update(zip(later, asked, strict=True))
     logprobs: dict[str, float] = {}
     bounded: list[str] = []
