@@ -43,7 +43,7 @@ class AppThread:
         self._opened = opened
         self._interrupt = interrupt
         self._ready: Future[tuple[Application, asyncio.AbstractEventLoop]] = Future()
-        self._thread = threading.Thread(target=self._run, name="application")
+        self._thread = threading.Thread(target=self._run, name="application", daemon=True)
         self._stop: Callable[[], None] = lambda: None
 
     async def started(self) -> tuple[Application, asyncio.AbstractEventLoop]:
@@ -149,7 +149,8 @@ class AppClient:
                     start = await heard.get()
                     pieces = _pieces(url, start, heard)
                     if start is not None and start["status"] != 200:
-                        raise refusal(url, start["status"], {}, b"".join([piece async for piece in pieces]))
+                        said = b"".join([piece async for piece in pieces])
+                        raise refusal(url, start["status"], _headers(start), said)
                     yield pieces
         except EngineError:
             self._check()
@@ -201,6 +202,13 @@ async def _pieces(url: str, start: Event | None, heard: asyncio.Queue[Event | No
         if not event.get("more_body", False):
             return
     raise EngineFault(f"{url} ended without a complete answer; look at its log")
+
+
+def _headers(start: Event) -> dict[str, str]:
+    """Return the headers of an answer, named as over HTTP: `Retry-After`."""
+    return {
+        name.decode("latin-1").title(): value.decode("latin-1") for name, value in start.get("headers", ())
+    }
 
 
 def _scope(method: str, url: str) -> Event:

@@ -189,7 +189,7 @@ class BatchFolder:
         if not isinstance(response, dict):
             raise EngineFault(f"{line} is no answer ({json.dumps(error)[:300]}); look at the job's log")
         given = cast("dict[str, Any]", response)
-        status, body = given.get("status_code"), to_json(given.get("body"))
+        status, body = given.get("status_code"), to_json(given.get("body"), inf_nan_mode="constants")
         if not isinstance(status, int) or not 200 <= status < 600:
             raise MalformedReply(f"{line} has no status; check that vLLM's batch program wrote it")
         if status != 200:
