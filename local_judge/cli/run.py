@@ -13,7 +13,7 @@ import typer
 from typer.main import get_group
 
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.help import ADVANCED
+from local_judge.cli.help import ADVANCED, SERVER
 from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJudges, TaskFileOptions
 from local_judge.cli.options import (
     AsJson,
@@ -103,6 +103,7 @@ def run(
             "--batch",
             help="Folder of batch files for vLLM: write the calls that are known now to it, and read the results of "
             "batch jobs; repeat until no call is left.",
+            rich_help_panel=SERVER,
         ),
     ] = None,
     print_config: Annotated[

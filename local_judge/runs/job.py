@@ -386,7 +386,9 @@ async def next_batch(job: Job) -> list[BatchRound]:
 
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges() as judges:
-        await execute(job.reports, judges, job.snapshot, job.config, store=None)
+        await execute(
+            job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor
+        )
         rounds: list[BatchRound] = []
         for name, judge in judges.items():
             engine, meter = judge.engine, judge.meter

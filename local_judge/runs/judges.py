@@ -48,6 +48,11 @@ class JudgeSpec(NamedTuple):
     """Folder of batch files, if batch jobs answer instead of servers."""
 
     @property
+    def is_here(self) -> bool:
+        """True if vLLM is asked in this process or by batch files, without a server."""
+        return self.in_process or self.batch is not None
+
+    @property
     def name(self) -> str:
         """Name of the preset, or the stem of a preset file."""
         return self.preset.name
@@ -176,7 +181,7 @@ def is_reachable(judge_spec: JudgeSpec) -> bool:
     Raises:
         LaunchFailed: its servers on this machine are still starting, or do not answer.
     """
-    needs_server = judge_spec.preset.engine == "vllm" and not judge_spec.base_urls
+    needs_server = judge_spec.preset.engine == "vllm" and not (judge_spec.base_urls or judge_spec.is_here)
     return not needs_server or find(judge_spec.preset) is not None
 
 
@@ -266,7 +271,7 @@ async def open_engines(
 
 async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
     """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
-    here = judge_spec.recorded is not None or judge_spec.in_process or judge_spec.batch is not None
+    here = judge_spec.recorded is not None or judge_spec.is_here
     if here or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
         return judge_spec
     running = await serving.enter_async_context(
