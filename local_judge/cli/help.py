@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -216,4 +217,6 @@ def _right(one: Any, context: Any) -> str:
 
 
 def _flags(params: Sequence[Any]) -> str:
-    return ", ".join(max(one.opts, key=len) for one in params)
+    """Return the options' long flags in lines that end between flags, which Click must not fill again."""
+    flags = ", ".join(max(one.opts, key=len) for one in params)
+    return "\b\n" + textwrap.fill(flags, 64, break_on_hyphens=False)

@@ -95,7 +95,11 @@ def run(
     dry_run: DryRun = False,
     replay: Annotated[
         bool,
-        typer.Option("--replay", help="Answer from the ledger only; the judges' servers are not needed."),
+        typer.Option(
+            "--replay",
+            help="Answer from the ledger only; the judges' servers are not needed.",
+            rich_help_panel=SERVER,
+        ),
     ] = False,
     batch: Annotated[
         Path | None,

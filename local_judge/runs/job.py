@@ -27,7 +27,6 @@ from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, dated, load_reports
 from local_judge.runs.judges import (
     JudgeSpec,
-    JudgeSpec,
     in_batches,
     in_this_process,
     is_reachable,
@@ -386,9 +385,7 @@ async def next_batch(job: Job) -> list[BatchRound]:
 
     check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
     async with job.judges() as judges:
-        await execute(
-            job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor
-        )
+        await execute(job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor)
         rounds: list[BatchRound] = []
         for name, judge in judges.items():
             engine, meter = judge.engine, judge.meter
