@@ -356,7 +356,7 @@ async def plan(job: Job) -> Plan:
 
 
 class BatchRound(Frozen):
-    """What one round of batch files brought, by judge."""
+    """Result of one round of batch files for one judge."""
 
     judge: str
     replies: int

@@ -69,7 +69,7 @@ class AppThread:
         try:
             asyncio.run(self._serve())
         except BaseException as error:
-            # After the start, an error concerns nobody: every request was answered or given up.
+            # After the start, an error has no reader: every request was answered or given up.
             if not self._ready.done():
                 self._ready.set_exception(error)
 
