@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import io
 import re
 import shutil
 import stat
@@ -264,7 +265,7 @@ def _write_zip(path: Path, sources: Mapping[str, Path | bytes], *, public: bool,
         for name, source in [*listed.items(), *sorted(sources.items())]:
             entry = zipfile.ZipInfo(name, _DATE)
             entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.compress_type = zipfile.ZIP_STORED if _is_repetitive(source) else zipfile.ZIP_DEFLATED
             with packed.open(entry, "w", force_zip64=True) as target:
                 if isinstance(source, bytes):
                     target.write(source)
@@ -278,6 +279,19 @@ def _write_zip(path: Path, sources: Mapping[str, Path | bytes], *, public: bool,
         digest = _hash_of(file, length)
         file.seek(length)
         file.write(_MARK + digest.encode())
+
+
+def _is_repetitive(source: Path | bytes) -> bool:
+    """Check whether a file would be packed so small that a reader takes it for a decompression bomb."""
+    packer, size, packed = zlib.compressobj(), 0, 0
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        if file.seek(0, 2) <= RATIO_FLOOR:
+            return False
+        file.seek(0)
+        while piece := file.read(_STEP):
+            size += len(piece)
+            packed += len(packer.compress(piece))
+    return size > MAX_GZIP_RATIO * (packed + len(packer.flush()))
 
 
 def _hash_of(file: IO[bytes], length: int) -> str:

@@ -214,6 +214,16 @@ def test_the_run_of_the_demo_is_packed(command: Command, preset: Path, tmp_path:
     assert statuses(command("audit", tmp_path / "demo.ljz", "--json")) == ALL_OK
 
 
+def test_a_report_that_repeats_itself_is_no_bomb(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    report.write_text(REPORT + "\n" + 1_200_000 * "=" + "\n", encoding="utf-8")
+    where = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", tmp_path / "run")
+    command("run", report, *where, "--protocol", "fact")
+    bundle = packed(command, tmp_path / "run")
+    assert statuses(command("audit", bundle, "--json")) == ALL_OK
+
+
 def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, snapshot: Path) -> None:
     whole, public = packed(command, run), run.with_name("public.ljz")
     assert command("bundle", run, "--public", "-o", public).code == 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pandas as pd
 import pytest
 
 import local_judge as lj
+from local_judge.api import _finish  # pyright: ignore[reportPrivateUsage]
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.errors import LedgerError
 from local_judge.protocols.base import load_protocol, protocol_names
@@ -89,6 +92,27 @@ def test_the_same_call_asks_for_nothing_again(
 
 async def test_it_works_inside_a_running_loop(report: Path, given: dict[str, Any]) -> None:
     assert len(lj.evaluate([report], **given).reports()) == 1
+
+
+async def test_an_interrupt_ends_the_work_of_the_other_thread() -> None:
+    """A notebook's kernel raises KeyboardInterrupt in the cell, as this handler does."""
+    ended: list[str] = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    async def work() -> None:
+        main = threading.main_thread().ident or 0
+        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("cleaned up")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _finish(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == ["cleaned up"]
 
 
 async def test_an_error_reaches_the_caller_from_the_other_thread(report: Path, given: dict[str, Any]) -> None:

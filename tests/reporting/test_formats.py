@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from indexes.making.importing import import_pages
-from local_judge.api import Run, evaluate
+from local_judge.api import Run, evaluate, load
 from local_judge.demo.outcome import sample_folder
 from local_judge.errors import RunError, UserError
 from local_judge.reporting import formats, trackers
@@ -25,6 +26,7 @@ from local_judge.runs.store import RunStore
 from local_judge.runs.tables import COLUMNS
 from tests.stub_server import StubPlan
 
+from ..page.hostile import STRINGS, hostile_run
 from ..stub_thread import StubThread, answer, write_preset
 
 parquet: Any = import_module("pyarrow.parquet")
@@ -112,6 +114,9 @@ BOARD = Leaderboard(
 )
 
 
+KINDS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "br", "small", "p"}
+
+
 class Tags(HTMLParser):
     """The tags and attributes of a page."""
 
@@ -128,10 +133,34 @@ def test_names_are_text_in_html() -> None:
     tags = Tags()
     tags.feed(page)
     kinds = {tag for tag, _ in tags.seen}
-    assert kinds == {"table", "caption", "thead", "tbody", "tr", "th", "td", "br", "small", "p"}
+    assert kinds == KINDS
     assert {name for _, name in tags.seen} == {"", "scope"}
     assert "\u202e" not in page and "\x1b" not in page
     assert "<td>0.50<br><small>(0.25 to 0.75)</small><br><small>80.0 % known</small></td>" in page
+
+
+def test_hostile_texts_are_text_in_notebooks_and_tables(tmp_path: Path) -> None:
+    hostile = load(hostile_run(tmp_path)[0])
+    shown = [
+        hostile._repr_html_(),  # pyright: ignore[reportPrivateUsage]
+        (exported(hostile, tmp_path, "html") / "leaderboard.html").read_text(encoding="utf-8"),
+        MarkdownIt("commonmark", {"html": True})
+        .enable("table")
+        .render((exported(hostile, tmp_path, "markdown") / "leaderboard.md").read_text(encoding="utf-8")),
+    ]
+    for page in shown:
+        tags = Tags()
+        tags.feed(page)
+        assert len(hostile.records("reports")) > 60 and page.count("<tr") > 60
+        assert {tag for tag, _ in tags.seen} <= {*KINDS, "strong"}
+        assert {name for _, name in tags.seen} <= {"", "scope", "style"}  # `style` aligns Markdown's cells
+        assert all(character.isprintable() or character in "\n" for character in page)
+    for path in exported(hostile, tmp_path, "csv").iterdir():
+        for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")):
+            assert not any(cell.startswith(("=", "+", "@")) for cell in row)
+            assert not any("\x1b" in cell or "\x00" in cell for cell in row)
+    table = hostile.claims()
+    assert set(STRINGS) == set(table["text"])  # unchanged
 
 
 def test_names_are_text_in_markdown() -> None:
