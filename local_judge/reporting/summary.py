@@ -9,9 +9,11 @@ Invariant: the number of reports behind a value is counted, and a report that co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import failed, in_part
@@ -84,10 +86,16 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the percentile bootstrap interval of the mean over reports; None for fewer than two values."""
     if len(values) < 2:
         return None
-    means = np.asarray(values)[np.array(resamples(len(values), DRAWS, 0))].mean(axis=1)
+    means = np.asarray(values)[_draws(len(values))].mean(axis=1)
     rest = (100 - LEVEL) / 2
     low, high = np.percentile(means, (rest, 100 - rest)).tolist()
     return low, high
+
+
+@lru_cache(8)
+def _draws(n: int) -> NDArray[np.intp]:
+    """Return the draws of a bootstrap over `n` reports, by draw and report; many scores have the same ones."""
+    return np.array(resamples(n, DRAWS, 0))
 
 
 def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds: bool) -> list[str]:

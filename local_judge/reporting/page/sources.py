@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexes.errors import SnapshotError
+from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
@@ -33,6 +35,8 @@ class Given(NamedTuple):
 
 
 NOWHERE = Given()
+RECENT = 256
+"""Pages kept in memory: the claims of a report cite the same ones."""
 
 
 class Sources:
@@ -49,6 +53,7 @@ class Sources:
         self._reports = _report_texts(manifest, given.reports or found.reports)
         self.snapshot = _snapshot(store, manifest.get("snapshot"), given.snapshot, found.snapshot)
         self.ledger = _ledger(given.ledger, (store.ledger, found.ledger))
+        self._page = lru_cache(RECENT)(self._look_up)
 
     def report(self, document: str | None) -> str | None:
         """Return the text of a report by the id of its document; None if it is not at hand."""
@@ -56,12 +61,15 @@ class Sources:
 
     def page(self, url: str, text_digest: str | None = None) -> tuple[str, str] | None:
         """Return title and text of a page; None if it is not at hand, or its text has another digest."""
-        if self.snapshot is None:
-            return None
-        with suppress(SnapshotError):
-            page = self.snapshot.page(url)
-            if page.text and text_digest in (None, page.text_digest):
-                return page.title, page.text
+        page = self._page(url)
+        return (page.title, page.text) if page and text_digest in (None, page.text_digest) else None
+
+    def _look_up(self, url: str) -> Page | None:
+        """Return a page with text."""
+        if self.snapshot is not None:
+            with suppress(SnapshotError):
+                page = self.snapshot.page(url)
+                return page if page.text else None
         return None
 
     def call(self, key: str) -> Trace | None:
