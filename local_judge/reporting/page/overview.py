@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.protocols.base import load_protocol
+from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.summary import mean_interval
@@ -141,6 +142,13 @@ class Agreement(Frozen):
     rows: tuple[AgreementRecord, ...]
 
 
+class Differences(Frozen):
+    """Mean differences of all pairs of systems of one run, paired by task."""
+
+    run: int
+    rows: tuple[SystemDifference, ...]
+
+
 class Overview(Frozen):
     """All numbers of a page except those of single claims and items."""
 
@@ -154,6 +162,7 @@ class Overview(Frozen):
     labels: tuple[Labels, ...]
     """Distributions by run and system; empty if a run has several judges."""
     agreement: tuple[Agreement, ...]
+    differences: tuple[Differences, ...]
 
 
 class Loaded(NamedTuple):
@@ -257,6 +266,11 @@ def overview(found: Results, given: Attributes = NO_ATTRIBUTES) -> Overview:
             Agreement(run=place, rows=tuple(rows))
             for place, run in enumerate(runs)
             if (rows := load_agreement(run.store))
+        ),
+        differences=tuple(
+            Differences(run=place, rows=rows)
+            for place, run in enumerate(runs)
+            if is_finished(run.store) and (rows := system_differences(run, found.profile))
         ),
     )
 

@@ -33,7 +33,7 @@ const cut = (text, most = 34) => plain(text.length > most ? `${text.slice(0, mos
 const marginFor = labels => Math.min(240, 24 + 7 * Math.max(...labels.map(label => label.length)));
 
 function chartSections() {
-  return [intervals(), profiles(), byAttribute(), labelShares(), length(), agreement()].filter(Boolean);
+  return [intervals(), differences(), profiles(), byAttribute(), labelShares(), length(), agreement()].filter(Boolean);
 }
 
 /** Return the first charts, and the others folded. */
@@ -68,6 +68,30 @@ function intervals() {
       right(one.found.interval ? one.found.interval.map(end => number(end)).join(' to ') : '–')]), { width: 380 });
   }).filter(Boolean);
   return section('Scores with intervals', 'Bars start at the lower end of the scale. Whiskers are 95 % bootstrap intervals of the mean over reports.', folded(charts, 6, 'scores'));
+}
+
+/** Return the mean differences of all pairs of systems. */
+function differences() {
+  const charts = numbers().differences.flatMap(({ run, rows }) => {
+    const scores = [...new Set(rows.map(row => `${row.protocol}: ${row.label}`))];
+    return scores.map(score => {
+      const own = rows.filter(row => `${row.protocol}: ${row.label}` === score).map(row => ({ ...row.difference, name: cut(`${row.second} − ${row.first}`, 40) }));
+      const data = own.filter(one => one.value !== null);
+      const sure = data.filter(one => one.low !== undefined && one.low !== null);
+      const ends = data.flatMap(one => [one.value, one.low ?? 0, one.high ?? 0, 0]);
+      return figure([score, severalRuns() ? ` · ${numbers().runs[run].name}` : ''].join(''), data.map(one => `${one.name} ${number(one.value)}`).join('; '), {
+        height: 44 + 22 * data.length, marginLeft: marginFor(data.map(one => one.name)), marginTop: 6, marginBottom: 24, marginRight: 16,
+        x: { label: null, grid: true, ticks: 4, domain: [Math.min(...ends), Math.max(...ends)], nice: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
+        marks: [
+          Plot.ruleX([0], { stroke: 'var(--soft)' }),
+          Plot.ruleY(sure, { x1: 'low', x2: 'high', y: 'name', stroke: 'var(--hue-0)', strokeWidth: 2 }),
+          Plot.dot(data, { x: 'value', y: 'name', fill: 'var(--hue-0)', r: 4, title: one => `${one.name}: ${number(one.value)}` }),
+        ],
+      }, ['Systems', right('Difference'), right('95 % interval'), right('Tasks'), right('p (Holm)')], own.map(one => [words(one.name), right(number(one.value)),
+        right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_tasks)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
+    });
+  });
+  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference.', folded(charts, 4, 'scores')) : null;
 }
 
 /** Return a profile of the dimensions of each protocol, on a scale from 0 (worst) to 100 (best). */

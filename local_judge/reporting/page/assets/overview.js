@@ -9,6 +9,7 @@ function overviewView() {
     el('p.subtitle', {}, summary()),
     trust(),
     leaderboard(),
+    byJudge(),
     ...dimensions(),
     ...chartSections(),
   ];
@@ -118,6 +119,14 @@ function scaleNote(column) {
   return el('span.range', {}, range, scale.better === 'lower' ? ', lower is better' : '');
 }
 
+/** Return the scores that sum up reports, as each of several judges gave them. */
+function byJudge() {
+  const { columns, rows } = numbers();
+  if (!rows.some(row => row.judge)) return null;
+  const heads = columns.map((column, place) => [column, place]).filter(([column]) => column.headline);
+  return section('Scores by judge', 'Each judge alone, and all of them together.', heat('Scores by judge', heads, rows, true));
+}
+
 /** Return whether a column repeats the one above: a metric that is its own only part. */
 const repeats = column => column.path.length > 2 && column.path.at(-1) === column.path.at(-2);
 
@@ -136,10 +145,9 @@ function dimensions() {
   });
 }
 
-function heat(caption, own) {
-  const rows = mainRows();
+function heat(caption, own, rows = mainRows(), named = false) {
   return table(caption, ['Score', ...rows.map(row => cell(words(row.name), { class: 'number' }))],
-    own.map(([column, place]) => [cell(column.label, { class: `depth-${column.path.length - 1}` }), ...rows.map(row => heatCell(row, column, place))]),
+    own.map(([column, place]) => [cell([named ? el('span.protocol', {}, column.protocol) : null, column.label], { class: `depth-${column.path.length - 1}` }), ...rows.map(row => heatCell(row, column, place))]),
     { quiet: true, class: 'heat' });
 }
 
