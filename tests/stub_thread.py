@@ -33,10 +33,18 @@ class StubThread:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._stub.stop(), self._loop).result()
+        self.kill()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def kill(self) -> None:
+        """Close the port and every connection."""
+        asyncio.run_coroutine_threadsafe(self._stub.stop(), self._loop).result()
+
+    def restart(self) -> None:
+        """Listen on the same port again."""
+        asyncio.run_coroutine_threadsafe(self._stub.start(port=self.port), self._loop).result()
 
     @property
     def chats(self) -> list[Received]:

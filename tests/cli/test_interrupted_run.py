@@ -144,3 +144,43 @@ def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: P
         assert files(killed / "run") == files(whole / "run")
         assert "agreement.jsonl" in files(whole / "run")
         assert n_one > n_other > 0
+
+
+def test_a_run_on_three_servers_of_which_one_dies_and_returns_is_that_on_one(
+    tmp_path: Path, snapshot: Path
+) -> None:
+    alone, spread = tmp_path / "alone", tmp_path / "spread"
+    alone.mkdir()
+    spread.mkdir()
+    plan = StubPlan(answer=answer, delay=0.05, slots=2)
+    with StubThread(plan) as one, StubThread(plan) as two, StubThread(plan) as three:
+        given = arguments(tmp_path, snapshot, one.url)
+        assert finish(start(*given, cwd=alone)).code == 0
+        n_calls = len(one.chats)
+        process = start(*given, "--base-url", two.url, "--base-url", three.url, cwd=spread)
+        wait_for_all([one, two, three], n_calls + n_calls // 4)
+        busiest = max((two, three), key=lambda server: len(server.chats))
+        busiest.kill()
+        n_killed = len(busiest.chats)
+        wait_for_all([one, two, three], n_calls + n_calls // 2)
+        busiest.restart()
+        ended = finish(process)
+        assert len(busiest.chats) >= n_killed
+    assert ended.code == 0
+    reported = [line for line in ended.err.splitlines() if "does not answer" in line]
+    assert len(reported) == 1 and busiest.url in reported[0]
+    lines = ended.err.splitlines()[-3:]
+    assert [line.partition(": ")[0] for line in lines] == [one.url, two.url, three.url]
+    assert sum(int(line.partition(": ")[2].split()[0]) for line in lines) == n_calls
+    same, other = files(alone / "run"), files(spread / "run")
+    for found in (same, other):
+        del found["manifest.json"]  # has the command line
+    assert same == other
+
+
+def wait_for_all(servers: Sequence[StubThread], count: int) -> None:
+    """Until the servers have been asked this often together."""
+    deadline = time.monotonic() + 120
+    while (seen := sum(len(server.chats) for server in servers)) < count:
+        assert time.monotonic() < deadline, f"{seen} of {count} requests"
+        time.sleep(0.002)
