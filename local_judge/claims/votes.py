@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from local_judge.stats.sums import sum_in_order
+
 
 class Vote(NamedTuple):
     """One judge's answer."""
@@ -46,7 +48,7 @@ def decide(votes: Sequence[Vote | None], favour: bool | None = None) -> bool | N
             # Nor is it known which threshold a judge had that gave no answer.
             confidences += [float(favour)] * (len(votes) - len(given))
             thresholds += [float(not favour)] * (len(votes) - len(given))
-        return sum(confidences) / len(confidences) >= sum(thresholds) / len(thresholds)
+        return sum_in_order(confidences) / len(confidences) >= sum_in_order(thresholds) / len(thresholds)
     return majority([None if vote is None else vote.supported for vote in votes], favour)
 
 

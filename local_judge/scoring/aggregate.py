@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from local_judge.scoring.algebra import share, spanning
 from local_judge.scoring.coverage import failed, known_enough, mean_share
 from local_judge.scoring.node import Score, noted
+from local_judge.stats.sums import sum_in_order
 
 NO_REPORT = "no report has a value"
 
@@ -35,7 +36,7 @@ def mean_over_reports(
     defined = [part for part in parts if part.value is not None or failed(part)]
     n_lost, n_undefined = len(defined) - len(values), len(parts) - len(defined)
     n = len(parts) + n_missing
-    value = sum(values) / len(values) if values else None
+    value = sum_in_order(values) / len(values) if values else None
     low, high = spanning(
         value,
         _mean([_end(part.low, part.value, least) for part in defined] + [least] * n_missing),
@@ -43,7 +44,7 @@ def mean_over_reports(
     )
     return Score(
         value=value,
-        numerator=sum(values) if values else None,
+        numerator=sum_in_order(values) if values else None,
         denominator=float(len(values)) if values else None,
         n_expected=n,
         n_failed=n_lost + n_missing,
@@ -70,7 +71,7 @@ def _end(bound: float | None, value: float | None, end: float | None) -> float |
 
 def _mean(ends: Sequence[float | None]) -> float | None:
     known = [end for end in ends if end is not None]
-    return sum(known) / len(known) if known and len(known) == len(ends) else None
+    return sum_in_order(known) / len(known) if known and len(known) == len(ends) else None
 
 
 def _note(n: int, n_undefined: int, n_lost: int, n_missing: int) -> str:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from local_judge.scoring.coverage import LEAST_KNOWN, failed, known_enough, mean_share
 from local_judge.scoring.node import Score
+from local_judge.stats.sums import sum_in_order
 
 Weighted = tuple[float, Score]
 """A weight and the score that has it."""
@@ -67,9 +68,11 @@ def answers(values: Sequence[float | None], least: float, most: float, note: str
 def answers_between(given: Sequence[Answer], note: str = "") -> Score:
     """Return the mean of the answers that have a value, one answer at least; its bounds are the means of all bounds."""
     values = [one.value for one in given if one.value is not None]
-    value = sum(values) / len(values) if values else None
+    value = sum_in_order(values) / len(values) if values else None
     low, high = spanning(
-        value, sum(one.low for one in given) / len(given), sum(one.high for one in given) / len(given)
+        value,
+        sum_in_order(one.low for one in given) / len(given),
+        sum_in_order(one.high for one in given) / len(given),
     )
     return Score(
         value=value,
@@ -223,11 +226,11 @@ def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
     n_undefined = len(missing) - n_failed
     known = mean_share(parts)
     enough = partly or ((known is None or known >= LEAST_KNOWN) and len(values) >= n_failed)
-    value = sum(values) / len(values) if values and enough else None
+    value = sum_in_order(values) / len(values) if values and enough else None
     low, high = spanning(value, *(_mean(ends) for ends in _ends_of([(1.0, part) for part in parts])))
     return Score(
         value=value,
-        numerator=None if value is None else sum(values),
+        numerator=None if value is None else sum_in_order(values),
         denominator=None if value is None else len(values),
         n_expected=len(parts),
         n_failed=n_failed,
@@ -246,7 +249,7 @@ def mean_of_answers(parts: Sequence[Score]) -> Score:
 
 
 def _mean(ends: _Ends) -> float | None:
-    return sum(end for _, end in ends) / len(ends) if ends else None
+    return sum_in_order(end for _, end in ends) / len(ends) if ends else None
 
 
 def _missing_note(n_parts: int, n_failed: int, n_undefined: int) -> str:

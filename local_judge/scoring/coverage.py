@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from local_judge.scoring.node import Score, ScoreNode, Tree, map_scores, noted
+from local_judge.stats.sums import sum_in_order
 
 LEAST_KNOWN = 0.5
 """Least share of what a score should rest on that is known where the score has a value."""
@@ -32,7 +33,7 @@ def mean_share(parts: Sequence[Score], n_missing: int = 0) -> float | None:
     """Return the mean known share of the parts that are defined and of missing ones, which have 0; None without any."""
     shares = [known_share(part) for part in parts if part.value is not None or failed(part)]
     known = [1.0 if share is None else share for share in shares]
-    return sum(known) / (len(known) + n_missing) if known or n_missing else None
+    return sum_in_order(known) / (len(known) + n_missing) if known or n_missing else None
 
 
 def failed(score: Score) -> bool:
@@ -97,6 +98,6 @@ def coverage_of(scores: Iterable[Score]) -> Coverage:
     return Coverage(
         n_in_part=len(part),
         n=len(found),
-        known=sum(shares) / len(shares) if shares else None,
+        known=sum_in_order(shares) / len(shares) if shares else None,
         widest=None if len(widths) < len(part) else max(widths, default=0.0),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from local_judge.scoring.algebra import mean_of, undefined
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Score, ScoreNode, Tree
+from local_judge.stats.sums import sum_in_order
 
 
 def mean_trees(trees: Sequence[Tree]) -> tuple[ScoreNode, ...]:
@@ -110,7 +111,7 @@ def _opened(
     shares = [share for one in judges if (share := known_share(one.score)) is not None]
     return score.model_copy(
         update={
-            "known": sum(shares) / len(shares) if shares else None,
+            "known": sum_in_order(shares) / len(shares) if shares else None,
             "low": min(known, default=None),
             "high": max(known, default=None),
             "n_expected": sum(one.score.n_expected for one in judges),

@@ -29,8 +29,11 @@ T = TypeVar("T")
 MODEL_SHOWN = 100
 """Maximum characters of a model's name in a message."""
 
-PREFIX_CHARACTERS = 4096
-"""Length of the prefix that decides the replica: the system text and the beginning of a report."""
+PREFIX_CHARACTERS = 1024
+"""Length of the prefix that decides the replica: the system text and the beginning of a report or page.
+
+With more, the questions after a short page would decide too, and go to different replicas.
+"""
 
 LOOK_SECONDS = 2.0
 """Least seconds between two looks at the health and the load of the replicas."""

@@ -27,6 +27,7 @@ from local_judge.scoring.algebra import answers, difference, failures_of, mean_o
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
+from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.dimensions import GENERAL as GENERAL_DIMENSIONS
 from local_judge.tasks.model import DimensionKind, QualityDimension, QualityDimensions
 
@@ -194,7 +195,7 @@ def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
         (QUALITY, GENERAL, name): columns[name] for name in columns
     }
     if known:
-        general, specific = sum(known) / len(known), upstream.task_column(averages)
+        general, specific = sum_in_order(known) / len(known), upstream.task_column(averages)
         values |= {
             (QUALITY,): system["average_total_score"],
             (QUALITY, GENERAL): general,
@@ -217,7 +218,7 @@ def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
             n_expected=n,
             n_failed=n_failed,
             n_undefined=int(value is None and not n_failed),
-            known=sum(known_share(root.score) or 0.0 for root, _ in finished) / n if n else None,
+            known=sum_in_order(known_share(root.score) or 0.0 for root, _ in finished) / n if n else None,
             low=end,
             high=end,
             note="; ".join(notes),

@@ -17,6 +17,7 @@ from statistics import mean
 from typing import Any
 
 from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
+from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.model import QualityDimension, QualityDimensions
 
 FIXED = ("coverage", "insight", "instruction_following", "clarity")
@@ -101,7 +102,7 @@ def task_column(averages: Mapping[str, float]) -> float:
     """Return the mean of a model's averages over the dimensions that are not fixed; 0 without any."""
     fixed = {name + SUFFIX for name in FIXED}
     others = [value for name, value in averages.items() if name not in fixed]
-    return sum(others) / len(others) if others else 0.0
+    return sum_in_order(others) / len(others) if others else 0.0
 
 
 def key_of(dimension: QualityDimension) -> str:

@@ -17,6 +17,7 @@ from local_judge.agents.toolbox import ToolSettings
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
+from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, ReasoningQuestion
 from serving.types import Frozen
 
@@ -167,7 +168,7 @@ class QuestionFindings(Frozen):
             return None
         if self.status == "unanswered":
             return 0.0
-        return max(0.0, 10.0 - sum(one.points for one in self.deductions if one.fate == "counted"))
+        return max(0.0, 10.0 - sum_in_order(one.points for one in self.deductions if one.fate == "counted"))
 
 
 class ReasoningFindings(MetricFindings):

@@ -24,6 +24,7 @@ from local_judge.scoring.algebra import exactly, mean_of, undefined, unknown
 from local_judge.scoring.coverage import failed
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.criteria import DIMENSIONS
 
 OVERALL_SCORE = "overall_score"
@@ -69,8 +70,10 @@ def _merged_scores(same: Sequence[Comparison], favour: bool | None) -> Iterator[
             continue
         yield CriterionScore(
             criterion=items[0].criterion,
-            target=sum(target or 0.0 for target, _ in given) / len(given),
-            reference=sum(reference or 0.0 for _, reference in given) / len(given) if compared else None,
+            target=sum_in_order(target or 0.0 for target, _ in given) / len(given),
+            reference=sum_in_order(reference or 0.0 for _, reference in given) / len(given)
+            if compared
+            else None,
         )
 
 

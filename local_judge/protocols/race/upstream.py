@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from local_judge.protocols.race.findings import Comparison, RaceFindings
+from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.criteria import DIMENSIONS
 from local_judge.tasks.model import Criteria
 
@@ -143,7 +144,7 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     for known, weight in weights.items():
         if lower in known.lower() or known.lower() in lower:
             return weight
-    return sum(weights.values()) / len(weights)
+    return sum_in_order(weights.values()) / len(weights)
 
 
 RESULTS, MEANS = "raw_results.jsonl", "race_result.txt"
@@ -235,6 +236,6 @@ def means(rows: Sequence[Mapping[str, Any]]) -> str:
     lines: list[str] = []
     for name in SCORES:
         # Added up from the first row on, as the published code does: the sum keeps its last bit.
-        value = sum(float(one[name]) for one in rows) / len(rows)
+        value = sum_in_order(float(one[name]) for one in rows) / len(rows)
         lines.append(f"{name.replace('_', ' ').title()}: {value:.4f}\n")
     return "".join(lines)

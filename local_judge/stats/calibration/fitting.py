@@ -36,6 +36,7 @@ from local_judge.errors import UserError
 from local_judge.judge.calibration import Method, Objective, mapped
 from local_judge.stats.calibration.measures import Judged, best_threshold, columns
 from local_judge.stats.numeric import Floats
+from local_judge.stats.sums import sum_in_order
 
 Kind = Literal["one_class", "constant", "inverted", "few_pages"]
 """`one_class`: only true or only altered claims. `constant`: the judge gives all of them the same. `inverted`: it gives
@@ -118,7 +119,7 @@ def _beta(x: Floats, targets: Floats) -> Sigmoid:
         found = _minimum(np.stack([*scaled, np.ones(len(x))], axis=1), targets)
         slopes = {side: float(found[place]) / spreads[side] for place, side in enumerate(kept)}
         if all(slope >= 0 for slope in slopes.values()):
-            intercept = float(found[-1]) - sum(slopes[side] * middles[side] for side in kept)
+            intercept = float(found[-1]) - sum_in_order(slopes[side] * middles[side] for side in kept)
             return Sigmoid(slopes.get(0, 0.0), slopes.get(1, 0.0), intercept)
         worst = min(slopes, key=lambda side: slopes[side])
         kept = [side for side in kept if side != worst]

@@ -7,6 +7,7 @@ from local_judge.protocols.deer.rubric import upstream
 from local_judge.protocols.deer.verification import upstream as by_rule
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.scoring.node import Profile, ScoreNode
+from local_judge.stats.sums import sum_in_order
 
 from .rubric_cases import FS, II, RF, drawn, everywhere, findings, settled
 
@@ -55,7 +56,7 @@ def test_seven_dimensions_and_their_mean(profile: Profile) -> None:
     assert [root.id for root in roots] == [*SEVEN, "overall"]
     seven = values(roots, SEVEN)
     overall = roots[-1].score
-    assert (overall.value, overall.denominator, overall.note) == (sum(seven) / 7, 7, "")
+    assert (overall.value, overall.denominator, overall.note) == (sum_in_order(seven) / 7, 7, "")
 
 
 @pytest.mark.parametrize("rows", [(), (ROWS,)])

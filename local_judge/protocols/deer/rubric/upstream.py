@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from local_judge.protocols.deer.names import INTEGRATED_NAMES, INTEGRITY, RECENCY, REFERENCE_QUALITY
 from local_judge.protocols.deer.rubric.model import Path, RubricFindings, kind_of, on_scale
+from local_judge.stats.sums import sum_in_order
 
 Number = float | None
 Items = dict[str, dict[str, dict[str, dict[str, Number]]]]
@@ -47,7 +48,7 @@ class Integrated(NamedTuple):
 def mean(values: Iterable[Number]) -> Number:
     """Return the mean of those that are not N/A, as a sum of floats; None for none."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return sum_in_order(known) / len(known) if known else None
 
 
 def exact_mean(values: Iterable[Number]) -> Number:

@@ -38,6 +38,7 @@ from local_judge.protocols.deer.verification.rows import VERIFIABLE, PairRow, Ro
 from local_judge.scoring.algebra import count, mean_of, share, undefined, unknown
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
+from local_judge.stats.sums import sum_in_order
 
 TOP = 10.0
 
@@ -228,7 +229,7 @@ def _counts(t: upstream.Tally) -> dict[str, Count]:
     a, b, c = (t.types[letter] for letter in "ABC")
     n, n_used, n_supported = upstream.amounts(t), len(t.cited), len(t.supported)
     n_supported_pairs = sum(t.supported.values())
-    hhi = sum((count / n_supported_pairs) ** 2 for count in t.supported.values())
+    hhi = sum_in_order((count / n_supported_pairs) ** 2 for count in t.supported.values())
     spare = (1 - hhi, 1 - 1 / n_supported) if n_supported else (0.0, 0.0)
     return {
         "claim_factuality": Count(t.n_external_supported, t.n_external, t.n_external),

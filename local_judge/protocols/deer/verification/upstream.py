@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from local_judge.protocols.deer.names import METRICS, STEPS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
+from local_judge.stats.sums import sum_in_order
 
 Nested = dict[str, dict[str, dict[str, float]]]
 """Dimension -> sub-dimension -> metric, in the code's names."""
@@ -95,7 +96,7 @@ def diversity(counts: Sequence[int]) -> float:
     n, total = len(counts), sum(counts)
     if n < 2:
         return 0.0
-    hhi = sum((count / total) ** 2 for count in counts)
+    hhi = sum_in_order((count / total) ** 2 for count in counts)
     return min(max(10 * (1 - (hhi - 1 / n) / (1 - 1 / n)), 0.0), 10.0)
 
 
@@ -104,7 +105,7 @@ def spread(counts: Sequence[int]) -> tuple[float, float]:
     if not counts:
         return 0.0, 0.0
     mean = sum(counts) / len(counts)
-    return mean, math.sqrt(sum((count - mean) ** 2 for count in counts) / len(counts))
+    return mean, math.sqrt(sum_in_order((count - mean) ** 2 for count in counts) / len(counts))
 
 
 def integrity(t: Tally) -> dict[str, dict[str, float]]:
@@ -184,7 +185,9 @@ def normalised(t: Tally) -> Nested:
 def averages(scores: Nested) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """Dimension means and sub-dimension means, each the rounded mean of the rounded level below."""
     parts = {
-        dimension: {name: round(sum(metrics.values()) / len(metrics), 2) for name, metrics in group.items()}
+        dimension: {
+            name: round(sum_in_order(metrics.values()) / len(metrics), 2) for name, metrics in group.items()
+        }
         for dimension, group in scores.items()
     }
-    return {name: round(sum(group.values()) / len(group), 2) for name, group in parts.items()}, parts
+    return {name: round(sum_in_order(group.values()) / len(group), 2) for name, group in parts.items()}, parts

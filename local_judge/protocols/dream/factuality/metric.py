@@ -44,6 +44,7 @@ from local_judge.protocols.metric import Metric
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import share
 from local_judge.scoring.node import COUNT, Profile, ScoreNode, node, noted
+from local_judge.stats.sums import sum_in_order
 from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
@@ -130,7 +131,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         n_labels, n_decided = (sum(labels[label] for label in some) for some in (LABELS, VALUES))
         n_expected, n_judges = n_labels + n_failed, len(judges)
         factuality = share(
-            sum(labels[label] * value for label, value in VALUES.items()),
+            sum_in_order(labels[label] * value for label, value in VALUES.items()),
             n_decided,
             n_failed,
             top=SCALE,
