@@ -7,9 +7,9 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 TYPES = {"string": "text", "boolean": "true or false", "null": "null", "array": "list", "object": "object"}
 
@@ -30,9 +30,14 @@ def field_docstrings(model: type[Any]) -> dict[str, str]:
     """Return the docstring of each field of a model or dataclass, on one line; those of base classes too."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
-        if base in (object, BaseModel, Generic) or "[" in base.__name__:  # a generic model with its arguments
+        try:
+            source = inspect.getsource(base)
+        except (
+            OSError,
+            TypeError,
+        ):  # built in, or made by a program, such as a generic model with its arguments
             continue
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        (definition,) = ast.parse(textwrap.dedent(source)).body
         assert isinstance(definition, ast.ClassDef)
         found.update(_docstrings(definition))
     return found

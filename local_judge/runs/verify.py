@@ -47,8 +47,11 @@ class ClaimRow(Frozen):
     """One claim and URL to verify."""
 
     id: str
+    """Id, unique in the file; the line number if it is missing."""
     claim: str
+    """Claim, at most 20,000 characters."""
     url: str
+    """Page to verify it against."""
 
 
 class VerifiedRow(Frozen):

@@ -110,8 +110,11 @@ class PlainPage(Frozen):
     """A page of an experiment's web."""
 
     url: Annotated[Line, AfterValidator(_address)]
+    """URL that reports cite."""
     title: Line
+    """Title of the page."""
     text: Text
+    """Text of the page."""
     published: date | None = None
     """Day of publication."""
 

@@ -86,10 +86,13 @@ class Threshold(Frozen):
     figure: str
     """Id of the figure; `{protocol}` stands for each of `protocols`."""
     least: float | None = None
+    """Minimum of the figure."""
     most: float | None = None
+    """Maximum of the figure."""
     protocols: tuple[str, ...] = Field(min_length=1)
     """Names of protocols, or the groups `all`, `with_pages`, `without_pages`."""
     severity: Severity
+    """Consequence of a failed threshold."""
     means: str
     """Description of a judge that fails, for the reasons of a verdict."""
     items: int = Field(default=1, ge=1)

@@ -45,7 +45,9 @@ class Domain(Frozen):
     """Domain of personas and their tasks."""
 
     name: str = Field(min_length=1, max_length=80)
+    """Name of the domain."""
     about: str = Field(default="", max_length=400)
+    """Description for the judge."""
 
     @property
     def slug(self) -> str:
@@ -93,6 +95,7 @@ class ReformulateSettings(Frozen):
     """Settings for report tasks from questions with answers."""
 
     least: int = Field(default=3, strict=True, ge=1)
+    """Minimum number of points."""
     points: int = Field(default=8, strict=True, ge=1, le=30)
     """Maximum number of points of guidance; `least` is the minimum."""
 
@@ -144,6 +147,7 @@ class BuildConfig(Frozen):
     profile: Profile = "paper"
     """`paper`: confidence above the threshold; `upstream`: at or above it, as in the published code."""
     confidence: Share = 0.7
+    """Minimum confidence that a task needs deep research."""
     language: str = Field(default="en", min_length=2, max_length=8)
     """ISO 639-1 code of personas and their tasks; other tasks keep the language of their source."""
     date: dt.date | None = None
@@ -153,6 +157,7 @@ class BuildConfig(Frozen):
     reasks: int = Field(default=2, strict=True, ge=0, le=5)
     """Number of times that missing items are asked for again."""
     domain_list: tuple[Domain, ...] = Field(default_factory=default_domains, min_length=1)
+    """Domains to use instead of the packaged ones."""
     make: PersonaSettings = PersonaSettings()
     clarify: ClarifySettings = ClarifySettings()
     reformulate: ReformulateSettings = ReformulateSettings()
