@@ -145,11 +145,15 @@ class EngineIdentity(Frozen):
     weights_digest: str | None = None
     """SHA-256 of the weights, if they are one file."""
     quantisation: str | None = None
+    """Quantisation of the weights."""
     tokenizer_digest: str | None = None
+    """SHA-256 of the tokenizer."""
     chat_template_digest: str | None = None
+    """SHA-256 of the chat template."""
     engine: str
     """`vllm`, `openai`, `openvino`, `transformers` or `scripted`."""
     engine_version: str | None = None
+    """Version of the engine."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Further settings that change replies (dtype, KV-cache dtype, batch invariance)."""
 

@@ -117,7 +117,9 @@ class Tally(Frozen):
     """Number of different requests of one kind, and of those that the snapshot could answer."""
 
     asked: int
+    """Number of different requests."""
     answered: int
+    """Number of those that the snapshot could answer."""
 
 
 class EvidenceGap(Frozen):

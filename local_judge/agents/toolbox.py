@@ -36,6 +36,7 @@ class ToolSettings(Frozen):
     """Tools that are offered, and their limits."""
 
     tools: Annotated[tuple[ToolName, ...], Field(min_length=1)] = ("search", "open", "find")
+    """Tools that are offered."""
     mode: Mode = "bm25"
     """Ranking method of a search."""
     as_of: date | None = None
@@ -51,7 +52,9 @@ class ToolSettings(Frozen):
     hidden: tuple[str, ...] = ()
     """Digests of texts that are never shown, under any URL, and are not reported as gaps."""
     paper_hosts: tuple[str, ...] = tuple(_HOSTS["papers"])
+    """Hosts of `search_papers`."""
     code_hosts: tuple[str, ...] = tuple(_HOSTS["code"])
+    """Hosts of `search_code`."""
 
 
 _DEFAULTS = ToolSettings()

@@ -92,8 +92,11 @@ class Quote(Frozen):
     """A verbatim passage of a page, found there by code."""
 
     text: str
+    """Quotation as in the page."""
     start: int
+    """Start in the text."""
     end: int
+    """End in the text; exclusive."""
     in_title: bool = False
     """The quotation and its offsets are those of the page's title, not of its text."""
 

@@ -35,8 +35,11 @@ class CriterionRow(_Published):
     """One criterion in its published form."""
 
     criterion: str = Field(min_length=1)
+    """Text of the criterion."""
     explanation: str = ""
+    """Explanation for the judge."""
     weight: float = Field(ge=0)
+    """Weight in its dimension; they sum to 1."""
 
 
 class Weighed(_Published):

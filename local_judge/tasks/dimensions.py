@@ -65,17 +65,24 @@ class CriterionEntry(_Given):
     """One criterion in a file."""
 
     criterion: Text
+    """Text of the criterion."""
     explanation: str = ""
+    """Explanation for the judge."""
     weight: Weight
+    """Weight; weights are normalised."""
 
 
 class DimensionEntry(_Given):
     """One dimension in a file."""
 
     name: Text
+    """Name of the dimension."""
     definition: str = ""
+    """Definition for the judge."""
     kind: DimensionKind
+    """Kind: one of the four general dimensions, or specific to the task."""
     weight: Weight
+    """Weight; weights are normalised."""
     criteria: Annotated[tuple[CriterionEntry, ...], Field(min_length=1, max_length=MOST_CRITERIA)]
 
     @property

@@ -57,6 +57,7 @@ class PointSource(Frozen):
     """Passage that a point is based on."""
 
     url: str
+    """URL of the page."""
     text_digest: str
     """Digest of the page's text, in which the quotation's offsets count."""
     quote: Quote

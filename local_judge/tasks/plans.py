@@ -43,6 +43,7 @@ class KeyRow(_Row):
     """Item of key information."""
 
     question: Text
+    """Question that a report answers with yes if it has the information."""
     source: KeySource | None = None
 
 
@@ -50,9 +51,13 @@ class ReasoningRow(_Row):
     """Reasoning question with its validation plan."""
 
     question: Text
+    """Question about the reasoning of a report."""
     extract: Text
+    """Text to extract from the report."""
     verify: Text
+    """Statements to verify elsewhere."""
     compare: Text
+    """Way of comparing the two."""
 
 
 WhyOut = Literal["not_in_page", "not_shown", "double", "surplus"]
@@ -64,17 +69,24 @@ class LeftOut(_Row):
     """Item that a judge returned and that is not in the plan."""
 
     question: str
+    """Question of the item."""
     url: str
+    """Page that it named."""
     quote: str
+    """Quotation that it gave."""
     why: WhyOut
+    """Reason for leaving it out."""
 
 
 class AgentEnd(_Row):
     """End of an agent's run; its transcript is kept beside the file (see `PlanTranscripts`)."""
 
     outcome: Outcome
+    """End of the run."""
     turns: int
+    """Questions to the judge."""
     calls: int
+    """Queries and pages opened."""
     tokens: int
     """Tokens of all prompts and replies."""
     coverage: dict[str, Tally]

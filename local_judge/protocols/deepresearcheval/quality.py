@@ -37,6 +37,7 @@ class QualitySettings(Frozen):
     """Settings of adaptive quality."""
 
     calls: Calls = "dimension"
+    """Unit of a call: one dimension, as in the published code, or all criteria of the task; the score says so."""
     draft: bool = True
     """Let each judge draft the dimensions of a task that has none; otherwise such a task is refused."""
 

@@ -72,8 +72,11 @@ class Points(Frozen):
     """Points that a deduction takes from the ten of a question; the paper gives none."""
 
     minor: _Points = 1
+    """Points for a minor fault."""
     major: _Points = 3
+    """Points for a major fault."""
     critical: _Points = 6
+    """Points for a critical fault."""
 
     def of(self, severity: Severity) -> float:
         """Return the points of one severity."""
