@@ -5,7 +5,7 @@
     running/HOST/NAME.users    held, shared, by every process that uses the judge
     running/HOST/.lock         held while a judge chooses its ports and GPUs
 
-They are in `$LOCAL_JUDGE_HOME`, or in the user's state folder; machines that share it have a folder each.
+They are in `$LOCAL_JUDGE_HOME` or the user's state folder; machines and Slurm jobs that share it have a folder each.
 
 Invariant: a record counts only as far as its processes live.
 """
@@ -16,8 +16,6 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import platform
-import re
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
@@ -28,7 +26,7 @@ from platformdirs import user_state_path
 from pydantic import ValidationError
 
 from serving.errors import LaunchFailed
-from serving.launch import Place
+from serving.launch import Place, machine
 from serving.processes import Process, end
 from serving.types import Frozen
 
@@ -72,7 +70,7 @@ def state_folder() -> Path:
     """Return the folder of the records of this machine."""
     home = os.environ.get("LOCAL_JUDGE_HOME")
     base = Path(home) if home else user_state_path("local_judge")
-    return base / "running" / (re.sub(r"[^\w.-]", "_", platform.node()) or "localhost")
+    return base / "running" / machine()
 
 
 def recorded() -> list[RunningJudge]:

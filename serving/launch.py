@@ -10,6 +10,8 @@ import asyncio
 import fcntl
 import json
 import os
+import platform
+import re
 import shlex
 import socket
 import sys
@@ -219,9 +221,19 @@ def check_served(preset: Preset) -> None:
 
 
 def log_folder() -> Path:
-    """Return the folder of servers' logs: `$LOCAL_JUDGE_HOME/logs`, or the user's log folder."""
+    """Return the folder of this machine's servers' logs, in `$LOCAL_JUDGE_HOME/logs` or the user's log folder."""
     home = os.environ.get("LOCAL_JUDGE_HOME")
-    return Path(home) / "logs" if home else user_log_path("local_judge")
+    return (Path(home) / "logs" if home else user_log_path("local_judge")) / machine()
+
+
+def machine() -> str:
+    """Return a folder name for this machine, which may share its files with others.
+
+    A Slurm job counts as a machine of its own: its servers end with it, and other jobs must not use them.
+    """
+    job = os.environ.get("SLURM_JOB_ID")
+    name = platform.node() or "localhost"
+    return re.sub(r"[^\w.-]", "_", name if job is None else f"{name}-{job}")
 
 
 def free_ports(host: str, number: int, held: ExitStack) -> list[int]:

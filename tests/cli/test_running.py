@@ -40,7 +40,8 @@ def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: W
     [listed] = json.loads(command("judge", "status", "--json").out)
     [replica] = listed["replicas"]
     assert (listed["name"], listed["model"], listed["detached"]) == ("tiny", "owner/tiny", True)
-    assert [replica[key] for key in ("base_url", "state", "pid")] == [url, "ready", server["pid"]]
+    shown = ("base_url", "state", "running", "waiting", "kv_usage", "pid")
+    assert [replica[key] for key in shown] == [url, "ready", 0, 0, None, server["pid"]]
     table = command("judge", "status").out
     assert "tiny" in table and "ready" in table
 
@@ -66,7 +67,7 @@ def test_each_group_of_gpus_gets_a_server(
     started = command("judge", "up", wide, "--detach", "--gpus", "0,1,2,3")
     assert len(started.out.split()) == 2, started.err
     assert sorted(one["env"]["CUDA_VISIBLE_DEVICES"] for one in world.starts()) == ["0,1", "2,3"]
-    logs = {path.name for path in (world.folder / "home" / "logs").iterdir()}
+    logs = {path.name for path in (world.folder / "home" / "logs").rglob("*.log")}
     assert len(logs) == 2 and all(name.startswith("wide-8") for name in logs)
     # The next judge takes what is left, and a third finds nothing.
     command("judge", "up", world.write("small"), "--detach")
@@ -114,7 +115,7 @@ def test_a_server_that_fails_is_explained_and_nothing_is_left(command: Command, 
     memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
     ended = command("judge", "up", world.write(FAKE_LOG=memory), "--detach")
     assert ended.code == 1
-    [log] = (world.folder / "home" / "logs").iterdir()
+    [log] = (world.folder / "home" / "logs").rglob("*.log")
     assert ended.line() == (
         "local-judge: tiny did not start: out of memory; lower context_tokens or max_num_seqs, or raise "
         f"tensor_parallel, in the preset (log: {log})"
@@ -149,6 +150,20 @@ def test_a_server_that_was_killed_is_started_again(command: Command, world: Worl
     assert "tiny is ready" in again.err
     assert gone(first["child"])
     assert len(world.starts()) == 2
+
+
+def test_the_servers_of_another_slurm_job_are_not_used(
+    command: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preset = world.write()
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    first = command("judge", "up", preset, "--detach")
+    monkeypatch.setenv("SLURM_JOB_ID", "18")
+    second = command("judge", "up", preset, "--detach")
+    assert first.out != second.out
+    for job in ("17", "18"):
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        assert command("judge", "down", "tiny").err == "tiny is stopped\n"
 
 
 def test_a_record_whose_number_belongs_to_another_process_is_stale(command: Command, world: World) -> None:
@@ -271,8 +286,8 @@ def test_a_run_finds_the_running_judge(command: Command, world: World, report: P
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN)
     missing = command(*evaluate, "--out", world.folder / "none")
     assert missing.line() == (
-        "local-judge: tiny is not running: start it with `local-judge judge up tiny`, or add --serve, or give the URL "
-        "of its server: --base-url http://HOST:8000/v1"
+        "local-judge: tiny is not running: start it with `local-judge judge up tiny`, or add --serve or --in-process, "
+        "or give the URL of its server: --base-url http://HOST:8000/v1"
     )
     url = command("judge", "up", preset, "--detach").out.strip()
     found = command(*evaluate, "--out", world.folder / "found")
