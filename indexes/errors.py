@@ -19,12 +19,6 @@ user. What is wrong with one page is no error: the page keeps a status and a rea
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-
 
 class IndexesError(Exception):
     """Root of all errors of this package."""
@@ -68,36 +62,3 @@ class SnapshotTooNew(SnapshotError):
 
 class DigestMismatch(SnapshotError):
     """Contents that are not those the manifest names."""
-
-
-def first_problem(error: ValidationError, whole: str = "the line") -> str:
-    """Return the first problem that a model reports, as `key must be …`, or all missing keys."""
-    found = error.errors(include_url=False)
-    missing = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
-    if missing:
-        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    first = found[0]
-    key = ".".join(str(step) for step in first["loc"] if step not in _BRANCHES) or whole
-    if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key"
-    if first["type"] == "value_error":
-        return f"{key}: {first['msg'].removeprefix('Value error, ')}"
-    said = first["msg"]
-    for pattern, words in _WORDS:
-        said = re.sub(pattern, words, said)
-    return f"{key} {said}" if said.startswith("must ") else f"{key}: {said}"
-
-
-_WORDS = (
-    (r"^(Input|String|List|Tuple) should ", "must "),
-    (r" or instance of \w+", ""),
-    (r", unable to .*| after validation, not .*", ""),
-    (r"a valid integer", "a whole number"),
-    (r"a valid dictionary", "a mapping of keys to values"),
-    (r"a valid (tuple|list)", "a list"),
-    (r"a valid string", "a text"),
-    (r"\bvalid ", ""),
-)
-"""Patterns in messages of pydantic, and what replaces them."""
-_BRANCHES = ("int", "str", "float", "bool")
-"""Steps of a place that name a type of several that are allowed."""

@@ -17,8 +17,9 @@ from typing import Any, cast
 
 from pydantic import ValidationError, field_validator
 
-from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew, first_problem
+from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew
 from indexes.model import Frozen
+from problems import first_problem
 
 FORMAT = "frozen-web-snapshot"
 FORMAT_VERSION = 2

@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator
 
 from indexes.archive.captures import RecordRef
-from indexes.errors import DigestMismatch, NotASnapshot, first_problem
+from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.manifest import canonical, sha256
 from indexes.model import Frozen, Page, SourceStatus
+from problems import first_problem
 
 
 class PageRecord(Frozen):
@@ -111,7 +112,7 @@ def parse_record(line: bytes, place: str) -> PageRecord:
     try:
         return PageRecord.model_validate_json(line)
     except ValidationError as error:
-        raise NotASnapshot(f"{place}: {first_problem(error)}; make the snapshot again") from None
+        raise NotASnapshot(f"{place}: {first_problem(error, 'the line')}; make the snapshot again") from None
 
 
 def parse_records(data: bytes, place: str) -> Iterator[PageRecord]:

@@ -6,13 +6,12 @@ line that names the file and the key.
 
 from __future__ import annotations
 
-import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
+from problems import first_problem
 from serving.errors import PresetError
 from serving.strict_yaml import load_yaml
 from serving.types import ChatArgument, Frozen, Sampling
@@ -22,18 +21,6 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 PackageName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
-
-_WORDS = (
-    (r"^(Input|String|List|Tuple) should ", "must "),
-    (r" or instance of \w+", ""),
-    (r", unable to .*| after validation, not .*", ""),
-    (r"a valid integer", "a whole number"),
-    (r"a valid dictionary", "a mapping of keys to values"),
-    (r"a valid (tuple|list)", "a list"),
-    (r"a valid string", "a text"),
-    (r"\bvalid ", ""),
-)
-"""Patterns in messages of pydantic, and what replaces them."""
 
 THINKING_SUFFIX = "-thinking"
 INVARIANT_SUFFIX = "-invariant"
@@ -414,23 +401,4 @@ def _read(path: Path) -> Preset:
     try:
         return Preset.model_validate({**fields, "name": path.stem})
     except ValidationError as error:
-        raise PresetError(f"{path}: {_problem(error)}") from error
-
-
-def _problem(error: ValidationError) -> str:
-    """Return the first problem of a preset, or all missing keys."""
-    found = error.errors(include_url=False)
-    missing = [".".join(map(str, one["loc"])) for one in found if one["type"] == "missing"]
-    if missing:
-        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    first = found[0]
-    key = ".".join(map(str, first["loc"])) or "the file"
-    if first["type"] == "extra_forbidden":
-        near = get_close_matches(key, Preset.model_fields, 1)
-        return f"{key}: unknown key" + (f"; did you mean {near[0]}?" if near else "")
-    what = first["msg"].removeprefix("Value error, ")
-    if first["type"] != "value_error":
-        for pattern, words in _WORDS:
-            what = re.sub(pattern, words, what)
-        what = f"{what} (got {str(first['input'])[:60]!r})"
-    return f"{key}{' ' if what.startswith('must ') else ': '}{what}"
+        raise PresetError(f"{path}: {first_problem(error, model=Preset)}") from error

@@ -30,10 +30,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
     ("local_judge.terminal",),
     ("serving", "indexes", "local_judge.errors"),
+    ("problems",),
     ("local_judge",),  # the bare package: its version, and the public names, which it loads on first use
 )
 
-TOP = ("local_judge", "serving", "indexes")
+TOP = ("local_judge", "serving", "indexes", "problems")
 
 API = "local_judge.api"
 """Module with the names that the bare package offers; the package names it for type checkers only."""
@@ -126,7 +127,7 @@ def resolve(dotted: str, tree: Mapping[str, Path]) -> str:
 
 def row(module: str) -> tuple[int, str] | None:
     """Row number and package of a module in `LAYERS`, row 0 on top; None if the table lacks it."""
-    if module in TOP and module not in LAYERS[-2]:
+    if module == "local_judge":
         return len(LAYERS) - 1, module
     for number, packages in enumerate(LAYERS[:-1]):
         for package in packages:

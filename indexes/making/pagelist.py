@@ -29,11 +29,12 @@ from typing import BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from indexes.archive.model import utc_seconds
-from indexes.errors import ImportRefused, first_problem
+from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
 from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
 from indexes.strict_json import strict_json
 from indexes.urls import normalise_url, shown_url
+from problems import first_problem
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 _MOST_BLANK = 1_000_000
@@ -139,7 +140,7 @@ def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
     try:
         parsed = PageLine.model_validate(strict_json(line.decode("utf-8-sig")))
     except ValidationError as error:
-        raise ImportRefused(f"{place}: {first_problem(error)}") from None
+        raise ImportRefused(f"{place}: {first_problem(error, 'the line')}") from None
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{place}: not JSON in UTF-8 ({error})") from None
     url = _normalised(parsed.url, place)

@@ -23,12 +23,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from indexes.errors import first_problem
 from indexes.model import Frozen
 from indexes.search.errors import QueriesRefused
 from indexes.search.model import Ranked
 from indexes.strict_json import strict_json
 from indexes.urls import normalise_url
+from problems import first_problem
 
 RECALL_AT = (1, 5, 10, 100)
 NDCG_AT = 10
@@ -114,7 +114,7 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
                 fields = {**fields, "relevant": [normalise_url(str(url)) for url in urls]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             judged = JudgedQuery.model_validate(fields)
         except ValidationError as error:
-            raise QueriesRefused(f"{path}, line {number}: {first_problem(error)}") from None
+            raise QueriesRefused(f"{path}, line {number}: {first_problem(error, 'the line')}") from None
         except (ValueError, RecursionError) as error:
             raise QueriesRefused(f"{path}, line {number}: {error}") from None
         found.append(judged if judged.id else judged.model_copy(update={"id": str(number)}))

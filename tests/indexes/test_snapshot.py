@@ -481,8 +481,8 @@ def test_a_last_record_without_an_end_is_refused(snapshot: Snapshot, end: bytes)
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("offset", -5, "greater than or equal to 0"),
-        ("size", -1, "greater than or equal to 0"),
+        ("offset", -5, "must be at least 0"),
+        ("size", -1, "must be at least 0"),
         ("size", 10**18, "was altered"),
         ("chunks", [[-7, -3]], "no stretch of a text"),
         ("chunks", [[5, 2]], "no stretch of a text"),
