@@ -61,7 +61,7 @@ def connect(
     """
     common: dict[str, Any] = {**_weights(preset), **limits_of(preset).model_dump(exclude={"kv_tokens"})}
     if batch is not None or (in_process and preset.engine == "vllm"):
-        return _vllm_here(preset, batch, persistence, tell, {**_server_settings(preset), **common})
+        return _vllm_here(preset, batch, persistence.attempts, {**_server_settings(preset), **common})
     if base_urls or preset.engine == "vllm":
         if not base_urls:
             raise PresetError(
@@ -101,8 +101,7 @@ def connect(
 def _vllm_here(
     preset: Preset,
     batch: Path | None,
-    persistence: Persistence,
-    tell: Callable[[str], None],
+    attempts: int,
     settings: Mapping[str, Any],
 ) -> Engine:
     """Return an engine that runs vLLM in this process; with `batch`, only vLLM's tokenizer, for batch files."""
@@ -115,13 +114,8 @@ def _vllm_here(
     app = VllmApp(preset, log, generating=batch is None)
     if batch is not None:
         identity = {"model": preset.model, **_weights(preset), **_server_settings(preset)}
-        return BatchEngine(
-            BatchFolder(batch, app.client(), identity, persistence.attempts), preset, **settings
-        )
-    tell(f"{preset.name}: loading the model in this process (log: {log})")
-    return OpenAIEngine(
-        [BASE_URL], preset.model, client=app.client, max_attempts=persistence.attempts, **settings
-    )
+        return BatchEngine(BatchFolder(batch, app.client(), identity, attempts), preset, **settings)
+    return OpenAIEngine([BASE_URL], preset.model, client=app.client, max_attempts=attempts, **settings)
 
 
 def limits_of(preset: Preset) -> EngineLimits:

@@ -286,6 +286,8 @@ async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStac
 def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
     if judge_spec.recorded is not None:
         return ReplayEngine(judge_spec.name, judge_spec.recorded, limits_of(judge_spec.preset))
+    if judge_spec.in_process and judge_spec.preset.engine == "vllm":
+        say(f"{judge_spec.name}: loading the model in this process")
     return connect(
         judge_spec.preset,
         base_urls=judge_spec.base_urls,

@@ -59,7 +59,7 @@ def test_the_judge_in_this_process_is_the_judge_behind_a_server(
         over_http = command(*given, "--base-url", server.url, "--out", tmp_path / "http")
         here = command(*given, "--in-process", "--no-offline", "--out", tmp_path / "here")
     assert (over_http.code, here.code) == (0, 0), here.err
-    assert "stub: loading the model in this process (log: " in here.err
+    assert "stub: loading the model in this process\n" in here.err
     assert results(tmp_path / "here") == results(tmp_path / "http")
     assert keys(tmp_path / "here/ledger.sqlite") == keys(tmp_path / "http/ledger.sqlite")
 
