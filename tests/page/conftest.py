@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import pytest
 
 from indexes.making.importing import import_pages
-from local_judge.cli import main
 from local_judge.demo.outcome import sample_folder
 from local_judge.reporting.page.write import write_page
 from tests.stub_server import StubPlan
@@ -23,6 +24,7 @@ from ..stub_thread import StubThread, answer, write_preset
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -53,28 +55,21 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     folder = tmp_path_factory.mktemp("page")
     import_pages(sample_folder() / "pages", folder / "snapshot", workers=0)
     reports = sample_folder() / "systems"
-    with (
-        StubThread(StubPlan(answer=answer, alternatives=by_words)) as server,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with StubThread(StubPlan(answer=answer, alternatives=by_words)) as server:
         arguments = [
             *("run", reports / "alder.jsonl", reports / "birch.jsonl", "--snapshot", folder / "snapshot"),
-            *(
-                "--judge",
-                write_preset(folder),
-                "--base-url",
-                server.url,
-                "--protocol",
-                "deer",
-                "--protocol",
-                "fact",
-            ),
-            *("--set", "deer.parts=[verification]", "--method", "scored", "--terse", "--out", folder / "run"),
+            *("--judge", write_preset(folder), "--base-url", server.url),
+            *("--protocol", "deer", "--protocol", "fact", "--set", "deer.parts=[verification]"),
+            *("--method", "scored", "--terse", "--out", folder / "run"),
         ]
-        patch.setattr(sys, "argv", ["local-judge", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
+        # In a process of its own: the browser's driver may have an event loop in this one.
+        subprocess.run(
+            [sys.executable, "-m", "local_judge", *map(str, arguments)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=True,
+            capture_output=True,
+        )
     return Sample(folder / "run", folder / "snapshot", reports)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
 from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
 from local_judge.documents import parse_report
 from local_judge.documents.model import Span
+from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import claims_file, file_key
+from serving.types import EngineIdentity
 
 from ..protocols.fact.fact_cases import write_run
 
@@ -136,7 +142,31 @@ def hostile_run(folder: Path) -> tuple[Path, Path]:
         store.write_json(claims_file(key, None), claims)
     rescore(store, ["fact"], records)
     seal_run(store)
+    with ThreadPoolExecutor() as other:  # the browser's driver has an event loop in this thread
+        other.submit(asyncio.run, _asked(store.ledger)).result()
     return store.root, reports
+
+
+def _request(text: str) -> Request:
+    """Return a prompt of hostile parts, asked of a judge with a hostile name."""
+    prompt = Prompt(shared=f"{text} shared", own=text, prefix_key="p", system=f"{text} system")
+    return Request(Identified.of(EngineIdentity(model=text, engine="scripted")), prompt, "generate")
+
+
+async def _asked(ledger: Path) -> None:
+    """Store a hostile reply to each prompt."""
+    with Ledger.open(ledger) as replies:
+        for text in STRINGS:
+            request = _request(text)
+            reply = Reply(
+                key=request.key,
+                kind="generate",
+                text=text,
+                reasoning=text,
+                created="2026-01-01T00:00:00+00:00",
+                latency=0.1,
+            )
+            await replies.put(request, reply)
 
 
 def _findings(record: CaseRecord, text: str) -> FactFindings:
@@ -170,7 +200,7 @@ def _claims(record: CaseRecord, text: str, length: int) -> ClaimSet:
         rationale=text,
         evidence=Evidence(url=text, text_digest="", chunks=(), whole_page=True),
         method="grouped",
-        replies=(text,),
+        replies=(_request(text).key,),
     )
     source = Source(url=text, status="ok", reason=text, text_digest="x", claims=(claim.id,))
     return ClaimSet(

@@ -26,11 +26,11 @@ WORST_FIRST = (
 )
 """Outcomes of a claim and a page, in the order in which lists show them: wrong, unproven, unknown, right."""
 
-AROUND = 700
+AROUND = 400
 """Characters of a page shown before and after a quotation."""
-SHOWN_EVIDENCE = 1200
+SHOWN_EVIDENCE = 800
 """Characters of the evidence shown where there is no quotation."""
-SHOWN_SHARED = 3000
+SHOWN_SHARED = 1200
 """Characters shown of a prompt's shared part, which is the report or the page."""
 
 

@@ -56,7 +56,7 @@ function intervals() {
     const text = data.map(one => `${one.name} ${number(one.found.value)}${one.found.interval ? ` (${one.found.interval.map(end => number(end)).join(' to ')})` : ''}`).join('; ');
     return figure(`${column.protocol}: ${column.label}`, text, {
       height: 34 + 22 * data.length, marginLeft: marginFor(data.map(one => one.name)), marginTop: 6, marginBottom: 24, marginRight: 46,
-      x: { domain: high === null ? undefined : [low, high], label: null, ticks: 4, grid: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
+      x: { domain: [low, high ?? Math.max(low + 1, ...data.flatMap(one => [one.found.value, ...(one.found.interval ?? [])]))], label: null, ticks: 4, grid: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
       marks: [
         Plot.barX(data, { x1: low, x2: one => one.found.value, y: 'name', fill: one => hue(one.n), fillOpacity: 0.75, insetTop: 3, insetBottom: 3 }),
         Plot.ruleY(data.filter(one => one.found.interval), { x1: one => one.found.interval[0], x2: one => one.found.interval[1], y: 'name', strokeWidth: 1.5 }),
