@@ -59,6 +59,14 @@ from serving.types import EngineIdentity, Frozen, Sampling
 
 Status = Literal["ok", "failed", "not checked"]
 
+_INCOMPLETE = (
+    "the ledger lacks replies, or lengths of prompts, which ledgers of earlier versions do not have; the command of "
+    "the run with another --out and this --ledger adds them"
+)
+
+_NOT_IN_LEDGER = b'"kind": "not_in_ledger"'
+"""Failure in a stored file."""
+
 NAMED = 20
 """Most problems that one check lists."""
 
@@ -172,9 +180,9 @@ async def pack(out: Path, material: Material, *, public: bool = False) -> int:
         made = RunStore(Path(scratch))
         async with _judges(material, ledger) as judges:
             await _replay(material, judges, snapshot, made)
-            problems = list(_unequal(store, made))
+            problems = _unequal(store, made)
             if problems:
-                raise RunError(f"{store.root}: does not follow from its ledger: {problems[0]}")
+                raise RunError(f"{store.root}: {problems[0]}")
             calibrations = [one for judge in judges.values() for one in judge.calibrations]
         return write_bundle(
             out,
@@ -279,7 +287,7 @@ async def _findings(material: Material, scratch: Path) -> Check:
     with Ledger.open(material.ledger, read_only=True) as ledger:
         async with _judges(material, ledger) as judges:
             await _replay(material, judges, snapshot, made)
-    problems = list(_unequal(store, made))
+    problems = _unequal(store, made)
     return _check("findings", problems, len(read_records(store)))
 
 
@@ -319,8 +327,14 @@ async def _replay(
     await execute(material.reports or (), judges, snapshot, config, made)
 
 
-def _unequal(store: RunStore, made: RunStore) -> Iterator[str]:
-    """Yield the claim sets, findings and records that differ, with the path of the first difference."""
+def _unequal(store: RunStore, made: RunStore) -> list[str]:
+    """Return the claim sets, findings and records that differ, with the path of the first difference."""
+    problems = list(_differences(store, made))
+    lacking = problems and any(_NOT_IN_LEDGER in made.read_bytes(name) for name in run_files(made.root))
+    return [_INCOMPLETE, *problems] if lacking else problems
+
+
+def _differences(store: RunStore, made: RunStore) -> Iterator[str]:
     for name in sorted({*run_files(store.root), *run_files(made.root)}):
         if _is_derived(name) or _same(store.root / name, made.root / name):
             continue

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +173,16 @@ def test_inputs_that_are_not_the_run_s_are_named(command: Command, run: Path, re
     assert statuses(ended) == ALL_OK | left
     assert "--reports" in checks(ended)["inputs"]["note"]
     assert "--reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
+
+
+def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
+    with closing(sqlite3.connect(run / "ledger.sqlite")) as ledger:
+        ledger.execute("DELETE FROM replies WHERE rowid = (SELECT min(rowid) FROM replies)")
+        ledger.commit()
+    ended = command("audit", run, "--json")
+    assert statuses(ended)["findings"] == "failed"
+    assert "lacks replies" in checks(ended)["findings"]["problems"][0]
+    assert "lacks replies" in command("bundle", run, "-o", run.with_name("run.ljz")).line()
 
 
 def test_a_moved_input_is_named_with_an_option(
