@@ -40,6 +40,17 @@ class FetchState:
         _check_own(part, database)
         self._database = database
         self._connection = sqlite3.connect(database, isolation_level=None)
+        try:
+            self._archive = self._opened(part)
+            self.done: set[str] = {url for (url,) in self._connection.execute("SELECT url FROM captures")}
+            """Normalised addresses that have a capture."""
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _opened(self, part: Path) -> ArchiveWriter:
+        """Check that archive and database belong together, and open the archive where the last capture ends."""
+        database = self._database
         self._connection.execute("PRAGMA synchronous=FULL")
         for table in _TABLES:
             self._connection.execute(table)
@@ -59,9 +70,7 @@ class FetchState:
                     f"{part} is not the archive that {database} tells of; remove both and fetch again"
                 )
         start = Position(file_name(0), 0) if begun else None
-        self._archive = ArchiveWriter(part / FOLDER, resume=start if last is None else Position(*last))
-        self.done: set[str] = {url for (url,) in self._connection.execute("SELECT url FROM captures")}
-        """Normalised addresses that have a capture."""
+        return ArchiveWriter(part / FOLDER, resume=start if last is None else Position(*last))
 
     def __enter__(self) -> Self:
         return self
