@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import multiprocessing
+import multiprocessing.spawn
 import os
 import shlex
 import sys
@@ -187,9 +188,10 @@ def _quiet_python(log: Path) -> Generator[None]:
             "VLLM_CONFIGURE_LOGGING": "1",
             "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
         }
+        before = multiprocessing.spawn.get_executable()
         multiprocessing.set_executable(str(python))
         try:
             with _environment(variables):
                 yield
         finally:
-            multiprocessing.set_executable(sys.executable)
+            multiprocessing.set_executable(before)

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from serving.connect import connect
 from serving.engines.batch import BatchEngine, BatchFolder, Requests, job_command
 from serving.errors import (
     EngineError,
     EngineFault,
     MalformedReply,
-    MissingExtra,
     PlannedCall,
     PromptTooLong,
     WrongModel,
@@ -190,9 +188,3 @@ def test_a_job_has_the_options_of_the_server(tmp_path: Path, monkeypatch: pytest
     assert "--reasoning-parser qwen3" in said and "--enable-prefix-caching" in said
     assert said.startswith("env HF_HUB_OFFLINE=1 ")
     assert "--port" not in said and "--uvicorn" not in said
-
-
-async def test_without_vllm_the_extra_is_named(tmp_path: Path) -> None:
-    for where in ({"in_process": True}, {"batch": tmp_path}):
-        with pytest.raises(MissingExtra, match=r"pip install '\.\[gpu\]'"):
-            connect(load_preset("qwen3-8b"), **where)  # pyright: ignore
