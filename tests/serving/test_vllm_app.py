@@ -60,10 +60,13 @@ class Vllm:
         self.process = multiprocessing.get_context("spawn").Process(target=work)
         self.process.start()
         if self.failure:
-            while self.process.is_alive() and "started" not in self.log.read_text():
-                await asyncio.sleep(0.01)
+            await asyncio.to_thread(self._until_started)
             raise RuntimeError(self.failure)
         yield self.engine
+
+    def _until_started(self) -> None:
+        while self.process is not None and self.process.is_alive() and not self.log.read_text():
+            time.sleep(0.01)
 
     async def init_app_state(self, engine: Engine, state: Any, arguments: Any, tasks: Any) -> None:
         state.engine = engine
