@@ -168,7 +168,9 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
             raise OSError
         data: Any = json.loads(path.read_bytes())
     except OSError:
-        raise NotASnapshot(f"{folder} is not a snapshot: it has no {MANIFEST}") from None
+        raise NotASnapshot(
+            f"{folder} is not a snapshot: it has no {MANIFEST}; make one with `snapshot import`"
+        ) from None
     except (ValueError, RecursionError):
         raise NotASnapshot(f"{path} is not JSON; make the snapshot again") from None
     fields = cast("dict[str, object]", data) if isinstance(data, dict) else {}

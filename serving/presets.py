@@ -383,7 +383,9 @@ def preset_path(name_or_path: str | Path) -> Path:
 
 
 def _no_preset(name: str) -> PresetError:
-    return PresetError(f"no judge preset {name!r}; there are: {', '.join(list_presets())}")
+    near = get_close_matches(name, list_presets(), 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return PresetError(f"no judge preset {name!r}; {hint}`local-judge judge list` lists all presets")
 
 
 def _read(path: Path) -> Preset:

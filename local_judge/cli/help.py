@@ -158,6 +158,19 @@ class _Help:
 class HelpCommand(_Help, TyperCommand):
     """Command with a help page of one screen."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; state a wrong value without the words of pydantic, which Typer uses.
+
+        Raises:
+            typer.BadParameter: An option has a wrong value.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            said = error.message.removeprefix("Value error, ").partition(", unable to parse")[0]
+            error.message = said.replace("Input should be ", "it must be ")
+            raise
+
 
 class HelpGroup(_Help, TyperGroup):
     """Group of commands with a help page of one screen."""

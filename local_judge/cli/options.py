@@ -28,7 +28,7 @@ from local_judge.scoring.node import Profile
 QUERIES = typer.Option(
     "--queries", help="Queries: one per line, or JSONL with `query` (`evaluate` also needs `relevant`)."
 )
-SAMPLE = typer.Option("--sample", min=1, help="Number of random claims to use, of each set.")
+SAMPLE = typer.Option("--sample", min=1, help="Number of random claims to use from each set or run.")
 SEED = typer.Option("--seed", min=0, help="Random seed.")
 SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
 PROTOCOL = typer.Option("--protocol", help="Protocol, such as deer or race.")

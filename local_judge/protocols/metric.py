@@ -213,9 +213,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def missing_inputs(self, task: Task | None) -> str | None:
         """Name what the chosen metrics miss in a report's task."""
         if task is None:
-            return (
-                "has no task; give --tasks" if any(one.needs_task for one in self._chosen.values()) else None
-            )
+            return "no task; give --tasks" if any(one.needs_task for one in self._chosen.values()) else None
         missing = {part: metric.missing_inputs(task) for part, metric in self._chosen.items()}
         lacking = [why for why in missing.values() if why is not None]
         if not lacking:

@@ -111,9 +111,12 @@ def _comparing(run: Path) -> str:
     found = [name for name in names if load_protocol(name).compares_reports]
     if len(found) == 1:
         return found[0]
-    said = "several of its protocols compare" if found else "none of its protocols compares"
+    if found:
+        raise RunError(
+            f"{run}: several protocols compared reports; choose one with --protocol: {', '.join(found)}"
+        )
     raise RunError(
-        f"{run}: {said} reports; give --protocol, or --score to compare scores: {', '.join(names)}"
+        f"{run}: no protocol compared reports ({', '.join(names)}); give --score to compare scores"
     )
 
 

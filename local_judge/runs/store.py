@@ -157,7 +157,7 @@ class RunStore:
         """
         if (self.root / MANIFEST).exists():
             return False
-        with os_errors(RunError, f"{self.root}: cannot hold a run"):
+        with os_errors(RunError, f"{self.root}: cannot be the directory of a run; choose another --out"):
             names = [entry.name for entry in self.root.iterdir()] if self.root.exists() else []
         if any(not name.startswith((".", self.ledger.name)) for name in names):
             raise RunError(f"{self.root}: not empty and not a run; choose another --out")

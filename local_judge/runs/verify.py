@@ -109,7 +109,7 @@ def load_claim_rows(path: Path) -> list[ClaimRow]:
             or not isinstance(url, str)
             or not (claim.strip() and is_text(claim + url))
         ):
-            raise InputError(f"{place}: needs `claim` and `url`, both text")
+            raise InputError(f"{place}: needs `claim` and `url`, both text and not empty")
         identity = row_id(row, place) or place.rpartition(":")[2]
         for name, text, most in (
             ("claim", claim, LONGEST_CLAIM),

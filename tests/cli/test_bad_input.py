@@ -203,7 +203,7 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
     assert "not empty and not a run" in run(report, out=tmp_path).line()
     assert "not the manifest of a run" in run(report, out=snapshot).line()
     assert not (snapshot / "ledger.sqlite").exists()
-    assert "cannot hold a run" in run(report, out=report).line()
+    assert "cannot be the directory of a run; choose another --out" in run(report, out=report).line()
     assert "is not a base URL" in run(report, base_url="http://[::1").line()
     assert "is not a base URL" in run(report, base_url="localhost:8000").line()
     assert run(report, ledger=report).line().endswith("this file is not a ledger; name another path")

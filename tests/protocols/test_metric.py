@@ -93,7 +93,7 @@ def test_places_are_those_of_the_metrics_under_a_vertical() -> None:
 
 def test_what_is_missing_names_the_way_out() -> None:
     task = Task(id="t", prompt="How many?")
-    assert Both().missing_inputs(None) == "has no task; give --tasks"
+    assert Both().missing_inputs(None) == "no task; give --tasks"
     assert Both().without_task == "--set both.parts=[second]"
     assert Both().missing_inputs(task) is None
     assert Both.configured({"parts": ["second"]}).missing_inputs(None) is None

@@ -272,9 +272,13 @@ def test_a_mistake_is_one_line_with_file_and_key(tmp_path: Path, text: str, mess
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(PresetError, match="no judge preset 'qwen9'; there are: gpt-oss-120b, "):
-        load_preset("qwen9")
+def test_an_unknown_name_says_where_the_known_ones_are() -> None:
+    with pytest.raises(PresetError, match="no judge preset 'x'; `local-judge judge list` lists all presets"):
+        load_preset("x")
+    with pytest.raises(
+        PresetError, match=r"no judge preset 'qwen3-14'; did you mean qwen3-14b\? `local-judge "
+    ):
+        load_preset("qwen3-14")
     with pytest.raises(PresetError, match="no judge preset 'gpt-oss-20b-thinking'"):  # it always thinks
         load_preset("gpt-oss-20b-thinking")
 

@@ -108,7 +108,7 @@ def transcript(
     item: Annotated[
         str | None,
         typer.Argument(
-            help="Item that the agents work on, such as the id of a statement.", show_default="all runs"
+            help="Item that the agents work on, such as the id of a statement.", show_default="all items"
         ),
     ] = None,
     report: OneReport = None,

@@ -139,7 +139,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
         """Name the criteria or references that a report's task lacks, and where they may come from."""
         given = self.settings
         if task is None:
-            return "has no task; give --tasks"
+            return "no task; give --tasks"
         if given.mode != "vanilla" and given.criteria == "adaptive" and task.criteria is None:
             return (
                 f"its task {task.id!r} has no criteria; give --criteria (`local-judge tasks criteria draft` makes "

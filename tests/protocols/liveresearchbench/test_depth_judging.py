@@ -149,7 +149,7 @@ async def test_a_task_without_baseline_is_refused(make_judge: MakeJudge) -> None
         ConfigError, match=r"report 'a': its task '900' has no reference report .*against=all"
     ):
         await DepthAlone().examine(case(task=without), context(judge))
-    with pytest.raises(ConfigError, match="report 'a': has no task; give --tasks"):
+    with pytest.raises(ConfigError, match="report 'a': no task; give --tasks"):
         await DepthAlone().examine(case(task=None), context(judge))
     assert not engine.calls
 

@@ -300,7 +300,7 @@ async def test_one_template_for_every_language(
 def test_what_a_task_lacks_is_said_with_the_way_around_it() -> None:
     race = Race()
     assert race.missing_inputs(TASK) is None
-    assert race.missing_inputs(None) == "has no task; give --tasks"
+    assert race.missing_inputs(None) == "no task; give --tasks"
     bare = TASK.model_copy(update={"criteria": None})
     assert "give --criteria" in (race.missing_inputs(bare) or "")
     alone = TASK.model_copy(update={"references": ()})
