@@ -70,8 +70,8 @@ _NAME = re.compile(r"(?:run|pages)(?:/[\w][\w.+-]*)+|[a-z]+\.jsonl?")
 MOST_FILES = 200_000
 MOST_BYTES = 8 << 30
 """Most bytes of all files together, unpacked."""
-MOST_LINE = 256 << 20
-"""Most bytes of one file that is read into memory at once."""
+MOST_READ = 1 << 30
+"""Most bytes of a file that is read into memory: every one but those of the snapshot."""
 
 
 class PackedReport(Frozen):
@@ -443,6 +443,8 @@ def _checked_entries(packed: zipfile.ZipFile, path: Path) -> set[str]:
             raise InputError(f"{path}: {shown} is compressed in a way that bundles do not use")
         if entry.file_size > max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size):
             raise InputError(f"{path}: {shown} is packed more than {MAX_GZIP_RATIO} times; not unpacked")
+        if entry.file_size > MOST_READ and not entry.filename.startswith("pages/"):
+            raise InputError(f"{path}: {shown} has more than {MOST_READ:,} bytes; not unpacked")
     total = sum(entry.file_size for entry in entries)
     if total > MOST_BYTES:
         raise InputError(f"{path}: {total:,} bytes unpacked, more than {MOST_BYTES:,}; not unpacked")
@@ -465,8 +467,6 @@ def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
 
 
 def _read_index(packed: zipfile.ZipFile, path: Path) -> _Index:
-    if packed.getinfo(INDEX).file_size > MOST_LINE:
-        raise InputError(f"{path}: {INDEX} is too large")
     try:
         index = _Index.model_validate_json(packed.read(INDEX))
     except ValidationError:
@@ -488,7 +488,8 @@ def material_of(unpacked: Unpacked) -> Material:
         for one in read_rows(folder / "reports.jsonl", PackedReport)
     ]
     try:
-        limits = _LIMITS.validate_json(_bytes(folder / "judges.json"))
+        with _opened(folder / "judges.json") as file:
+            limits = _LIMITS.validate_json(file.read())
     except ValidationError:
         raise InputError("judges.json: cannot be read; get the bundle again") from None
     pages = folder / "pages"
@@ -562,16 +563,16 @@ def read_rows(path: Path, model: type[Row]) -> Iterator[Row]:
     Raises:
         InputError: a row cannot be read.
     """
-    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
-        if line:
+    with _opened(path) as file:
+        for number, line in enumerate(file, 1):
             try:
                 yield model.model_validate_json(line)
             except ValidationError:
                 raise InputError(f"{path.name}: line {number} cannot be read; get the bundle again") from None
 
 
-def _bytes(path: Path) -> bytes:
+def _opened(path: Path) -> IO[bytes]:
     try:
-        return path.read_bytes()
+        return path.open("rb")
     except OSError:
         raise InputError(f"{path.name}: missing from the bundle; get the file again") from None

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from local_judge.api import evaluate
-from local_judge.runs.bundle import MOST_BYTES
+from local_judge.runs.bundle import MOST_BYTES, MOST_READ
 from local_judge.runs.seal import content_digest, sealed_as, unsealed
 from local_judge.runs.store import MANIFEST, RunStore, digest_of
 from tests.stub_server import StubPlan
@@ -351,7 +351,12 @@ def test_hostile_archives_are_refused_in_one_line(command: Command, tmp_path: Pa
     assert not (tmp_path.parent / "evil").exists()
 
 
-def test_an_archive_that_says_it_is_huge_is_not_unpacked(command: Command, run: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "size"), [("calls.jsonl", MOST_READ + 1), ("pages/texts.utf8", MOST_BYTES + 1)]
+)
+def test_an_archive_that_says_it_is_huge_is_not_unpacked(
+    command: Command, run: Path, name: str, size: int
+) -> None:
     bundle = packed(command, run)
     with zipfile.ZipFile(bundle) as archive:
         entries = archive.infolist()
@@ -359,5 +364,5 @@ def test_an_archive_that_says_it_is_huge_is_not_unpacked(command: Command, run: 
     with zipfile.ZipFile(huge, "w") as archive:
         for entry in entries:
             archive.writestr(entry.filename, b"x")
-        archive.infolist()[1].file_size = archive.infolist()[1].compress_size = MOST_BYTES + 1
+        archive.getinfo(name).file_size = archive.getinfo(name).compress_size = size
     assert "not unpacked" in command("audit", huge).line()
