@@ -23,10 +23,12 @@ from local_judge.runs.records import (
     CaseRecord,
     RunScoreRecord,
     ScoreRecord,
+    load_records,
     load_run_scores,
     load_scores,
 )
-from local_judge.runs.rescoring import AgreementRecord, load_agreement
+from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
+from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
@@ -72,6 +74,29 @@ class Results(NamedTuple):
             load_scores(store, protocols, (None, *judges)),
             load_run_scores(store, protocols, (None, *judges)),
             load_agreement(store),
+        )
+
+    @classmethod
+    def open(cls, store: RunStore) -> Results:
+        """Load the results of a run; of an unfinished one, those of the reports that are complete so far.
+
+        Raises:
+            RunError: the directory is not that of a run, or the run was modified.
+        """
+        if is_finished(store):
+            return cls.load(store, load_records(store))
+        protocols, judges = protocols_of(store), judges_of(store)
+        records = unfinished_records(store, judges)
+        done = [record for record in records if record.status == "done"]
+        derived = [derived_scores(store, name, done, judges) for name in protocols if done]
+        return cls(
+            store,
+            records,
+            protocols,
+            judges,
+            [row for rows, _ in derived for row in rows],
+            [row for _, rows in derived for row in rows],
+            (),
         )
 
     def as_json(self, judge: str | None = None, *, every_judge: bool = False) -> dict[str, object]:

@@ -199,7 +199,7 @@ def _show_run(
 ) -> None:
     """Print the tables of a run, or all scores of one report with the claims and findings behind them."""
     store = RunStore(run)
-    found, judge = Results.load(store, load_records(store)), judge_of(store, judge)
+    found, judge = Results.open(store), judge_of(store, judge)
     if report is None and len(found.records) == 1 and (claims or items or as_json):
         report = found.records[0].id
     if (claims or items) and report is None:

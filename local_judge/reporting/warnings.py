@@ -16,6 +16,7 @@ from local_judge.reporting.qualification import qualification_line
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.records import CaseRecord
+from local_judge.runs.resume import is_finished
 from local_judge.runs.store import RunStore, claims_file
 from local_judge.terminal import count
 from serving.types import Frozen, ReplicaUse
@@ -79,6 +80,7 @@ def run_warnings(
         RunError: the directory is not that of a run.
     """
     found = [
+        *_unfinished(store, records),
         *record_warnings(records, judge),
         *_qualifications(store, judge),
         *server_warnings(servers),
@@ -115,6 +117,16 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
         )
         level: Level = "warning" if len(missing) > MANY_FAILED * len(records) else "note"
         yield RunWarning(kind="failed_calls", level=level, text=text, n=len(missing), of=len(records))
+
+
+def _unfinished(store: RunStore, records: Sequence[CaseRecord]) -> Iterator[RunWarning]:
+    if not is_finished(store):
+        n_reports = len(read_manifest(store)["reports"])
+        text = (
+            f"the run is not finished: {len(records)} of {count(n_reports, 'report')} so far; the same command "
+            "continues it."
+        )
+        yield RunWarning(kind="unfinished", level="warning", text=text, n=len(records), of=n_reports)
 
 
 def server_warnings(servers: Iterable[ReplicaUse]) -> Iterator[RunWarning]:

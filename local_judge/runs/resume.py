@@ -93,6 +93,11 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
     return Kept(kept, whole and list(kept) == ids)
 
 
+def is_finished(store: RunStore) -> bool:
+    """Check whether a run lists its reports, which it does at its end."""
+    return (store.root / CASES).exists()
+
+
 def unfinished_records(store: RunStore, judges: Sequence[str]) -> list[CaseRecord]:
     """Return the reports of an unfinished run that are complete so far, in input order.
 

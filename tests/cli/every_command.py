@@ -34,6 +34,7 @@ SMALL = ("--set", "deer.parts=[verification]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
     "show": ("@/run", "--claims"),
+    "report": ("@/run", "--out", "@/out/page.html"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
     "bundle": ("@/run", "--out", "@/out/run.ljz"),

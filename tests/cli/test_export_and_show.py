@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from local_judge.runs.resume import Journal, kept_of
+from local_judge.runs.store import RunStore
+
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings
 from ..rubric_run import record, write_run
+from ..stub_thread import StubThread
 from .conftest import Command
 
 SIX = (None, findings(everywhere(6)))
@@ -68,3 +72,32 @@ def test_a_run_of_several_reports_shows_all_scores_on_request(command: Command, 
         name in out for name in ("Analytical Soundness", "Ethics Compliance", "Overall", "all reports")
     )
     assert max(map(len, out.splitlines())) <= 160
+
+
+def test_an_unfinished_run_is_shown_as_far_as_it_is(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    """A run of two reports of which the journal has one, as after a kill."""
+    other = tmp_path / "other.md"
+    other.write_text(report.read_text(encoding="utf-8") + "\nIt was loud.\n", encoding="utf-8")
+    out = tmp_path / "two"
+    done = command(
+        *("run", report, other, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url),
+        *("--out", out, "--set", "deer.parts=[verification]"),
+    )
+    assert done.code == 0, done.err
+    store = RunStore(out)
+    with Journal(store, ("deer",), ()).begin(kept_of(store, ())):
+        pass
+    journal = out / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    shown = command("show", out)
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("the run is not finished: 1 of 2 reports so far")
+    found = json.loads(command("show", out, "--json").out)
+    assert [case["id"] for case in found["cases"]] == [report.stem]
+    assert {row["case"] for row in found["scores"]} == {report.stem}
+    assert found["warnings"][0]["kind"] == "unfinished"
+    journal.write_bytes(lines[0])
+    assert command("show", out).out.startswith("the run is not finished: 0 of 2 reports so far")

@@ -20,13 +20,12 @@ from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, grou
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records, load_run_scores, load_scores
 from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
-from local_judge.runs.resume import unfinished_records
+from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.scored import Nodes, Scored, SystemScore, scores_by_system
 from local_judge.runs.side_by_side import run_names
-from local_judge.runs.store import CASES, RunStore
+from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
-from local_judge.terminal import count
 from serving.types import Frozen
 
 Steps = tuple[str, ...]
@@ -218,11 +217,6 @@ def _opened(path: Path, name: str) -> OpenRun:
     return OpenRun(name, store, None, unfinished_records(store, judges_of(store)))
 
 
-def is_finished(store: RunStore) -> bool:
-    """Check whether a run lists its reports, which it does at its end."""
-    return (store.root / CASES).exists()
-
-
 def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
     judges = judges_of(run.store)
     for protocol in protocols_of(run.store):
@@ -295,12 +289,6 @@ def _facts(run: OpenRun) -> RunFacts:
 def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
     for run in runs:
         before = f"{run.name}: " if len(runs) > 1 else ""
-        if not is_finished(run.store):
-            n_reports = len(read_manifest(run.store)["reports"])
-            text = (
-                f"{before}the run is not finished: {len(run.records)} of {count(n_reports, 'report')} so far"
-            )
-            yield RunWarning(kind="unfinished", level="warning", text=text, n=len(run.records), of=n_reports)
         for one in run_warnings(run.store, run.records, claims=stored_claims(run.store, run.records)):
             yield one.model_copy(update={"text": before + one.text})
 
