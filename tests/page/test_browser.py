@@ -152,3 +152,27 @@ def test_a_folder_loads_its_data_from_disk(sample: Sample, tmp_path: Path, visit
     page = visit(write_page([sample.run], tmp_path / "folder").path, "#/claims")
     page.locator("ol.lines a.line").first.click()
     page.wait_for_selector("#quotation")
+
+
+def test_the_page_rounds_as_the_terminal_does(page_file: Path, visit: Open) -> None:
+    source = files("local_judge.reporting.page").joinpath("assets", "text.js").read_text(encoding="utf-8")
+    values = [
+        0.125,
+        0.375,
+        0.625,
+        2.5,
+        1.005,
+        9.995,
+        0.0,
+        33.3333,
+        200 / 3,
+        1e-9,
+        99.995,
+        -0.125,
+        12.875,
+        1e6 + 0.125,
+    ]
+    shown = visit(page_file).evaluate(
+        f"values => {{ {source}; return values.map(value => number(value)); }}", values
+    )
+    assert shown == [f"{value:.2f}" for value in values]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import shutil
 from pathlib import Path
+from typing import cast
 
 import pytest
+from rich.console import Console
 
 from indexes.making.importing import import_pages
 from local_judge.errors import RunError
@@ -15,10 +18,12 @@ from local_judge.reporting.groups import group_scores
 from local_judge.reporting.page.overview import load_results, overview
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
+from local_judge.reporting.run_tables import run_summary
 from local_judge.runs.attributes import open_runs
-from local_judge.runs.records import load_records
+from local_judge.runs.records import load_records, load_run_scores, load_scores
 from local_judge.runs.resume import Journal, kept_of
 from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.tables import system_rows
 
 from .conftest import Sample
 
@@ -107,3 +112,27 @@ def test_an_unfinished_run_shows_what_is_complete_and_says_so(sample: Sample, tm
     assert found.warnings[0].text == "the run is not finished: 5 of 6 reports so far"
     assert (found.runs[0].n_reports, found.runs[0].n_evaluated) == (6, 5)
     assert write_page([run], tmp_path / "page.html").n_reports == 5
+
+
+def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) -> None:
+    found = overview(load_results([sample.run]))
+    store = RunStore(sample.run)
+    console = Console(file=io.StringIO(), width=200)
+    records, scores = load_records(store), load_scores(store, ["deer", "fact"])
+    console.print(run_summary(records, scores, load_run_scores(store, ["deer", "fact"])))
+    terminal = cast("io.StringIO", console.file).getvalue()
+    python = {(row["system"], row["protocol"], row["path"]): row for row in system_rows(store)}
+    n_intervals = 0
+    for row in found.rows:
+        assert f"{row.n_sources_read}/{row.n_sources}" in terminal
+        for column, cell in zip(found.columns, row.cells, strict=True):
+            assert cell is not None
+            same = python[row.system, column.protocol, "/".join(column.path)]
+            assert (same["value"], same["low"], same["high"]) == (cell.value, cell.low, cell.high)
+            if column.headline and cell.value is not None:
+                assert f"{cell.value:.2f}" in terminal
+                low, high = cell.interval or (0.0, 0.0)
+                if f"{low:.2f}" != f"{high:.2f}":
+                    assert f"({low:.2f} to {high:.2f})" in terminal
+                    n_intervals += 1
+    assert n_intervals
