@@ -319,7 +319,7 @@ def served(name: str, args: argparse.Namespace, *, claims_only: bool = False) ->
     try:
         preset = load_preset(name)
         if not name.endswith(INVARIANT_SUFFIX):
-            _fetch(name)
+            fetch(name)
         log: Path = args.out.with_suffix(f".{name}.log")
         with (
             launch(preset, log=log) as running,
@@ -332,7 +332,12 @@ def served(name: str, args: argparse.Namespace, *, claims_only: bool = False) ->
         return {"judge": name, "failed": str(error)}
 
 
-def _fetch(name: str) -> None:
+def fetch(name: str) -> None:
+    """Fetch the weights of a preset, unless they are here.
+
+    Raises:
+        StepFailed: They could not be fetched.
+    """
     command = [sys.executable, "-m", "local_judge", "judge", "fetch", name]
     fetched = subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
     if fetched.returncode != 0:

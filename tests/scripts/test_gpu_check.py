@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,9 @@ import pytest
 
 from scripts.benchmarking import gpu_check
 from scripts.benchmarking.gpu_check import CPU_JUDGE, beside_recorded, equal_share, main, markdown, reasons
-from serving.presets import load_preset
+from serving.errors import LaunchFailed
+from serving.launch import RunningServer
+from serving.presets import Preset, load_preset
 from tests.stub_server import StubPlan
 from tests.stub_thread import StubThread, answer, leaning
 
@@ -37,6 +42,40 @@ def test_a_running_server_is_measured_in_one_command(
     assert plain["claims"]["claims"] == 4
     assert plain["speed"]["decode_at_once"] == 4
     assert f"{CPU_JUDGE}-invariant: skipped: the server was given" in printed
+
+
+def test_a_gpu_gets_three_servers_and_a_start_that_fails_is_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = StubPlan(
+        model=load_preset(CPU_JUDGE).model, answer=answer, alternatives=leaning, cache_tokens=100_000
+    )
+    started: list[str] = []
+
+    @contextmanager
+    def launch(preset: Preset, *, log: Path) -> Generator[RunningServer]:
+        started.append(preset.name)
+        if preset.name != CPU_JUDGE:
+            raise LaunchFailed(f"{preset.name} did not start: out of memory (log: {log.name})")
+        with StubThread(plan) as server:
+            yield RunningServer(
+                base_url=server.url, model=preset.model, pid=os.getpid(), log=log, seconds=9.0
+            )
+
+    monkeypatch.setattr(gpu_check, "has_cuda", lambda: True)
+    monkeypatch.setattr(gpu_check, "launch", launch)
+    monkeypatch.setattr(gpu_check, "fetch", str)  # fetches nothing
+    out = tmp_path / "found.json"
+    assert main(["--out", str(out)]) == 1
+    assert started == ["qwen3-4b", "qwen3-4b-invariant", CPU_JUDGE]
+    small = json.loads(out.read_text(encoding="utf-8"))["runs"][2]
+    assert small.keys() == {"judge", "kv_tokens", "start_seconds", "claims"}
+    assert small["claims"]["claims"] == small["claims"]["recorded"]["claims"] == 12
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-2:] == [
+        f"- {name}: failed: {name} did not start: out of memory (log: found.{name}.log)"
+        for name in ("qwen3-4b", "qwen3-4b-invariant")
+    ]
 
 
 def test_a_server_that_does_not_answer_is_one_line(
