@@ -47,7 +47,7 @@ ENDS_WITH_1 = {
     "tasks plan lint",
 }
 """Commands that the small world gives nothing to do, and that say so."""
-PRINTS_NO_JSON = {"judge serve", "lab label", "snapshot mcp"}
+PRINTS_NO_JSON = {"lab label", "snapshot mcp"}
 """Commands that start a server."""
 FETCHING = {"judge fetch", "judge up", "snapshot fetch"}
 """Commands whose purpose is the network, or a server of their own."""
