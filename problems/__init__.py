@@ -44,8 +44,10 @@ def first_problem(
         lacking = [".".join([*steps[:-1], str(one["loc"][-1])]) for one in found if _is_beside(one, first)]
         return f"{listed(lacking)} {'is' if len(lacking) == 1 else 'are'} missing"
     if kind == "extra_forbidden":
-        near = get_close_matches(steps[-1], _names_at(model, first["loc"][:-1]), 1)
-        hint = f"; did you mean {'.'.join([*steps[:-1], *near])}?" if near else ""
+        names = _names_at(model, first["loc"][:-1])
+        near = get_close_matches(steps[-1], names, 1)
+        hint = f"; the settings there are {', '.join(names)}" if names and noun == "setting" else ""
+        hint = f"; did you mean {'.'.join([*steps[:-1], *near])}?" if near else hint
         return f"{'.'.join(steps)}: unknown {noun}{hint}"
     if kind in ("literal_error", "enum") and steps and steps[-1].isdecimal():
         steps.pop()  # the message quotes the entry
