@@ -40,6 +40,7 @@ ENDS_WITH_1 = {
     "judge down",
     "judge fetch",
     "lab agent transcript",
+    "lab label",
     "results agree",
     "results rank",
     "snapshot fetch",
