@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
@@ -136,3 +139,13 @@ def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) 
                     assert f"({low:.2f} to {high:.2f})" in terminal
                     n_intervals += 1
     assert n_intervals
+
+
+def test_the_chart_library_is_the_published_one() -> None:
+    vendor = files("local_judge.reporting.page").joinpath("assets", "vendor")
+    listed = re.findall(
+        r"^([0-9a-f]{64})  (\S+)$", vendor.joinpath("LICENSES.txt").read_text("utf-8"), re.MULTILINE
+    )
+    assert {name for _, name in listed} == {"d3.min.js", "plot.umd.min.js"}
+    for digest, name in listed:
+        assert sha256(vendor.joinpath(name).read_bytes()).hexdigest() == digest
