@@ -116,6 +116,28 @@ class Yarn(Frozen):
     """True if `config.json` has the RoPE parameters in `text_config`."""
 
 
+_SET_ELSEWHERE = {
+    "--api-key": "the environment variable LOCAL_JUDGE_API_KEY, which no list of processes contains",
+    "VLLM_API_KEY": "the environment variable LOCAL_JUDGE_API_KEY, which no file contains",
+    "--host": "--host of `judge up`",
+    "--port": "--port of `judge up`",
+    "--served-model-name": "the key model",
+    "--max-model-len": "the key context_tokens",
+    "--tensor-parallel-size": "the key vllm.tensor_parallel",
+    "-tp": "the key vllm.tensor_parallel",
+    "--dtype": "the key vllm.dtype",
+    "--kv-cache-dtype": "the key vllm.kv_cache_dtype",
+    "--tokenizer-mode": "the key vllm.tokenizer_mode",
+    "--max-logprobs": "the key vllm.max_logprobs",
+    "VLLM_BATCH_INVARIANT": "the key vllm.batch_invariant",
+    "VLLM_SYSTEM_START_DATE": "the key vllm.system_date",
+}
+"""Arguments and variables of vLLM that a preset describes by a key, or that it must not contain, and where to set them.
+
+The identity of a judge has the key, so that another value here would be recorded wrongly.
+"""
+
+
 class VllmSettings(Frozen):
     """Options of vLLM's API server."""
 
@@ -157,6 +179,14 @@ class VllmSettings(Frozen):
     def _has_the_kernels(self) -> VllmSettings:
         if self.batch_invariant and not self.invariant_kernels:
             raise ValueError("batch_invariant needs invariant_kernels")
+        return self
+
+    @model_validator(mode="after")
+    def _sets_nothing_twice(self) -> VllmSettings:
+        words = [word.partition("=")[0].replace("_", "-") for word in self.args]
+        for name in (*words, *self.env):
+            if name in _SET_ELSEWHERE:
+                raise ValueError(f"{name} is not for args and env; use {_SET_ELSEWHERE[name]}")
         return self
 
 

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -122,8 +123,7 @@ def process(pid: int) -> Process | None:
     stat = _stat(pid)
     if stat is None or stat[0] in "ZX":
         return None
-    boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return Process(pid=pid, started=f"{boot}/{stat[19]}")
+    return Process(pid=pid, started=f"{_boot()}/{stat[19]}")
 
 
 def start(program: Program) -> Process:
@@ -220,12 +220,21 @@ def is_healthy(health: str) -> bool:
 
 def body_of(url: str, key: str | None = None) -> bytes | None:
     """Return the body of a 200 answer within two seconds; None for any other outcome."""
+    status, body = answer_of(url, key)
+    return body if status == 200 else None
+
+
+def answer_of(url: str, key: str | None = None) -> tuple[int | None, bytes]:
+    """Return status and body of an answer within two seconds; no status if there is none."""
     request = urllib.request.Request(url, headers={} if key is None else {"Authorization": f"Bearer {key}"})
     try:
         with _OPENER.open(request, timeout=2.0) as answer:
-            return answer.read(1 << 24) if answer.status == 200 else None
+            return answer.status, answer.read(1 << 24)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, b""
     except (OSError, http.client.HTTPException):
-        return None  # not listening, or not ready
+        return None, b""  # not listening, or not ready
 
 
 def exit_code(server: Process) -> int | None:
@@ -332,10 +341,17 @@ def _owns_group(server: Process) -> bool:
     """Check whether the group with a server's number is its own.
 
     The number of a group is not given to a new process while a process of the group lives. So the group is the server's
-    if the server lives, or if no process has its number.
+    if the server lives, or if it was started since the last boot and no process has its number.
     """
+    if server.lives or server.pid in _CHILDREN:
+        return True
     stat = _stat(server.pid)
-    return server.lives or server.pid in _CHILDREN or stat is None or stat[0] in "ZX"
+    return server.started.startswith(f"{_boot()}/") and (stat is None or stat[0] in "ZX")
+
+
+def _boot() -> str:
+    """Return the id of the last boot."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def _signal(groups: Sequence[int], sign: signal.Signals) -> None:

@@ -35,8 +35,9 @@ from serving.judge_records import (
     state_folder,
     write_record,
 )
-from serving.keys import api_key
+from serving.keys import API_KEY, api_key, key_variables
 from serving.launch import (
+    SERVER_KEY,
     Place,
     check_port,
     check_served,
@@ -51,6 +52,7 @@ from serving.presets import THINKING_SUFFIX, Preset
 from serving.processes import (
     Process,
     Progress,
+    answer_of,
     body_of,
     end,
     is_healthy,
@@ -260,8 +262,14 @@ def _check_same(there: RunningJudge, preset: Preset, wanted: Wanted) -> None:
     places = [one.place for one in there.replicas]
     if wanted.port is not None and wanted.port != places[0].port:
         raise LaunchFailed(f"{there.name} is running on port {places[0].port}; {stop}")
+    if wanted.host not in (Wanted().host, places[0].host):
+        raise LaunchFailed(f"{there.name} is running on {places[0].host}; {stop}")
     gpus = wanted.gpus
-    if gpus is not None and gpus not in (str(len(there.gpus)), ",".join(there.gpus)):
+    if gpus is not None and not (
+        int(gpus) == len(there.gpus)
+        if gpus.isdecimal()
+        else sorted(one.strip() for one in gpus.split(",") if one.strip()) == sorted(there.gpus)
+    ):
         raise LaunchFailed(f"{there.name} is running on GPUs {','.join(there.gpus) or 'none'}; {stop}")
 
 
@@ -273,8 +281,9 @@ def find(preset: Preset) -> RunningJudge | None:
     Raises:
         LaunchFailed: The servers are still starting, do not answer, or serve something else.
     """
-    there = living(server_name(preset)) if preset.vllm is not None else None
-    if there is None or there.settings != settings_digest(preset):
+    # A record without living servers is left to `up` and `down`, which hold the lock of the start.
+    there = read_record(server_name(preset)) if preset.vllm is not None else None
+    if there is None or not there.base_urls or there.settings != settings_digest(preset):
         return None
     if not there.ready:
         raise LaunchFailed(
@@ -287,8 +296,13 @@ def find(preset: Preset) -> RunningJudge | None:
 
 def _check_serves(url: str, preset: Preset) -> None:
     name = server_name(preset)
-    body = body_of(f"{url}/models", api_key(preset.name))
-    if body is None:
+    code, body = answer_of(f"{url}/models", api_key(preset.name))
+    if code == 401:
+        raise LaunchFailed(
+            f"{url} refuses the API key: set {key_variables(preset.name)[0]} or {API_KEY} to the key that {name} was "
+            f"started with (also that of {SERVER_KEY})"
+        )
+    if code != 200:
         raise LaunchFailed(
             f"{name} is running, and {url} does not answer (`local-judge judge status`); if it stays so: "
             f"local-judge judge down {name}"

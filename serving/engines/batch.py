@@ -119,12 +119,14 @@ class BatchFolder:
         asked = {name: value for name, value in asked.items() if name not in ("stream", "stream_options")}
         key = await self._custom_id(asked)
         found = self._answers.get(key, [])
-        if found:
+        latest: EngineError | None = None
+        for line in reversed(found):  # a job that ran twice may have failed once
             try:
-                return self._answer(key, found[-1])
+                return self._answer(key, line)
             except EngineError as error:
-                if not error.retryable or len(found) >= self._attempts:
-                    raise
+                latest = latest or error
+        if latest is not None and (not latest.retryable or len(found) >= self._attempts):
+            raise latest
         self._waiting[key] = asked
         raise PlannedCall(f"batch: call {key[:12]} has no answer yet")
 
@@ -189,11 +191,11 @@ class BatchFolder:
         if not isinstance(response, dict):
             raise EngineFault(f"{line} is no answer ({json.dumps(error)[:300]}); look at the job's log")
         given = cast("dict[str, Any]", response)
-        status, body = given.get("status_code"), to_json(given.get("body"), inf_nan_mode="constants")
+        status, body = given.get("status_code"), _encoded(line, given.get("body"))
         if not isinstance(status, int) or not 200 <= status < 600:
             raise MalformedReply(f"{line} has no status; check that vLLM's batch program wrote it")
         if status != 200:
-            raise refusal(str(line), status, {}, to_json(error) if error is not None else body)
+            raise refusal(str(line), status, {}, _encoded(line, error) if error is not None else body)
         parse(ChatReply, str(line), body)
         fingerprint = str(cast("dict[str, Any]", given["body"]).get("system_fingerprint"))
         if fingerprint.startswith("vllm-") and not fingerprint.startswith(f"vllm-{self._version}-"):
@@ -234,6 +236,14 @@ def job_command(preset: Preset, requests: Requests) -> str:
     files = ["-i", str(requests.path), "-o", str(requests.results)]
     settings = ["env", *(f"{name}={value}" for name, value in environment(preset, LOCAL).items())]
     return shlex.join([*settings, *program, *files, *options])
+
+
+def _encoded(line: Line, value: object) -> bytes:
+    """Return a part of an answer as JSON; half a surrogate pair stays an escape, which readers refuse."""
+    try:
+        return json.dumps(value).encode("ascii")
+    except (ValueError, RecursionError):
+        raise MalformedReply(f"{line} is nested too deeply; look at the job's log") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[Line, bytes]]:

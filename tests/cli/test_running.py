@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,6 +182,53 @@ def test_a_record_whose_number_belongs_to_another_process_is_stale(command: Comm
     assert json.loads(command("judge", "status", "--json").out)[0]["replicas"][0]["state"] == "ended"
     assert command("judge", "down", "tiny").err == "tiny had ended already\n"
     assert gone(first["pid"])
+
+
+def test_a_record_of_an_earlier_boot_ends_no_process(command: Command, world: World) -> None:
+    # The leader of a group has ended, and its number is that of a server before the last boot.
+    other = subprocess.Popen(
+        ["setsid", "sh", "-c", "sleep 60 & echo $$ $!"], stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    leader, member = map(int, other.stdout.readline().split())
+    other.stdout.close()
+    other.wait()
+    command("judge", "up", world.write(), "--detach")
+    path = state_folder() / "tiny.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    command("judge", "down", "tiny")
+    record["replicas"][0]["process"] = {"pid": leader, "started": "earlier/1"}
+    path.write_text(json.dumps(record), encoding="utf-8")
+    try:
+        assert command("judge", "down", "tiny").err == "tiny had ended already\n"
+        assert lives(member)
+    finally:
+        os.kill(member, signal.SIGKILL)
+
+
+def test_a_judge_is_reused_only_on_the_gpus_and_the_address_asked_for(
+    command: Command, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
+    up = ("judge", "up", world.write())
+    assert command(*up, "--detach", "--gpus", "2,").code == 0
+    assert command(*up, "--gpus", "2,").code == 0
+    assert command(*up, "--gpus", "1").code == 0
+    assert "tiny is running on GPUs 2; stop it first" in command(*up, "--gpus", "2").line()
+    assert "tiny is running on 127.0.0.1; stop it first" in command(*up, "--host", "0.0.0.0").line()
+
+
+def test_a_server_that_refuses_the_key_is_named(
+    command: Command, world: World, report: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preset = world.write()
+    command("judge", "up", preset, "--detach")
+    monkeypatch.setattr("serving.running.answer_of", lambda url, key: (401, b""))  # pyright: ignore
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x")
+    assert (
+        "refuses the API key: set LOCAL_JUDGE_API_KEY_TINY or LOCAL_JUDGE_API_KEY to"
+        in command(*evaluate).line()
+    )
 
 
 def test_other_settings_under_the_same_name_are_not_started_twice(command: Command, world: World) -> None:

@@ -188,3 +188,22 @@ def test_a_job_has_the_options_of_the_server(tmp_path: Path, monkeypatch: pytest
     assert "--reasoning-parser qwen3" in said and "--enable-prefix-caching" in said
     assert said.startswith("env HF_HUB_OFFLINE=1 ")
     assert "--port" not in said and "--uvicorn" not in said
+
+
+@pytest.mark.parametrize(
+    "body", ['{"content": "\\ud800 yes"}', f'{{"content": "yes", "more": {"[" * 600}{"]" * 600}}}']
+)
+async def test_an_answer_that_is_no_text_is_asked_for_again(tmp_path: Path, body: str) -> None:
+    [line] = await planned(engine(tmp_path), 1)
+    written = result(line["custom_id"], chat()).replace('{"content": "yes"}', body)
+    (tmp_path / "results-1.jsonl").write_text(written, encoding="utf-8")
+    assert await planned(engine(tmp_path), 1) == [line]
+
+
+async def test_an_answer_counts_if_the_job_ran_again_and_failed(tmp_path: Path) -> None:
+    [line] = await planned(engine(tmp_path), 1)
+    key = line["custom_id"]
+    lines = [result(key, chat("good")), *2 * [result(key, None, 500, {"message": "out of memory"})]]
+    (tmp_path / "results-1.jsonl").write_text("".join(lines), encoding="utf-8")
+    reply = await engine(tmp_path).generate(PROMPT, Sampling(seed=1), started=lambda: None)
+    assert reply.text == "good"

@@ -255,6 +255,18 @@ def test_a_file_is_named_after_itself(tmp_path: Path, monkeypatch: pytest.Monkey
             GOOD.replace("vllm: {}", "vllm: {batch_invariant: true, invariant_kernels: false}"),
             "vllm: batch_invariant needs invariant_kernels",
         ),
+        (
+            GOOD.replace("vllm: {}", "vllm: {args: ['--api_key=secret']}"),
+            "vllm: --api-key is not for args and env; use the environment variable LOCAL_JUDGE_API_KEY",
+        ),
+        (
+            GOOD.replace("vllm: {}", "vllm: {args: ['--max-model-len', '9']}"),
+            "vllm: --max-model-len is not for args and env; use the key context_tokens",
+        ),
+        (
+            GOOD.replace("vllm: {}", "vllm: {env: {VLLM_BATCH_INVARIANT: '0'}, batch_invariant: true}"),
+            "vllm: VLLM_BATCH_INVARIANT is not for args and env; use the key vllm.batch_invariant",
+        ),
         (GOOD.replace("vllm: {}", "vllm: {system_date: today}"), "vllm.system_date must have the form"),
         (GOOD + "memory: {weights_gib: 1}\n", "memory.kv_bytes_per_token and memory.kv_heads are missing"),
         (GOOD + "name: other\n", "name: a preset is named by its file"),
