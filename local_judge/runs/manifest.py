@@ -145,7 +145,8 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     """Write the manifest, or check that the existing one is equal except for versions and arguments.
 
     Qualifications that judges got in the meantime are recorded. If versions differ, or judges are added, the new ones
-    are recorded and the seal is removed, so that all results are derived again.
+    are recorded and the seal is removed, so that all results are derived again. The command line that adds judges
+    replaces the recorded one, so that it names them all.
 
     Raises:
         RunError: the directory contains a run of other inputs, or its manifest was modified.
@@ -177,7 +178,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     same = not added and all(there.get(key) == value for key, value in versions.items())
     if added:
         made = {key: value for key, value in made.items() if key not in _OF_JUDGES}
-        made |= {key: manifest[key] for key in _OF_JUDGES if key in manifest}
+        made |= {key: manifest[key] for key in (*_OF_JUDGES, "arguments") if key in manifest}
         made |= {"qualifications": found | merged} if "qualifications" in manifest else {}
     made = sealed_as(made, seal.files) if seal is not None and same else made
     if made != there:

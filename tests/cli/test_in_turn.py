@@ -74,6 +74,10 @@ def test_a_judge_is_added_to_a_finished_run(command: Command, world: World, eval
     assert files(added) == files(both)
     assert manifest(added) == manifest(both)
     assert replies(added).items() > before.items()
+    # The recorded command names both judges, so that the run can be packed and audited.
+    packed = command("bundle", added, "--out", world.folder / "added.ljz")
+    assert packed.code == 0, packed.err
+    assert command("audit", added).code == 0
     # Nothing is left to ask.
     command("judge", "down", "--all")
     again = command(*evaluate, *judges(first, second), "--out", added)
