@@ -133,6 +133,7 @@ def run(
     for name, option in (("reports", "REPORTS"), ("judges", "--judge"), ("out", "--out")):
         if not getattr(file, name):
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
+    _check_reports(reports or (), file)
     job = job_of(file, replay=replay, batch=batch)
     if dry_run:
         print_plan(job, as_json)
@@ -155,6 +156,18 @@ def run(
     else:
         print_results(found, TableOptions(profile or "paper", with_reports, all_scores, bounds))
     leave(records, job.store.root, job.replay)
+
+
+def _check_reports(given: Sequence[Path], file: RunFile) -> None:
+    """Check that the reports named by a run file exist, unless the command line names others.
+
+    Raises:
+        ConfigError: one does not; the message names the run file.
+    """
+    if len(given) == 1 and is_run_file(given[0]):
+        for path in file.reports:
+            if not path.exists():
+                raise ConfigError(f"{given[0]}: reports: {path}: no such file or folder")
 
 
 def recorded_file(arguments: Sequence[str]) -> RunFile:

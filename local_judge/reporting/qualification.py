@@ -53,4 +53,4 @@ def _verdicts(record: QualificationRecord, protocols: Sequence[str] | None) -> s
         for reasons, names in alike.items():
             why = f": {'; '.join(reasons)}" if reasons else ""
             parts.append(f"{WORDS[verdict]} {', '.join(names)}{why}")
-    return ". ".join(parts) + settings
+    return "; ".join(parts) + settings

@@ -50,7 +50,7 @@ class RunWarning(Frozen):
     kind: Kind
     level: Level
     text: str
-    """One sentence."""
+    """One sentence without a capital letter and a full stop, like the program's other messages."""
     judge: str | None = None
     """Judge that it concerns; None for all of them."""
     n: int | None = None
@@ -99,7 +99,7 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
         verb = "is" if n_sources == 1 else "are"
         text = (
             f"{n_read:,} of {count(n_sources, 'source')} {verb} in the snapshot with text: run "
-            "`local-judge snapshot fetch` for a snapshot of what the reports cite."
+            "`local-judge snapshot fetch` for a snapshot of what the reports cite"
         )
         yield RunWarning(kind="few_sources", level="warning", text=text, n=n_read, of=n_sources)
     troubled = [record for record in records if record.status != "done"]
@@ -107,13 +107,13 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
         text = plain(f"{record.id}: {record.status}: {record.detail}")
         yield RunWarning(kind="not_evaluated", level="warning", text=text, n=1, of=len(records))
     if (left := len(troubled) - NAMED) > 0:
-        text = f"{left} more reports were not evaluated: `--json` lists them."
+        text = f"{left} more reports were not evaluated: `--json` lists them"
         yield RunWarning(kind="not_evaluated", level="warning", text=text, n=left, of=len(records))
     missing = [failed for record in records if (failed := record.calls_failed(judge))]
     if missing:
         text = (
             f"{count(sum(missing), 'answer')} of the judge {'is' if sum(missing) == 1 else 'are'} missing, in "
-            f"{len(missing)} of {count(len(records), 'report')}: their scores have bounds."
+            f"{len(missing)} of {count(len(records), 'report')}: their scores have bounds"
         )
         level: Level = "warning" if len(missing) > MANY_FAILED * len(records) else "note"
         yield RunWarning(kind="failed_calls", level=level, text=text, n=len(missing), of=len(records))
@@ -124,7 +124,7 @@ def _unfinished(store: RunStore, records: Sequence[CaseRecord]) -> Iterator[RunW
         n_reports = len(read_manifest(store)["reports"])
         text = (
             f"the run is not finished: {len(records)} of {count(n_reports, 'report')} so far; the same command "
-            "continues it."
+            "continues it"
         )
         yield RunWarning(kind="unfinished", level="warning", text=text, n=len(records), of=n_reports)
 
@@ -134,7 +134,7 @@ def server_warnings(servers: Iterable[ReplicaUse]) -> Iterator[RunWarning]:
     for one in servers:
         if one.away:
             text = plain(
-                f"the server {one.url} has not answered for {one.seconds_away:.0f} s; others do its work."
+                f"the server {one.url} has not answered for {one.seconds_away:.0f} s; others do its work"
             )
             yield RunWarning(kind="server_away", level="warning", text=text)
 
@@ -168,7 +168,7 @@ def _partial_pages(claims: Iterable[ClaimSet]) -> Iterator[RunWarning]:
     if partial:
         text = (
             f"for {partial:,} of {count(len(seen), 'verdict')} the judge saw passages of the page, not all of it: "
-            "a statement elsewhere in the page counts as missing."
+            "a statement elsewhere in the page counts as missing"
         )
         level: Level = "warning" if 2 * partial > len(seen) else "note"
         yield RunWarning(kind="partial_pages", level=level, text=text, n=partial, of=len(seen))
@@ -179,7 +179,7 @@ def _single_draw(store: RunStore) -> Iterator[RunWarning]:
     if len(manifest.get("judges", ())) == 1 and not _repeats(manifest["config"].get("settings", {})):
         text = (
             "each judgement was made once, so the judge's own noise is unknown: `local-judge results stats stability` "
-            "compares repeated runs."
+            "compares repeated runs"
         )
         yield RunWarning(kind="single_draw", level="note", text=text)
 
@@ -203,6 +203,6 @@ def _few_tasks(records: Sequence[CaseRecord]) -> Iterator[RunWarning]:
     if 0 < fewest < FEW_TASKS:
         text = (
             f"{count(fewest, 'task')} per system {'is' if fewest == 1 else 'are'} few: scores on other tasks can "
-            f"differ, and intervals of fewer than {FEW_TASKS} tasks are too narrow."
+            f"differ, and intervals of fewer than {FEW_TASKS} tasks are too narrow"
         )
         yield RunWarning(kind="few_tasks", level="note", text=text, n=fewest)

@@ -167,7 +167,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         if key in _OF_JUDGES and added:
             continue
         raise RunError(
-            f"{store.root}: already contains a run with different {_differing(there, manifest, key)}; "
+            f"{store.root}: already contains a run with {_differing(there, manifest, key)}; "
             "choose another --out, or delete it"
         )
     known: dict[str, Any] = there.get("qualifications") or {}
@@ -201,10 +201,11 @@ def extractor_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _differing(there: Mapping[str, Any], manifest: Mapping[str, Any], key: str) -> str:
-    """Return what differs: `claims.form (graded there, terse now)`, or `reports (reports.'mill'.sha256)`."""
+    """Return what differs: `a different snapshot`, `a different setting claims.form (graded there, terse now)`."""
     below = difference(there.get(key), manifest.get(key))
     if key != "config":
-        return f"{key} ({'.'.join([key, *below])})" if below else key
+        kind = f"different {key}" if key.endswith("s") else f"a different {key}"
+        return f"{kind} ({'.'.join([key, *below])})" if below else kind
     values: list[object] = [there.get(key), manifest[key]]
     steps: list[str] = []
     for step in below:
@@ -214,7 +215,8 @@ def _differing(there: Mapping[str, Any], manifest: Mapping[str, Any], key: str) 
         steps.append(step)
     shown = ["not set" if value is None else _in_words(value) for value in values]
     name = ".".join(steps) or key
-    return f"{name} ({shown[0]} there, {shown[1]} now)" if max(map(len, shown)) <= LONGEST_SHOWN else name
+    values_shown = f" ({shown[0]} there, {shown[1]} now)" if max(map(len, shown)) <= LONGEST_SHOWN else ""
+    return f"a different setting {name}{values_shown}"
 
 
 def _in_words(value: object) -> str:

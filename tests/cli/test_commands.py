@@ -195,7 +195,9 @@ def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp
 
 def test_what_a_snapshot_lacks_is_said(command: Command, snapshot: Path, tmp_path: Path) -> None:
     lacking = command("snapshot", "page", snapshot, "https://no.example")
-    assert lacking.line() == "local-judge: https://no.example is not in the snapshot"
+    assert lacking.line() == (
+        "local-judge: https://no.example is not in the snapshot; `local-judge snapshot pages` lists its URLs"
+    )
     unknown = command("snapshot", "pages", snapshot, "--status", "foo")
     assert (unknown.code, "--status foo: unknown name; choose from ok" in unknown.line()) == (1, True)
     empty = tmp_path / "empty.jsonl"
@@ -325,7 +327,7 @@ def test_a_run_directory_is_of_one_run(
     other = command(*run, "--method", "scored")
     assert other.code == 1
     assert other.line() == (
-        f"local-judge: {out}: already contains a run with different claims.method "
+        f"local-judge: {out}: already contains a run with a different setting claims.method "
         "(grouped there, scored now); choose another --out, or "
         "delete it"
     )

@@ -127,6 +127,17 @@ def test_only_one_run_file_is_taken(command: Command, tmp_path: Path, run_file: 
     assert command("run", missing).line() == (f"local-judge: {missing}: no such file")
 
 
+def test_a_missing_report_of_a_run_file_is_named_with_the_file(
+    command: Command, tmp_path: Path, run_file: Path, report: Path
+) -> None:
+    report.unlink()
+    assert command("run", run_file).line() == (
+        f"local-judge: {run_file}: reports: {report}: no such file or folder"
+    )
+    other = tmp_path / "other.md"
+    assert command("run", run_file, other).line() == f"local-judge: {other}: no such file or folder"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

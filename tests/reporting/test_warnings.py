@@ -47,7 +47,7 @@ def test_a_few_reports_that_were_not_evaluated_are_named() -> None:
     failed = [CaseRecord(id=f"r{n}\x1b[2J", key="k", status="unreadable", detail="empty") for n in range(9)]
     found = list(record_warnings([*failed, done("good")]))
     assert [one.text for one in found][:1] == ["r0 [2J: unreadable: empty"]
-    assert found[5].text == "4 more reports were not evaluated: `--json` lists them."
+    assert found[5].text == "4 more reports were not evaluated: `--json` lists them"
     assert len(found) == 6 and {one.kind for one in found} == {"not_evaluated"}
 
 
@@ -105,4 +105,4 @@ def test_servers_that_are_away() -> None:
         )
 
     (found,) = server_warnings([server(True), server(False)])
-    assert found.text == "the server http://True has not answered for 61 s; others do its work."
+    assert found.text == "the server http://True has not answered for 61 s; others do its work"

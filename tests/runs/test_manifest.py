@@ -106,12 +106,13 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
         "prompts": {**manifest, "prompts": "0" * 64},
         "protocols": {**manifest, "protocols": {"deer": {"version": "4", "data": None}}},
     }
-    named = {"config": r"claims\.method \(grouped there, scored now\)"}
+    named = {
+        "config": r"a different setting claims\.method \(grouped there, scored now\)",
+        "snapshot": "a different snapshot",
+    }
     for key, other in others.items():
-        differing = named.get(key, rf"{key}( \({key}[^)]*\))?")
-        with pytest.raises(
-            RunError, match=f"already contains a run with different {differing}; choose another --out"
-        ):
+        differing = named.get(key, rf"different {key}( \({key}[^)]*\))?")
+        with pytest.raises(RunError, match=f"already contains a run with {differing}; choose another --out"):
             claim_directory(store, other)
     with pytest.raises(RunError, match=r"different judges \(judges\.'stub'\.sampling\.temperature\)"):
         claim_directory(store, await manifest_of(warmer, snapshot))

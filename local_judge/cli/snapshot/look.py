@@ -157,7 +157,7 @@ def _why_no_text(page: Page) -> str:
     if page.status != "not_in_snapshot":
         return f"{page.url}: {page.status}: {page.reason}"
     why = "" if page.reason == NOT_THERE else f" ({page.reason})"
-    return f"{page.url} is not in the snapshot{why}"
+    return f"{page.url} is not in the snapshot{why}; `local-judge snapshot pages` lists its URLs"
 
 
 def _described(snapshot: Snapshot, page: Page) -> dict[str, object]:

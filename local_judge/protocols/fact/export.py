@@ -106,8 +106,10 @@ def read_validated(path: Path) -> tuple[FactFindings, ...]:
     """Return the findings of a `validated.jsonl`, one for each row, in order.
 
     Raises:
-        InputError: names the line and its fault.
+        InputError: the path is a folder; or names the line and its fault.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the `validated.jsonl` in it")
     return findings_of(read_jsonl(path))
 
 
