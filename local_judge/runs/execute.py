@@ -247,7 +247,9 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
             async def examined_by(by: RunJudge) -> Examined:
                 async with by.gate, asyncio.TaskGroup() as own:
                     snapshot = run.snapshot
-                    claims = own.create_task(verified(snapshot, by)) if snapshot and needed else None
+                    claims = None
+                    if needed and snapshot is not None:
+                        claims = own.create_task(verified(snapshot, by))
                     findings = [
                         own.create_task(_findings(case, protocol, by, claims, run))
                         for protocol in run.protocols

@@ -236,6 +236,15 @@ def test_a_report_that_repeats_itself_is_no_bomb(
     assert statuses(command("audit", bundle, "--json")) == ALL_OK
 
 
+def test_a_run_that_looked_up_no_page_is_verified(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    report.write_text("# Heat\n\nThe works took two years. They cost 30 million crowns.\n", encoding="utf-8")
+    where = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", tmp_path / "run")
+    command("run", report, *where, *RUN)
+    assert statuses(command("audit", packed(command, tmp_path / "run"), "--json")) == ALL_OK
+
+
 def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, snapshot: Path) -> None:
     whole, public = packed(command, run), run.with_name("public.ljz")
     assert command("bundle", run, "--public", "-o", public).code == 0
