@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 
+from serving.errors import BadEndpoint
 from serving.presets import THINKING_SUFFIX
 
 API_KEY = "LOCAL_JUDGE_API_KEY"
@@ -30,6 +31,13 @@ def key_variable(judge: str) -> str | None:
 
 
 def api_key(judge: str) -> str | None:
-    """Return the API key of a judge's servers; None if there is none."""
+    """Return the API key of a judge's servers; None if there is none.
+
+    Raises:
+        BadEndpoint: It cannot be sent in a header. Libraries would quote it in their error.
+    """
     name = key_variable(judge)
-    return None if name is None else os.environ[name]
+    key = None if name is None else os.environ[name]
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise BadEndpoint(f"{name} holds characters that no header can; look for a line end in it")
+    return key

@@ -24,7 +24,7 @@ from platformdirs import user_log_path
 
 from serving.errors import LaunchFailed, PresetError
 from serving.gpus import VISIBLE
-from serving.keys import API_KEY, key_variable
+from serving.keys import API_KEY, api_key, key_variable
 from serving.presets import Preset
 from serving.processes import Program, Progress, end, start, stopping_on_signals, wait_until_healthy
 from serving.types import Frozen
@@ -149,9 +149,9 @@ def command_line(preset: Preset, place: Place = LOCAL) -> str:
 def program(preset: Preset, place: Place, *, log: Path, model: Path = Path()) -> Program:
     """Return the process of a server that serves `preset` from the checkpoint folder `model`."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(API_KEY)}
-    variable = key_variable(preset.name)
-    if variable is not None:
-        env[SERVER_KEY] = os.environ[variable]
+    key = api_key(preset.name)
+    if key is not None:
+        env[SERVER_KEY] = key
     return Program(
         words=command(
             preset, model=model, host=place.host, port=place.port, data_parallel=place.data_parallel

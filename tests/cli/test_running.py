@@ -329,6 +329,22 @@ def test_the_key_reaches_the_server_and_nothing_else(
 RUN = ("--set", "deer.parts=[verification]")
 
 
+@pytest.mark.parametrize("key", ["secret\n", "secret\nx: y", "secrét", "secret漢"])
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(
+    command: Command, world: World, report: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    preset = world.write()
+    said = "local-judge: LOCAL_JUDGE_API_KEY holds characters that no header can; look for a line end in it"
+    monkeypatch.setenv("LOCAL_JUDGE_API_KEY", key)
+    assert command("judge", "up", preset, "--detach").line() == said
+    assert recorded() == []
+    monkeypatch.delenv("LOCAL_JUDGE_API_KEY")
+    command("judge", "up", preset, "--detach")
+    monkeypatch.setenv("LOCAL_JUDGE_API_KEY", key)
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x")
+    assert command(*evaluate).line() == said
+
+
 def test_a_run_finds_the_running_judge(command: Command, world: World, report: Path, snapshot: Path) -> None:
     preset = world.write()
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN)
