@@ -240,7 +240,7 @@ def test_other_settings_under_the_same_name_are_not_started_twice(command: Comma
 
 
 def test_two_commands_at_once_start_one_server(world: World) -> None:
-    preset = world.write(FAKE_DELAY="1")
+    preset = world.write(FAKE_DELAY="4")
     commands = [start("judge", "up", preset, "--detach") for _ in range(2)]
     ended = [finish(one) for one in commands]
     assert [one.code for one in ended] == [0, 0], ended
