@@ -72,6 +72,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         EVALUATE,
     ),
     "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
+    "top": Lazy("top:top", "Show how far a run is, and how fast, until it ends.", RESULTS),
     "report": Lazy(
         "report:report",
         "Write runs as a web page: scores, claims, quotations, prompts and replies.",
@@ -83,7 +84,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         RESULTS,
     ),
     "export": Lazy(
-        "export:export", "Write a run's results as tables, as a leaderboard, or for other tools.", RESULTS
+        "export:export", "Write results as tables, as a leaderboard, or for other tools.", RESULTS
     ),
     "bundle": Lazy(
         "bundle:bundle",

@@ -30,7 +30,7 @@ def export(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's results as tables, as a leaderboard, or for other tools.
+    """Write results as tables, as a leaderboard, or for other tools.
 
     Formats: csv and parquet (all numbers, claims and items), markdown, latex and html (the leaderboard), inspect (for
     `inspect view`), tensorboard, wandb, or the name of a protocol (the files of its published project). The files of a

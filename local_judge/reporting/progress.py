@@ -152,23 +152,20 @@ class RunProgress:
         if not done:
             under_way = min(to_do, self._at_once * len(self._judges))
             known = (answered + meter.in_flight + meter.waiting) * to_do / under_way
-            return elapsed * (known - answered) / answered
-        return elapsed * (to_do - done) / done
+            return seconds_left(elapsed, answered, known)
+        return seconds_left(elapsed, done, to_do)
 
     def line(self) -> str:
         """Return `12/60 reports: 340 calls, …; 4 min 10 s, about 17 min left`."""
         of = "" if self._total is None else f"{self._done}/{self._total} "
-        elapsed = duration(time.monotonic() - self._begun)
-        left = self._left_text()
         done = LOADING if all(map(_is_loading, self._judges.values())) else counts(self._meter())
-        return f"{of}{self._unit}: {done}; {elapsed}{', ' if left else ''}{left}"
+        return f"{of}{self._unit}: {done}; {times(time.monotonic() - self._begun, self.left())}"
 
     def summary(self) -> str:
         """Return `60 of 60 reports in 21 min: 2,040 calls, …`."""
         of = "" if self._total is None else f"{self._done} of {self._total} "
         meter = self._meter()
-        kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(meter.failures.items()))
-        failures = f"; {count(meter.failures.total(), 'failure')}: {kinds}" if kinds else ""
+        failures = f"; {failure_counts(meter.failures)}" if meter.failures else ""
         elapsed = duration(time.monotonic() - self._begun)
         return f"{of}{self._unit} in {elapsed}: {counts(meter)}{failures}"
 
@@ -196,8 +193,7 @@ class RunProgress:
         return "\n".join(f"{name}: {said}" if len(lines) > 1 else said for name, said in lines.items())
 
     def _left_text(self) -> str:
-        left = self.left()
-        return "" if left is None else f"about {duration(left)} left"
+        return _left(self.left())
 
 
 LOADING = "loading the model"
@@ -226,11 +222,14 @@ def describe(meter: Meter, seconds: float) -> str:
     """Return counters and rates in one line: `14 calls, 3 replayed, 210 tokens/s in, 18 out, 83 % cached`."""
     parts = [_calls(meter)]
     if seconds > 0 and meter.prompt_tokens:
-        parts.append(
-            f"{meter.prompt_tokens / seconds:.0f} tokens/s in, {meter.completion_tokens / seconds:.0f} out"
-        )
-        parts.append(f"{100 * meter.cached_tokens / meter.prompt_tokens:.0f} % cached")
+        cached = meter.cached_tokens / meter.prompt_tokens
+        parts.append(rates(meter.prompt_tokens / seconds, meter.completion_tokens / seconds, cached))
     return ", ".join(parts)
+
+
+def rates(prompt: float, generated: float, cached: float) -> str:
+    """Return `210 tokens/s in, 18 out, 83 % cached`, given tokens per second and the share of cached ones."""
+    return f"{prompt:.0f} tokens/s in, {generated:.0f} out, {100 * cached:.0f} % cached"
 
 
 def counts(meter: Meter) -> str:
@@ -246,6 +245,26 @@ def counts(meter: Meter) -> str:
 def _calls(meter: Meter) -> str:
     named = ((meter.replayed, "replayed"), (meter.reasked, "asked again"), (meter.failed, "failed"))
     return ", ".join([count(meter.made, "call"), *(f"{number:,} {what}" for number, what in named if number)])
+
+
+def failure_counts(failures: Mapping[str, int]) -> str:
+    """Return `3 failures: server_error 1, timeout 2`; the kinds are untrusted if they come from a file."""
+    kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(failures.items()))
+    return f"{count(sum(failures.values()), 'failure')}: {kinds}"
+
+
+def seconds_left(elapsed: float, done: float, total: float) -> float:
+    """Return the seconds that are left if the rest takes as long per unit as the `done` units took."""
+    return elapsed * (total - done) / done
+
+
+def times(elapsed: float, left: float | None) -> str:
+    """Return `4 min 10 s, about 17 min left`, given seconds; the second part is left out if unknown."""
+    return ", ".join(filter(None, (duration(elapsed), _left(left))))
+
+
+def _left(seconds: float | None) -> str:
+    return "" if seconds is None else f"about {duration(seconds)} left"
 
 
 def replica_line(use: ReplicaUse) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,6 +24,10 @@ LOCK = ".lock"
 
 _UNSUPPORTED = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK, errno.EINVAL}
 """Errors of a file system without locks."""
+
+_PROBES_OUTLASTED = 3
+_PROBE_SECONDS = 0.02
+"""More than `held_since` takes to probe a lock."""
 
 
 @contextmanager
@@ -57,7 +62,7 @@ def _acquired(path: Path) -> int | None:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
             if _is_at(descriptor, path):
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, _holder(), 0)
@@ -78,6 +83,47 @@ def _acquired(path: Path) -> int | None:
             )
             return None
         os.close(descriptor)  # removed by its holder in between
+
+
+def _take(descriptor: int) -> None:
+    """Lock an open file, and outlast a process that only probes the lock. Raises BlockingIOError if it is held."""
+    for _ in range(_PROBES_OUTLASTED):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PROBE_SECONDS)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def held_since(root: Path) -> float | None:
+    """Return when the process that holds the lock of `root` took it, in seconds since 1970; None if none holds it.
+
+    The kernel shows who holds such a lock only to a process that asks for it: a shared lock is requested, and a free
+    one is released at once. No command is refused because of that (see `_take`).
+
+    Raises:
+        RunError: the lock file cannot be read.
+    """
+    path = root / LOCK
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        try:
+            since = str(json.loads(os.pread(descriptor, 4096, 0))["since"])
+            return datetime.fromisoformat(since).timestamp()
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            return os.fstat(descriptor).st_mtime
+    except OSError:  # a file system without locks
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -82,9 +82,7 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
     """
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
-    entries = (
-        _journal(store, derivation(manifest)) if seal is None else _sealed(store, seal, manifest, judges)
-    )
+    entries = journal_entries(store, manifest) if seal is None else _sealed(store, seal, manifest, judges)
     whole = seal is not None and not differences(store)
     kept = {entry.record.id: entry for entry in entries if _complete(store, entry, manifest, judges)}
     for entry in kept.values():
@@ -109,13 +107,13 @@ def unfinished_records(store: RunStore, judges: Sequence[str]) -> list[CaseRecor
     return [records[report["id"]] for report in manifest["reports"] if report["id"] in records]
 
 
-def _journal(store: RunStore, derived: str) -> list[JournalEntry]:
+def journal_entries(store: RunStore, manifest: Mapping[str, Any]) -> list[JournalEntry]:
     """Return the entries of an unfinished run's journal; none if it belongs to other inputs."""
     try:
         first, *lines = store.read_bytes(JOURNAL).split(b"\n")
     except RunError:
         return []
-    if first != _header(derived).encode():
+    if first != _header(derivation(manifest)).encode():
         return []
     found: list[JournalEntry] = []
     for line in lines:

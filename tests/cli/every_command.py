@@ -34,6 +34,7 @@ SMALL = ("--set", "deer.parts=[verification]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
     "show": ("@/run", "--claims"),
+    "top": ("@/run",),
     "report": ("@/run", "--out", "@/out/page.html"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),

@@ -1,0 +1,74 @@
+"""`local-judge top`: progress of a run that another process is making."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.live import Live
+
+from local_judge.cli.options import AsJson
+from local_judge.cli.output import json_line
+from local_judge.reporting.live import LiveRun, LiveState, ending, lines
+from local_judge.terminal import safe, stdout
+
+POLL_SECONDS = 1.0
+LINE_SECONDS = 10.0
+"""Time between two lines outside a terminal, or two states as JSON."""
+
+
+def top(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    once: Annotated[bool, typer.Option("--once", help="Print the state now, and do not wait.")] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            help="The run's ledger, if it is not in the run directory.",
+            envvar="LOCAL_JUDGE_LEDGER",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far a run is, and how fast, until it ends."""
+    with LiveRun(run, ledger) as live:
+        last = _printed(live, as_json, once) if as_json or once or not stdout().is_terminal else _drawn(live)
+    if not as_json and last.status in ("finished", "stopped"):
+        _print_line(f"{safe(str(run))}: {ending(last)}")
+    if last.status == "stopped":
+        raise typer.Exit(1)
+
+
+def _printed(live: LiveRun, as_json: bool, once: bool) -> LiveState:
+    """Print states, or the first one only, and return the last."""
+    due = time.monotonic()
+    while True:
+        state, now = live.state(time.time()), time.monotonic()
+        ended = state.status in ("finished", "stopped")
+        if as_json and (ended or now >= due):
+            print(json_line(state), flush=True)
+        elif not ended and now >= due:
+            _print_line("; ".join(lines(state)))
+        if ended or once:
+            return state
+        if now >= due:
+            due = now + LINE_SECONDS
+        time.sleep(POLL_SECONDS)
+
+
+def _drawn(live: LiveRun) -> LiveState:
+    """Draw states until the run ends, and return the last."""
+    console = stdout()
+    with Live(console=console, auto_refresh=False, transient=True) as shown:
+        while True:
+            state = live.state(time.time())
+            if state.status in ("finished", "stopped"):
+                return state
+            shown.update(console.render_str("\n".join(lines(state))), refresh=True)
+            time.sleep(POLL_SECONDS)
+
+
+def _print_line(text: str) -> None:
+    stdout().print(text, soft_wrap=True)

@@ -1,0 +1,256 @@
+"""State of a run that another process is making, from the files that it writes.
+
+Invariants: nothing is written, and a state costs what was added since the last one. Calls, times and rates are those of
+the process that holds the run's lock, since it began or, if it adds judges one after another, since the last was added.
+Calls of other commands that share the ledger and the judges cannot be told apart and are counted too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from local_judge.errors import RunError
+from local_judge.judge.calls import Meter
+from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
+from local_judge.judge.requests import Identified
+from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
+from local_judge.runs.lock import held_since
+from local_judge.runs.manifest import existing_manifest
+from local_judge.runs.resume import JOURNAL, is_finished, journal_entries
+from local_judge.runs.store import MANIFEST, RunStore
+from local_judge.terminal import count, safe
+from serving.types import EngineIdentity, Frozen
+
+WINDOW_SECONDS = 60.0
+"""Time over which rates are taken."""
+
+Status = Literal["starting", "running", "finished", "stopped"]
+
+
+class Rates(Frozen):
+    """Rates over the last minute, or since the command began if that is shorter."""
+
+    calls: float
+    """Answered calls per second."""
+    prompt_tokens: float
+    """Tokens per second."""
+    generated_tokens: float
+    """Tokens per second."""
+    cached_share: float | None
+    """Share of the prompt tokens that came from the prefix cache; None without calls."""
+
+
+class LiveState(Frozen):
+    """State of a run; the counts of calls and the times are those of the running command."""
+
+    status: Status
+    reports_done: int = 0
+    reports: int | None = None
+    """Number of reports; None until the run has a manifest."""
+    judges: tuple[str, ...] = ()
+    calls: int = 0
+    """Answered calls."""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    generated_tokens: int = 0
+    failures: dict[str, int] = Field(default_factory=dict[str, int])
+    """Failed calls by kind."""
+    last_minute: Rates | None = None
+    """None unless the run is running."""
+    seconds: float | None = None
+    """Seconds since the command began; None if none is running."""
+    seconds_left: float | None = None
+    """Seconds that are probably left; None before the first report."""
+
+
+class LiveRun:
+    """A run that is watched; a context manager.
+
+    Args:
+        root: the run directory.
+        ledger: the ledger of the running command; None for the run directory's.
+    """
+
+    def __init__(self, root: Path, ledger: Path | None = None) -> None:
+        self._store = RunStore(root)
+        self._ledger = ledger or self._store.ledger
+        self._calls: _Calls | None = None
+        self._journal: tuple[int, int] | None = None
+        self._written: dict[str, float] = {}
+        """When the files of the reports that are done were written, in seconds since 1970."""
+
+    def __enter__(self) -> LiveRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._calls is not None:
+            self._calls.tail.close()
+
+    def state(self, now: float) -> LiveState:
+        """Return the state at `now`, in seconds since 1970.
+
+        Raises:
+            RunError: the directory is not that of a run.
+            LedgerError: the ledger of a running run is not there, or cannot be read.
+        """
+        since = held_since(
+            self._store.root
+        )  # before the files: a run is finished before it releases its lock
+        if since is None and not (self._store.root / MANIFEST).exists():
+            raise RunError(f"{self._store.root}: not a run; `local-judge run` makes one")
+        manifest = existing_manifest(self._store)
+        if manifest is None:
+            return LiveState(status="starting", seconds=None if since is None else max(0.0, now - since))
+        ids = {report["id"] for report in manifest["reports"]}
+        names = tuple(judge["name"] for judge in manifest.get("judges", ()))
+        if is_finished(self._store):
+            written = dict.fromkeys(ids, 0.0)
+        else:
+            written = {id: at for id, at in self._done(manifest).items() if id in ids}
+        if since is None:
+            status: Status = "finished" if is_finished(self._store) else "stopped"
+            return LiveState(status=status, reports_done=len(written), reports=len(ids), judges=names)
+        begun = max(since, (self._store.root / MANIFEST).stat().st_mtime)
+        return self._running(manifest, names, written, len(ids), begun, now)
+
+    def _running(
+        self,
+        manifest: dict[str, Any],
+        names: tuple[str, ...],
+        written: dict[str, float],
+        n_reports: int,
+        begun: float,
+        now: float,
+    ) -> LiveState:
+        identities = (
+            EngineIdentity.model_validate(judge["identity"]) for judge in manifest.get("judges", ())
+        )
+        calls = self._opened(begun, frozenset(Identified.of(identity).digest for identity in identities))
+        calls.update()
+        seconds, meter = max(0.0, now - begun), calls.meter
+        return LiveState(
+            status="running",
+            reports_done=len(written),
+            reports=n_reports,
+            judges=names,
+            calls=meter.made,
+            prompt_tokens=meter.prompt_tokens,
+            cached_tokens=meter.cached_tokens,
+            generated_tokens=meter.completion_tokens,
+            failures=dict(meter.failures),
+            last_minute=calls.rates(now, min(WINDOW_SECONDS, seconds)),
+            seconds=seconds,
+            seconds_left=calls.left(written, n_reports, now),
+        )
+
+    def _opened(self, begun: float, judges: frozenset[str]) -> _Calls:
+        """Return the calls since `begun`, which are read again if the command began again or has other judges."""
+        if self._calls is None or (self._calls.begun, self._calls.judges) != (begun, judges):
+            if self._calls is not None:
+                self._calls.tail.close()
+            self._calls = _Calls(self._ledger, begun, judges)
+        return self._calls
+
+    def _done(self, manifest: dict[str, Any]) -> dict[str, float]:
+        try:
+            found = (self._store.root / JOURNAL).stat()
+        except OSError:
+            return {}
+        if self._journal != (found.st_ino, found.st_size):
+            if self._journal is None or self._journal[0] != found.st_ino:
+                self._written = {}
+            self._journal = (found.st_ino, found.st_size)
+            for entry in journal_entries(self._store, manifest):
+                if entry.record.id not in self._written:
+                    self._written[entry.record.id] = max(map(self._time_of, entry.files), default=0.0)
+        return self._written
+
+    def _time_of(self, name: str) -> float:
+        try:
+            return (self._store.root / name).stat().st_mtime
+        except OSError:
+            return 0.0
+
+
+class _Calls:
+    """Calls of the running command."""
+
+    def __init__(self, ledger: Path, begun: float, judges: frozenset[str]) -> None:
+        self.begun, self.judges = begun, judges
+        self.tail = LedgerTail(ledger, begun, judges)
+        self.meter = Meter()
+        self._first: AnsweredCall | None = None
+        self._latest: deque[AnsweredCall] = deque()
+
+    def update(self) -> None:
+        """Count what was added."""
+        added = self.tail.answered()
+        for call in added:
+            self.meter.made += 1
+            self.meter.prompt_tokens += call.prompt_tokens
+            self.meter.cached_tokens += call.cached_tokens
+            self.meter.completion_tokens += call.completion_tokens
+        self._first = min(filter(None, (self._first, *added)), key=lambda call: call.ended, default=None)
+        self._latest.extend(sorted(added, key=lambda call: call.ended))
+        self.meter.failures.update(Counter(call.kind for call in self.tail.failed()))
+
+    def rates(self, now: float, seconds: float) -> Rates:
+        """Return the rates over the last `seconds`."""
+        while self._latest and self._latest[0].ended <= now - WINDOW_SECONDS:
+            self._latest.popleft()
+        seconds = max(1.0, seconds)
+        prompt = sum(call.prompt_tokens for call in self._latest)
+        return Rates(
+            calls=len(self._latest) / seconds,
+            prompt_tokens=prompt / seconds,
+            generated_tokens=sum(call.completion_tokens for call in self._latest) / seconds,
+            cached_share=sum(call.cached_tokens for call in self._latest) / prompt if prompt else None,
+        )
+
+    def left(self, written: dict[str, float], n_reports: int, now: float) -> float | None:
+        """Return the seconds that are probably left; None before the first report that needed calls."""
+        if self._first is None or len(written) >= n_reports:
+            return None
+        # Reports that are complete before the first call were kept from an earlier run: they say nothing of the pace.
+        first = self._first
+        kept = sum(at < first.ended for at in written.values())
+        done = len(written) - kept
+        return seconds_left(now - first.begun, done, n_reports - kept) if done else None
+
+
+def lines(state: LiveState) -> list[str]:
+    """Return a running run as short lines: reports and calls, rates, failures, judges, times."""
+    if state.status == "starting":
+        return [f"starting: no manifest yet; {times(state.seconds or 0.0, None)}"]
+    meter = Meter(
+        made=state.calls,
+        prompt_tokens=state.prompt_tokens,
+        cached_tokens=state.cached_tokens,
+        completion_tokens=state.generated_tokens,
+    )
+    found = [f"{state.reports_done}/{state.reports} reports: {counts(meter)}"]
+    latest = state.last_minute
+    if latest is not None:
+        parts = [f"{latest.calls:.2f} calls/s"]
+        if latest.cached_share is not None:
+            parts.append(rates(latest.prompt_tokens, latest.generated_tokens, latest.cached_share))
+        found.append(f"last minute: {', '.join(parts)}")
+    if state.failures:
+        found.append(safe(failure_counts(state.failures)))
+    if state.judges:
+        found.append(f"judge{'s' if len(state.judges) > 1 else ''} {safe(', '.join(state.judges))}")
+    if state.seconds is not None:
+        found.append(times(state.seconds, state.seconds_left))
+    return found
+
+
+def ending(state: LiveState) -> str:
+    """Return the line about a run that no process is making."""
+    done = f"{state.reports_done} of {count(state.reports or 0, 'report')}"
+    if state.status == "finished":
+        return f"finished: {done}"
+    return f"stopped after {done}; repeat the command to continue"

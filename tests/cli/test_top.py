@@ -1,0 +1,78 @@
+"""`top` beside a run in another process, until the run ends or is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.stub_server import StubPlan
+
+from ..stub_thread import StubThread, answer
+from .conftest import ROOT, Command, finish, start
+from .test_interrupted_run import arguments, wait_for
+
+PLAN = StubPlan(answer=answer, delay=0.5, slots=2)
+
+
+def test_a_run_is_watched_until_its_end(tmp_path: Path, snapshot: Path, command: Command) -> None:
+    with StubThread(PLAN) as server:
+        run = start(*arguments(tmp_path, snapshot, server.url), cwd=tmp_path)
+        wait_for(server, 12)
+        state = json.loads(command("top", tmp_path / "run", "--once", "--json").out)
+        assert (state["status"], state["reports"], state["judges"]) == ("running", 3, ["stub"])
+        assert 0 < state["calls"] < len(server.chats)
+        assert state["last_minute"]["calls"] > 0
+        once = command("top", tmp_path / "run", "--once")
+        assert once.code == 0 and "/3 reports: " in once.out and " calls/s, " in once.out
+        watching = start("top", "run", cwd=tmp_path)
+        shown = in_terminal(tmp_path)
+        assert finish(run).code == 0
+    ended = finish(watching)
+    assert (ended.code, ended.err) == (0, "")
+    first, *_, last = ended.out.splitlines()
+    assert "/3 reports: " in first
+    assert last == "run: finished: 3 of 3 reports"
+    assert "last minute: " in shown and shown.rstrip().endswith(last)
+
+
+def in_terminal(folder: Path) -> str:
+    """What `top` draws in a terminal until the run ends."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "local_judge", "top", "run"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs) as process:
+        os.close(theirs)
+        parts: list[bytes] = []
+        try:
+            while part := os.read(ours, 65536):
+                parts.append(part)
+        except OSError:  # the terminal is closed
+            pass
+        os.close(ours)
+        assert process.wait(30) == 0
+    return b"".join(parts).decode()
+
+
+def test_a_killed_run_was_stopped(tmp_path: Path, snapshot: Path, command: Command) -> None:
+    with StubThread(PLAN) as server:
+        run = start(*arguments(tmp_path, snapshot, server.url), cwd=tmp_path)
+        wait_for(server, 12)
+        run.kill()
+        assert finish(run).code == -signal.SIGKILL
+    ended = command("top", tmp_path / "run")
+    assert ended.code == 1
+    assert ended.out.endswith(" of 3 reports; repeat the command to continue\n")
+    assert ended.out.count("\n") == 1 and "stopped after" in ended.out
+    state = json.loads(command("top", tmp_path / "run", "--json").out)
+    assert (state["status"], state["last_minute"]) == ("stopped", None)
+
+
+def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path, command: Command) -> None:
+    ended = command("top", tmp_path)
+    assert ended.code == 1
+    assert ended.line() == f"local-judge: {tmp_path}: not a run; `local-judge run` makes one"
