@@ -179,6 +179,7 @@ class Servers:
                 self._look()
                 raise
 
+        self._look()  # also if no replica may be sent to
         return await self._retry.run(self._replicas, prefix, sent, self._watch)
 
     def _look(self) -> None:

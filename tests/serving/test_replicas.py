@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from random import Random
 
@@ -11,6 +12,7 @@ import pytest
 from serving.engine import Replicated
 from serving.engines import sending
 from serving.engines.openai import OpenAIEngine
+from serving.errors import EngineOverloaded
 from serving.types import Message, Sampling
 from tests.stub_server import Fault, Stub, StubPlan
 
@@ -181,6 +183,24 @@ async def test_if_all_are_overloaded_the_first_end_of_a_pause_is_waited_for(flee
     await refused
     assert 1.0 <= loop.time() - begun < 4.0
     assert [len(stub.chats) for stub in fleet.stubs] == [1, 3, 1]
+
+
+async def test_a_replica_that_returns_is_used_while_the_others_ask_for_a_long_pause(fleet: Fleet) -> None:
+    await fleet.ask(0)
+    for stub in fleet.stubs[1:]:
+        await stub.stop()
+    await until(lambda: len(fleet.told) == 2, fleet)
+    fleet.stubs[0].faults.append(Fault("503", retry_after="99999"))
+    with pytest.raises(EngineOverloaded):
+        await fleet.ask(1)
+    await fleet.restart(1)
+    for _ in range(100):
+        with contextlib.suppress(EngineOverloaded):
+            assert await fleet.ask(1) == fleet.urls[1]
+            break
+        await asyncio.sleep(0.02)
+    else:
+        raise AssertionError(fleet.told)
 
 
 async def test_the_counts_are_those_of_the_servers(fleet: Fleet) -> None:
