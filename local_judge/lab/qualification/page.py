@@ -134,7 +134,7 @@ def _claims(found: Qualification) -> list[Row]:
     languages = dict.fromkeys((one.language for one in found.examined.cells), 0)
     for one in found.examined.cells:
         if one.filled:
-            filled.setdefault(one.kind or "true", dict(languages))[one.language] += one.filled
+            filled.setdefault(one.kind or "none (true)", dict(languages))[one.language] += one.filled
     return [(kind, *map(str, by_language.values())) for kind, by_language in filled.items()]
 
 
@@ -145,7 +145,8 @@ def _thresholds(found: Qualification) -> list[Row]:
         figure, threshold = one.figure, one.threshold
         key = (f"`{figure.id}`", str(threshold), value(figure), _outcome(one), threshold.severity)
         rows.setdefault(key, []).append(one.protocol)
-    return [(*key[:4], f"{key[4]}: {', '.join(names)}") for key, names in rows.items()]
+    consequences = {"limit": "limited", "refuse": "refused"}
+    return [(*key[:4], f"{consequences[key[4]]}: {', '.join(names)}") for key, names in rows.items()]
 
 
 def _outcome(one: Check) -> str:
@@ -199,7 +200,7 @@ def _pivot(figures: Sequence[Figure]) -> str:
     rows: dict[str, dict[str, Figure]] = {}
     for one in figures:
         _, what, *rest = one.id.split("/")
-        rows.setdefault(" ".join(rest) or "in all", {})[what] = one
+        rows.setdefault(" ".join(rest) or "all items", {})[what] = one
     columns = list(dict.fromkeys(what for row in rows.values() for what in row))
     lines = [
         (
@@ -210,7 +211,9 @@ def _pivot(figures: Sequence[Figure]) -> str:
         )
         for name, row in rows.items()
     ]
-    return table(("", *(what.replace("_", " ") for what in columns), "n", "failed"), lines) if rows else ""
+    return (
+        table(("items", *(what.replace("_", " ") for what in columns), "n", "failed"), lines) if rows else ""
+    )
 
 
 def _answers(found: Qualification) -> list[Row]:
@@ -257,7 +260,7 @@ def _methods(found: Qualification) -> Iterator[str]:
         if others:
             yield (
                 f"A claim took {grouped.computed_tokens / claims:,.0f} computed tokens by `grouped`, "
-                f"{' and '.join(others)}. A generated token takes as long as some ten of a prompt."
+                f"{' and '.join(others)}. Generating a token takes about as long as reading ten prompt tokens."
             )
 
 

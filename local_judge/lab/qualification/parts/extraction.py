@@ -126,9 +126,12 @@ class Extraction(Part[ExtractionSettings]):
 
     name = "extraction"
     legend = (
-        "Reports composed of sentences whose claims are known. `recall`: sentences of which a claim says the same; "
-        "`precision`: claims that do so; `false claims`: sentences that claim nothing and gave a claim; "
-        "`typed`: claims whose class is right."
+        "The judge extracts claims from reports that code composed of sentences with known claims.\n\n"
+        "- `recall`: share of the sentences whose claim the judge extracts;\n"
+        "- `precision`: share of the extracted claims that are one of these;\n"
+        "- `f1`: harmonic mean of the two;\n"
+        "- `false claims`: share of the sentences without a claim from which the judge extracts one;\n"
+        "- `typed`: share of the claims with the right type."
     )
 
     figures = r"(recall|precision|f1|false_claims|typed)(/\w+=[^/]+)*"

@@ -102,9 +102,12 @@ class Position(Part[PositionSettings]):
 
     name = "position"
     legend = (
-        "`first`: how often the first of two equals wins, or its probability, ideally 0.5; `bias`: its "
-        "distance from 0.5; `flipped`: pairs, or claims, that the order decides; `won`: the report "
-        "against its perturbed report. `options`: Yes or No compared with No or Yes."
+        "Does the order of two reports, or of two options, change the answer?\n\n"
+        "- `first`: how often the first of two equal reports wins, or its probability; ideally 0.5;\n"
+        "- `bias`: distance of `first` from 0.5;\n"
+        "- `flipped`: share of the pairs or claims that the order decides;\n"
+        "- `won`: share of the pairs in which the report wins against its perturbed version;\n"
+        "- `options`: the options Yes and No in both orders."
     )
 
     figures = r"(first|bias|flipped)/(short|depth|race|options)|won/(short|depth|race)"

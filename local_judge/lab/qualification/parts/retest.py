@@ -48,8 +48,9 @@ class Retest(Part[RetestSettings]):
 
     name = "retest"
     legend = (
-        "The same questions again, with a change that should not matter: claims in reverse order (`grouped`), a second "
-        "draw (`score`, difference as a share of the scale)."
+        "The judge answers the same questions again, with a change that should not matter.\n\n"
+        "- `grouped`: the claims of a page in reverse order; `agreement` and `kappa` compare the labels;\n"
+        "- `score`: a second draw; `difference` is a share of the scale, and `icc` compares the scores."
     )
 
     figures = r"(agreement|kappa)/grouped|(difference|icc)/score"

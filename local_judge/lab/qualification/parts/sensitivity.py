@@ -94,9 +94,11 @@ class Sensitivity(Part[SensitivitySettings]):
 
     name = "sensitivity"
     legend = (
-        "Reports and perturbed reports with one flaw each. `right`: the score fell, or did not rise where it should "
-        "not; `wrong`: the perturbed report scored higher; `moved`: mean change as a share of the scale. Over all "
-        "flaws, `right` covers only those that should lower the score."
+        "The judge scores reports, and copies of them with one flaw each.\n\n"
+        "- `right`: share of the copies whose score falls, or does not rise for flaws that should not lower it;\n"
+        "- `wrong`: share of the copies with a higher score;\n"
+        "- `moved`: mean change as a share of the scale;\n"
+        "- over all flaws, `right` covers only flaws that should lower the score."
     )
 
     figures = rf"(right|wrong)/{EACH}|(moved|right|wrong)/{EACH}/\w+(/path=.+)?"

@@ -130,12 +130,17 @@ class Verification(Part[VerificationSettings]):
 
     name = "verification"
     legend = (
-        "Does the page state the claim? `raw`: P(yes) of the method `scored`, yes from 0.5; "
-        "`calibrated`: the same answers with a fit and a threshold of other pages; "
-        "`near`: the same where the judge is shown the passages near to a claim; `grouped`: labels. "
-        "`caught`: altered claims that are not called true; `called wrong`: true claims that are not; `f1`: of "
-        "finding altered claims; `ece`: expected calibration error, above 0 even for the best judge if there are few "
-        "claims. A kind has its claims together with all true ones."
+        "Does the page state the claim? Some of the claims are true; code altered the others.\n\n"
+        "- `raw`: the method `scored`, with a threshold of 0.5 on P(yes);\n"
+        "- `calibrated`: the same answers, with a calibration and a threshold fitted on the other pages;\n"
+        "- `near`: like `calibrated`, but the judge is shown the passages near the claim;\n"
+        "- `grouped`: the method `grouped`, which asks for a label;\n"
+        "- `auc`, `accuracy`: of separating true from altered claims;\n"
+        "- `f1`: of finding the altered claims;\n"
+        "- `caught`: share of the altered claims that the judge does not call true;\n"
+        "- `called wrong`: share of the true claims that the judge does not call true;\n"
+        "- `ece`: expected calibration error; with few claims it is above 0 even for the best judge;\n"
+        "- a row about one kind of alteration compares its claims with all true claims."
     )
 
     figures = (
