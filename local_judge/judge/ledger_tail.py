@@ -61,13 +61,11 @@ class LedgerTail:
         """Release the file."""
         self._connection.close()
 
-    def answered(self) -> list[AnsweredCall]:
-        """Return the answered calls that were added since the last call of this method, the latest first."""
-        return [
-            AnsweredCall(begun, ended, *tokens)
-            for begun, ended, tokens in self._added(_REPLIES)
-            if all(isinstance(number, int) for number in tokens)
-        ]
+    def answered(self) -> Iterator[AnsweredCall]:
+        """Yield the answered calls that were added since the last call of this method, the latest first."""
+        for begun, ended, tokens in self._added(_REPLIES):
+            if all(isinstance(number, int) for number in tokens):
+                yield AnsweredCall(begun, ended, *tokens)
 
     def failed(self) -> list[FailedCall]:
         """Return the failed calls that were added since the last call of this method, the latest first."""
@@ -76,7 +74,11 @@ class LedgerTail:
     def _added(self, sql: str) -> Iterator[tuple[float, float, tuple[Any, ...]]]:
         with ledger_errors(self._path):
             last = self._last[sql]
-            for row, judge, created, latency, *rest in self._connection.execute(sql, (last,)):
+            there = {digest for (digest,) in self._connection.execute("SELECT digest FROM judges")}
+            others = not there <= self._judges
+            # Finding each call's judge takes most of the time in a large ledger.
+            named = sql.replace("NULL", _JUDGE) if others else sql
+            for row, judge, created, latency, *rest in self._connection.execute(named, (last,)):
                 self._last[sql] = max(self._last[sql], row)
                 try:
                     begun = datetime.fromisoformat(created).timestamp()
@@ -85,15 +87,14 @@ class LedgerTail:
                     continue  # damaged
                 if ended < self._since - _LATEST_COMMIT:
                     break
-                if ended >= self._since and judge in self._judges:
+                if ended >= self._since and (not others or judge in self._judges):
                     yield begun, ended, tuple(rest)
 
 
 _REPLIES = """
-SELECT replies.rowid, judge, created, latency, prompt_tokens, completion_tokens, coalesce(cached_tokens, 0)
-FROM replies CROSS JOIN requests USING (key) WHERE replies.rowid > ? ORDER BY replies.rowid DESC
+SELECT rowid, NULL, created, latency, prompt_tokens, completion_tokens, coalesce(cached_tokens, 0)
+FROM replies AS calls WHERE rowid > ? ORDER BY rowid DESC
 """
-_FAILURES = """
-SELECT failures.rowid, judge, created, 0, failures.kind
-FROM failures CROSS JOIN requests USING (key) WHERE failures.rowid > ? ORDER BY failures.rowid DESC
-"""
+_FAILURES = "SELECT rowid, NULL, created, 0, kind FROM failures AS calls WHERE rowid > ? ORDER BY rowid DESC"
+_JUDGE = "(SELECT judge FROM requests WHERE requests.key = calls.key)"
+"""Replacement for NULL in the queries."""

@@ -130,7 +130,7 @@ class LiveRun:
             EngineIdentity.model_validate(judge["identity"]) for judge in manifest.get("judges", ())
         )
         calls = self._opened(begun, frozenset(Identified.of(identity).digest for identity in identities))
-        calls.update()
+        calls.update(now)
         seconds, meter = max(0.0, now - begun), calls.meter
         return LiveState(
             status="running",
@@ -186,16 +186,19 @@ class _Calls:
         self._first: AnsweredCall | None = None
         self._latest: deque[AnsweredCall] = deque()
 
-    def update(self) -> None:
+    def update(self, now: float) -> None:
         """Count what was added."""
-        added = self.tail.answered()
-        for call in added:
+        latest: list[AnsweredCall] = []
+        for call in self.tail.answered():
             self.meter.made += 1
             self.meter.prompt_tokens += call.prompt_tokens
             self.meter.cached_tokens += call.cached_tokens
             self.meter.completion_tokens += call.completion_tokens
-        self._first = min(filter(None, (self._first, *added)), key=lambda call: call.ended, default=None)
-        self._latest.extend(sorted(added, key=lambda call: call.ended))
+            if self._first is None or call.ended < self._first.ended:
+                self._first = call
+            if call.ended > now - WINDOW_SECONDS:
+                latest.append(call)
+        self._latest.extend(sorted(latest, key=lambda call: call.ended))
         self.meter.failures.update(Counter(call.kind for call in self.tail.failed()))
 
     def rates(self, now: float, seconds: float) -> Rates:

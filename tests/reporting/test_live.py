@@ -141,7 +141,7 @@ async def test_rows_are_read_once_and_old_ones_not(ledger: Path) -> None:
     tail = LedgerTail(ledger, seconds("00:09:00"), frozenset([JUDGE.digest]))
     assert [call.ended for call in tail.answered()] == [seconds("00:09:55"), seconds("00:09:02")]
     assert [call.kind for call in tail.failed()] == ["server_error", "timeout"]
-    assert tail.answered() == tail.failed() == []
+    assert list(tail.answered()) == tail.failed() == []
     await put(ledger, JUDGE, "00:10:01", 1, (1, 1, 1))
     with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("UPDATE replies SET prompt_tokens='x' WHERE rowid=1")  # read earlier
