@@ -50,6 +50,21 @@ def test_filters_narrow_the_list(page_file: Path, visit: Open) -> None:
     until(page, "location.hash.includes('row=0')")
 
 
+@pytest.mark.parametrize("place", ["#/__proto__", "#/constructor", "#/nowhere"])
+def test_an_unknown_address_opens_the_overview(place: str, page_file: Path, visit: Open) -> None:
+    assert visit(page_file, place).locator("h2", has_text="Leaderboard").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_of_charts_are_not_cut_off(width: int, page_file: Path, visit: Open) -> None:
+    page = visit(page_file, width=width)
+    texts = "[...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect().left)"
+    room = f"Math.min(...{texts}) - svg.getBoundingClientRect().left"
+    rooms: list[float] = page.evaluate(f"[...document.querySelectorAll('svg.plot')].map(svg => {room})")
+    assert len(rooms) > 3
+    assert min(rooms) > -1
+
+
 def test_an_address_opens_its_claim(page_file: Path, visit: Open) -> None:
     page = visit(page_file, "#/report/3?v=0")
     assert page.inner_text("h1") == "birch/network"

@@ -29,8 +29,14 @@ const legend = names => names.length < 2 ? null : el('p.legend', {}, names.map((
 }));
 
 const right = content => cell(content, { class: 'number' });
-const cut = (text, most = 34) => plain(text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const marginFor = labels => Math.min(240, 24 + 7 * Math.max(...labels.map(label => label.length)));
+
+/** Return a name of at most this length, without its middle: names of one system's versions differ at their ends. */
+function cut(text, most = 34) {
+  const letters = [...plain(text)];
+  const head = Math.ceil((most - 1) / 2);
+  return letters.length > most ? [...letters.slice(0, head), '…', ...letters.slice(head + 1 - most)].join('') : letters.join('');
+}
+const marginFor = labels => Math.min(270, 24 + 7 * Math.max(...labels.map(label => label.length)));
 
 function chartSections() {
   return [intervals(), differences(), profiles(), byAttribute(), labelShares(), length(), agreement()].filter(Boolean);
@@ -75,13 +81,13 @@ function differences() {
   const charts = numbers().differences.flatMap(({ run, rows }) => {
     const scores = [...new Set(rows.map(row => `${row.protocol}: ${row.label}`))];
     return scores.map(score => {
-      const own = rows.filter(row => `${row.protocol}: ${row.label}` === score).map(row => ({ ...row.difference, name: cut(`${row.second} − ${row.first}`, 40) }));
+      const own = rows.filter(row => `${row.protocol}: ${row.label}` === score).map(row => ({ ...row.difference, name: `${cut(row.second, 16)} − ${cut(row.first, 16)}` }));
       const data = own.filter(one => one.value !== null);
       const sure = data.filter(one => one.low !== undefined && one.low !== null);
       const ends = data.flatMap(one => [one.value, one.low ?? 0, one.high ?? 0, 0]);
       return figure([score, severalRuns() ? ` · ${numbers().runs[run].name}` : ''].join(''), data.map(one => `${one.name} ${number(one.value)}`).join('; '), {
         height: 44 + 22 * data.length, marginLeft: marginFor(data.map(one => one.name)), marginTop: 6, marginBottom: 24, marginRight: 16,
-        x: { label: null, grid: true, ticks: 4, domain: [Math.min(...ends), Math.max(...ends)], nice: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
+        x: { label: null, grid: true, ticks: chartWidth() < 480 ? 2 : 3, domain: [Math.min(...ends), Math.max(...ends)], nice: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
         marks: [
           Plot.ruleX([0], { stroke: 'var(--soft)' }),
           Plot.ruleY(sure, { x1: 'low', x2: 'high', y: 'name', stroke: 'var(--hue-0)', strokeWidth: 2 }),

@@ -17,7 +17,7 @@ async function render() {
   const main = document.getElementById('main');
   let parts;
   try {
-    if (view in KINDS) parts = await listView(view, parameters);
+    if (Object.hasOwn(KINDS, view)) parts = await listView(view, parameters);
     else if (view === 'reports') parts = reportsView(parameters);
     else if (view === 'report') parts = await reportView(place, parameters);
     else parts = overviewView();
