@@ -123,7 +123,7 @@ def groups_of(
     if not by or len(set(by)) < len(by):
         raise InputError(f"--by {','.join(by)}: name one or more attributes, each once: {_listed(known)}")
     for name in by:
-        if name not in known:
+        if reports and name not in known:
             raise InputError(f"--by {name}: no report has such an attribute; there are: {_listed(known)}")
     seen: list[dict[str | None, int]] = [{} for _ in by]
     groups: dict[Key, list[Entry]] = {}

@@ -143,7 +143,8 @@ async def audit_run(material: Material, *, packed: bool = False) -> Audit:
                 checks.append(cast("Check", await found if hasattr(found, "__await__") else found))
             except (UserError, IndexesError, JudgeError, ValueError, KeyError) as error:
                 # A file that is wrong and cannot be read is already named by its digest.
-                checks.append(_check(cast("Any", name), [_short(str(error), str(material.store.root))]))
+                folder = material.store.root.parent if packed else material.store.root
+                checks.append(_check(cast("Any", name), [_short(str(error), str(folder))]))
         return Audit(checks=tuple(checks))
 
 
@@ -163,6 +164,7 @@ async def pack(out: Path, material: Material, *, public: bool = False) -> int:
             bundle would contain page texts, or `out` cannot be written.
     """
     store = material.store
+    read_records(store)  # refuses an unfinished run
     protocols = [load_protocol(name) for name in protocols_of(store)]
     whole = any(protocol.searches for protocol in protocols)
     if public and whole:

@@ -245,6 +245,16 @@ def test_a_run_that_looked_up_no_page_is_verified(
     assert statuses(command("audit", packed(command, tmp_path / "run"), "--json")) == ALL_OK
 
 
+def test_a_run_without_a_finished_report_has_a_page_and_no_bundle(command: Command, run: Path) -> None:
+    manifest = json.loads((run / MANIFEST).read_bytes())
+    (run / MANIFEST).write_text(json.dumps(unsealed(manifest)), encoding="utf-8")
+    (run / "cases.jsonl").unlink()
+    shutil.rmtree(run / "scores")
+    ended = command("report", run, "-o", run.with_name("page.html"))
+    assert ended.code == 0, ended.err
+    assert "not finished" in command("bundle", run, "-o", run.with_name("run.ljz")).err
+
+
 def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, snapshot: Path) -> None:
     whole, public = packed(command, run), run.with_name("public.ljz")
     assert command("bundle", run, "--public", "-o", public).code == 0
