@@ -237,6 +237,9 @@ def _figures(
     figures, fitted, transferred, why_not, why_not_transferred = None, None, None, "", ""
     if found.verifier == OVERLAP:
         figures, why_not = _fitted(counted, settings)
+        plain = _assessed(counted, settings)
+        if figures is not None and plain is not None:  # fits of several folds change the order
+            figures = figures.model_copy(update={"auc": plain.auc})
     else:
         figures = _assessed(counted, settings)
         if found.probabilities:
