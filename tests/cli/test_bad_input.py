@@ -252,6 +252,133 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
             assert ended.line() == f"local-judge: {folder}: {lacks}"
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{}", "needs `claim` and `url`"),
+        ('{"claim": "\\ud800", "url": "https://a.example"}', "needs `claim` and `url`"),
+        ('{"claim": "A.", "url": "nonsense"}', "nonsense"),
+        ('{"claim": "A.", "url": "https://a.example", "id": [1]}', "must be a text or a whole number"),
+        ("[1]", "expected a JSON object"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("", "no claims in it"),
+    ],
+)
+def test_claim_files(
+    command: Command, preset: Path, snapshot: Path, tmp_path: Path, line: str, said: str
+) -> None:
+    claims = tmp_path / "claims.jsonl"
+    claims.write_text(line)
+    given = [
+        "--snapshot",
+        snapshot,
+        "--judge",
+        preset,
+        "--ledger",
+        tmp_path / "l.sqlite",
+        "--base-url",
+        "http://127.0.0.1:1",
+    ]
+    ended = command("verify", claims, *given)
+    assert ended.code == 1
+    assert said in ended.line()
+    assert str(claims) in ended.line()
+
+
+# --- servers -------------------------------------------------------------------------------------------------
+
+FAULTS = {
+    "500": "server_error",
+    "503": "overloaded",
+    "hang": "timeout",
+    "drop": "unreachable",
+    "cut": "unreachable",
+    "truncated": "malformed",
+    "empty": "malformed",
+    "text": "malformed",
+    "wrong": "malformed",
+}
+ATTEMPTS = dict.fromkeys(FAULTS, 5) | {"hang": 2}
+"""How often one call is sent; a time limit that was run into costs most, and is tried least."""
+
+
+class Met(NamedTuple):
+    """What became of a run against servers that fail."""
+
+    folder: Path
+    records: dict[str, CaseRecord]
+    servers: dict[str, StubThread]
+    down: Ended
+
+
+class Silent(AbstractContextManager[Any]):
+    """Shows no progress."""
+
+    def __init__(self, judges: Mapping[str, Judge], n_reports: int) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def one_done(self) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Met]:
+    """One run for each fault and one without a server, side by side: they spend their time waiting to try again.
+
+    Each server misbehaves for as long as one call is tried, and then answers.
+    """
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "mill.md").write_text(REPORT, encoding="utf-8")
+    preset = write_preset(folder, timeout=1.0)
+    judge = load_preset(preset)
+
+    async def one(kind: str, server: StubThread) -> CaseRecord:
+        store = RunStore(folder / kind)
+        # The guard is one for the whole process, and these runs overlap.
+        job = Job(
+            load_reports([folder / "mill.md"]),
+            Snapshot.open(snapshot),
+            [JudgeSpec(judge, (server.url,))],
+            settled(RunConfig(settings={"deer": {"parts": ["verification"]}})),
+            store,
+            store.ledger,
+            offline=False,
+        )
+        [record] = await run_job(job, [], Silent)
+        return record
+
+    async def all_of_them(servers: dict[str, StubThread]) -> list[CaseRecord]:
+        return await asyncio.gather(*(one(kind, server) for kind, server in servers.items()))
+
+    with ExitStack() as stack:
+        servers = {
+            kind: stack.enter_context(
+                StubThread(StubPlan(answer=answer, faults=(Fault(kind),) * ATTEMPTS[kind]))
+            )
+            for kind in FAULTS
+        }
+        given = ["run", "mill.md", "--snapshot", snapshot, "--judge", preset, "--out", "down"]
+        given += ["--set", "deer.parts=[verification]"]
+        process = start(*given, "--base-url", "http://127.0.0.1:9", cwd=folder)
+        found = asyncio.run(all_of_them(servers))
+        yield Met(folder, dict(zip(FAULTS, found, strict=True)), servers, finish(process))
+
+
+@pytest.mark.parametrize(("kind", "failure"), FAULTS.items())
+def test_a_server_that_fails_is_a_failure_of_its_kind(met: Met, kind: str, failure: str) -> None:
+    record, url = met.records[kind], met.servers[kind].url
+    assert (record.status, record.n_sentences_failed, record.n_verdicts_failed) == ("done", 2, 0)
+    assert len(met.servers[kind].chats) == ATTEMPTS[kind]
+    claims = json.loads((met.folder / kind / "claims" / f"{record.key}.json").read_text())
+    found = [entry["failure"] for entry in claims["extraction_failures"]]
+    assert {entry["kind"] for entry in found} == {failure}
+    assert all(url in entry["detail"] for entry in found)
+
+
 def test_a_server_that_is_down_is_one_line(met: Met) -> None:
     assert met.down.code == 1
     assert met.down.line().startswith("local-judge: nothing answers at http://127.0.0.1:9/v1; start")
