@@ -31,6 +31,9 @@ Opened = Callable[[], AbstractAsyncContextManager[Application]]
 """Function that returns the context in which an application exists."""
 
 
+_Started = tuple[Application, asyncio.AbstractEventLoop]
+
+
 class AppThread:
     """Application in a thread with its own event loop, from the first use until `aclose`.
 
@@ -42,11 +45,12 @@ class AppThread:
     def __init__(self, opened: Opened, interrupt: Callable[[], None] = lambda: None) -> None:
         self._opened = opened
         self._interrupt = interrupt
-        self._ready: Future[tuple[Application, asyncio.AbstractEventLoop]] = Future()
+        self._ready: Future[_Started | BaseException] = Future()
+        """The application, or the error that ended its start, as a value: after an interrupt nothing reads it."""
         self._thread = threading.Thread(target=self._run, name="application", daemon=True)
         self._stop: Callable[[], None] = lambda: None
 
-    async def started(self) -> tuple[Application, asyncio.AbstractEventLoop]:
+    async def started(self) -> _Started:
         """Return the application and its event loop; the first call starts them.
 
         Raises:
@@ -54,7 +58,10 @@ class AppThread:
         """
         if self._thread.ident is None:
             self._thread.start()
-        return await asyncio.shield(asyncio.wrap_future(self._ready))
+        found = await asyncio.shield(asyncio.wrap_future(self._ready))
+        if isinstance(found, BaseException):
+            raise found
+        return found
 
     async def aclose(self) -> None:
         """Leave the context of the application and end the thread. Idempotent."""
@@ -71,7 +78,7 @@ class AppThread:
         except BaseException as error:
             # After the start, an error has no reader: every request was answered or given up.
             if not self._ready.done():
-                self._ready.set_exception(error)
+                self._ready.set_result(error)
 
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
