@@ -1,0 +1,208 @@
+"""vLLM in this process, and its batch program, answer as the server does; and what is left when they end."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serving.connect import connect
+from serving.engine import Engine
+from serving.engines.batch import BatchEngine, job_command
+from serving.errors import LaunchFailed, PlannedCall, PromptTooLong
+from serving.launch import RunningServer
+from serving.presets import Preset, load_preset
+from serving.types import Choice, Generation, Message, Sampling
+
+from .conftest import PRESET
+
+# vLLM is imported into this process, and its imports warn.
+pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("ignore")]
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "Apollo 11 landed on the Moon on July 20, 1969. Neil Armstrong was the first person to walk on it. "
+QUESTION = [Message(role="user", content=PAGE * 12 + "Did Apollo 11 land in 1969? Answer Yes or No.")]
+TASK = [Message(role="user", content=PAGE * 12 + "In which year was the landing? Answer as JSON.")]
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"year": {"type": "integer", "minimum": 1000, "maximum": 2999}},
+    "required": ["year"],
+    "additionalProperties": False,
+}
+
+
+def preset(**env: str) -> Preset:
+    """The small judge with a small KV cache, since a server runs beside it."""
+    loaded = load_preset(PRESET)
+    assert loaded.vllm is not None
+    given = {**loaded.vllm.env, "VLLM_CPU_KVCACHE_SPACE": "1", **env}
+    return loaded.model_copy(update={"vllm": loaded.vllm.model_copy(update={"env": given})})
+
+
+@pytest.fixture
+async def over_http(server: RunningServer) -> AsyncIterator[Engine]:
+    engine = connect(load_preset(PRESET), base_urls=[server.base_url])
+    yield engine
+    await engine.aclose()
+
+
+async def answers(engine: Engine) -> tuple[Generation, Choice, Choice]:
+    """A reply under a schema, a choice of one token, and one of numbers up to two tokens."""
+    numbers = [str(number) for number in range(11)]
+    reply = await engine.generate(TASK, Sampling(max_tokens=32), SCHEMA)
+    return reply, await engine.choose(QUESTION, ["Yes", "No"]), await engine.choose(QUESTION, numbers)
+
+
+def assert_alike(one: tuple[Generation, Choice, Choice], other: tuple[Generation, Choice, Choice]) -> None:
+    assert one[0].text == other[0].text
+    assert one[0].finish_reason == other[0].finish_reason == "stop"
+    for mine, theirs in zip(one[1:], other[1:], strict=True):
+        assert isinstance(mine, Choice) and isinstance(theirs, Choice)
+        assert mine.logprobs == pytest.approx(theirs.logprobs, abs=0.02)
+        assert mine.bounded == theirs.bounded == ()
+
+
+def children() -> set[str]:
+    """Command lines of processes that vLLM has spawned for this one."""
+    listed = subprocess.run(["ps", "-wweo", "ppid=,args="], capture_output=True, text=True, check=True).stdout
+    own = [line.split(None, 1) for line in listed.splitlines()]
+    return {args for ppid, args in own if int(ppid) == os.getpid() and _is_of_vllm(args)}
+
+
+def _is_of_vllm(args: str) -> bool:
+    return "spawn_main" in args or "VLLM::" in args  # before and after the process names itself
+
+
+async def test_in_this_process_it_is_the_same_judge(over_http: Engine) -> None:
+    here = connect(preset(), in_process=True)
+    try:
+        assert await here.identity() == await over_http.identity()
+        assert (await here.limits()).context_tokens == (await over_http.limits()).context_tokens
+        assert (await here.limits()).kv_tokens
+        assert await here.count_tokens(QUESTION) == await over_http.count_tokens(QUESTION)
+        assert_alike(await answers(here), await answers(over_http))
+        begun: list[float] = []
+        streamed = await here.generate(
+            TASK, Sampling(max_tokens=32), SCHEMA, lambda: begun.append(time.monotonic())
+        )
+        assert streamed.text == '{"year":1969}' and len(begun) == 1
+        assert streamed.usage.cached_tokens  # the prefix of the first call
+        with pytest.raises(PromptTooLong):
+            await here.generate([Message(role="user", content="word " * 20_000)], Sampling())
+        given_up = asyncio.create_task(here.generate(TASK, Sampling(max_tokens=2000)))
+        await asyncio.sleep(1)
+        given_up.cancel()
+        assert math.isfinite((await here.choose(QUESTION, ["Yes", "No"])).mass)  # it goes on
+        assert children()
+    finally:
+        await here.aclose()
+    assert not children()
+
+
+async def test_a_model_that_does_not_fit_is_one_line() -> None:
+    engine = connect(preset(VLLM_CPU_KVCACHE_SPACE="100000"), in_process=True)
+    try:
+        with pytest.raises(LaunchFailed, match=r"did not start: .*\(log: .*\)$") as caught:
+            await engine.identity()
+        assert "\n" not in str(caught.value)
+    finally:
+        await engine.aclose()
+    assert not children()
+
+
+def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "claims.jsonl").write_text(
+        '{"claim": "It is.", "url": "https://a.example/"}\n', encoding="utf-8"
+    )
+    (tmp_path / "pages").mkdir()
+    code = "from indexes.making.importing import import_pages; from pathlib import Path; "
+    code += "import_pages(Path('pages'), Path('snapshot'))"
+    (tmp_path / "pages/a.md").write_text("It is so.", encoding="utf-8")
+    (tmp_path / "pages/pages.jsonl").write_text(
+        '{"url": "https://a.example/", "file": "a.md"}\n', encoding="utf-8"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, check=True)
+    words = ["verify", "claims.jsonl", "--snapshot", "snapshot", "--judge", PRESET, "--in-process"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "local_judge", *words, "--ledger", "l.sqlite"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 300
+    while not spawned(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert spawned(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err and "Stopped" in err
+    deadline = time.monotonic() + 20  # Python's own resource tracker ends after its process
+    while group(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not group(process.pid)
+
+
+def group(pid: int) -> list[str]:
+    """Processes of a group that have not ended."""
+    listed = subprocess.run(
+        ["ps", "-wweo", "pgid=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return [" ".join(row) for row in rows if row[0] == str(pid) and not row[1].startswith("Z")]
+
+
+def spawned(pid: int) -> bool:
+    listed = subprocess.run(["ps", "-wweo", "pgid=,args="], capture_output=True, text=True, check=True).stdout
+    return any(line.split()[0] == str(pid) and _is_of_vllm(line) for line in listed.splitlines())
+
+
+async def test_a_batch_job_answers_as_the_server_does(over_http: Engine, tmp_path: Path) -> None:
+    def opened() -> BatchEngine:
+        engine = connect(preset(), batch=tmp_path / "batch")
+        assert isinstance(engine, BatchEngine)
+        return engine
+
+    first = opened()
+    try:
+        assert await first.identity() == await over_http.identity()
+        assert await first.count_tokens(QUESTION) == await over_http.count_tokens(QUESTION)
+        for each in (
+            first.generate(TASK, Sampling(max_tokens=32), SCHEMA, lambda: None),
+            first.choose(QUESTION, ["Yes", "No"]),
+            first.choose(QUESTION, [str(number) for number in range(11)]),
+        ):
+            with pytest.raises(PlannedCall):
+                await each
+        requests = first.files.write()
+    finally:
+        await first.aclose()
+    assert requests is not None and requests.calls == 4  # "10" is "1", then "0"
+    python = Path(sys.executable).parent
+    done = await asyncio.create_subprocess_exec(
+        *shlex.split(job_command(preset(), requests)),
+        env={**os.environ, "PATH": f"{python}:{os.environ['PATH']}"},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert await done.wait() == 0
+    second = opened()
+    try:
+        assert_alike(await answers(second), await answers(over_http))
+        assert second.files.write() is None
+    finally:
+        await second.aclose()
