@@ -162,11 +162,21 @@ def _records(path: Path) -> Iterator[tuple[str, Row]]:
         if path.suffix == ".parquet":
             yield from ((f"{path}:{number}", row) for number, row in enumerate(_parquet(path), 1))
         elif path.suffix == ".csv":
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                csv.field_size_limit(MOST_BYTES)
-                yield from ((f"{path}:{number}", row) for number, row in enumerate(csv.DictReader(file), 2))
+            yield from _csv(path)
         else:
             yield from _json_lines(path)
+
+
+def _csv(path: Path) -> list[tuple[str, Row]]:
+    """Return the rows of a CSV file. Evidence may exceed the csv module's limit, which all readers share."""
+    limit = csv.field_size_limit(MOST_BYTES)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [(f"{path}:{number}", row) for number, row in enumerate(csv.DictReader(file), 2)]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not CSV ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
