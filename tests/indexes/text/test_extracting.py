@@ -29,8 +29,19 @@ def job(number: int) -> Job:
     )
 
 
+_EARLIER: set[int] = set()
+"""Processes that earlier tests left in this one, such as Python's resource tracker."""
+
+
+@pytest.fixture(autouse=True)
+def earlier() -> Iterator[None]:
+    _EARLIER.update(children())
+    yield
+    _EARLIER.clear()
+
+
 def children() -> list[int]:
-    """Processes that this one has started."""
+    """Processes that the test has started."""
     found: list[int] = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -39,7 +50,7 @@ def children() -> list[int]:
             continue
         if int(fields[1]) == os.getpid() and fields[0] != "Z":
             found.append(int(stat.parent.name))
-    return found
+    return [process for process in found if process not in _EARLIER]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
