@@ -36,6 +36,10 @@ QWEN3 = {
 """A small model of the family of Qwen3, with the original's positions."""
 
 
+ROOT = Path(__file__).resolve().parents[2]
+"""A folder in place of a checkpoint: without a network, vLLM looks up the name of one that is not there."""
+
+
 def vllm(path: str) -> Any:
     """What vLLM has under a dotted name."""
     module, _, name = path.rpartition(".")
@@ -52,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parsed(
-    parser: argparse.ArgumentParser, preset: Preset, model: Path = Path("/model"), data_parallel: int = 1
+    parser: argparse.ArgumentParser, preset: Preset, model: Path = ROOT, data_parallel: int = 1
 ) -> argparse.Namespace:
     """The arguments of a preset's command; a flag or value that vLLM refuses fails the test."""
     words = command(preset, model=model, data_parallel=data_parallel)
@@ -69,7 +73,7 @@ def test_vllm_knows_every_flag_and_value(parser: argparse.ArgumentParser, name: 
     vllm("vllm.entrypoints.launchers.cli_args.validate_parsed_serve_args")(args)
     assert args.max_model_len == preset.context_tokens
     assert isinstance(args.structured_outputs_config, vllm("vllm.config.StructuredOutputsConfig"))
-    assert vllm("vllm.AsyncEngineArgs").from_cli_args(args).model == "/model"
+    assert vllm("vllm.AsyncEngineArgs").from_cli_args(args).model == str(ROOT)
     loaders = vllm("vllm.model_executor.model_loader._LOAD_FORMAT_TO_MODEL_LOADER")
     configs = vllm("vllm.transformers_utils.config._CONFIG_FORMAT_TO_CONFIG_PARSER")
     assert args.load_format in loaders and args.config_format in {"auto", *configs}
