@@ -10,6 +10,7 @@ gone; 143 terminated by SIGTERM.
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from local_judge.cli.faults import (
@@ -27,17 +28,21 @@ def main() -> None:
     """Run `local-judge` and exit with its exit code."""
     code, terminated = 0, list[int]()
     prepare_streams()
-    try:
-        with terminable() as terminated, own_words():
-            # The imports, which take seconds, are here so that an interrupt or an error in them is reported too.
-            from local_judge.cli.commands import app
+    with own_words():
+        try:
+            with terminable() as terminated:
+                # The imports, which take seconds, are here so that an interrupt or an error in them is reported too.
+                from local_judge.cli.commands import app
 
-            try:
-                app()
-            except SystemExit as ended:
-                code = ended.code if isinstance(ended.code, int) else 0
-            sys.stdout.flush()
-    except BaseException as error:
-        code = tell(error)
-        silence_output()
+                try:
+                    app()
+                except SystemExit as ended:
+                    code = ended.code if isinstance(ended.code, int) else 0
+                sys.stdout.flush()
+        except BaseException as error:
+            code = tell(error)
+            silence_output()
+        if code == INTERRUPTED:
+            # An event loop whose construction was interrupted cannot be finalised: it is collected in silence.
+            gc.collect()
     raise SystemExit(TERMINATED if terminated and code == INTERRUPTED else code)

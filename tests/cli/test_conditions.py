@@ -216,12 +216,21 @@ def test_memory_that_imports_lack_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("local-judge: ")
 
 
-def test_an_interrupt_before_a_coroutine_starts_is_one_line(tmp_path: Path) -> None:
-    # The demo's coroutine is made, and dropped before its first step.
+@pytest.mark.parametrize(
+    "where",
+    [
+        # The demo's coroutine is made, and dropped before its first step.
+        "asyncio.run = interrupted",
+        # The event loop is made by half; its finaliser fails.
+        "made = Loop.__init__; Loop.__init__ = lambda self, *given: (made(self, *given), interrupted())",
+    ],
+)
+def test_an_interrupt_while_asyncio_starts_is_one_line(where: str, tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"
+        "from asyncio.selector_events import BaseSelectorEventLoop as Loop\n"
         "def interrupted(*_, **__): raise KeyboardInterrupt\n"
-        "asyncio.run = interrupted\n"
+        f"{where}\n"
         "sys.argv = ['local-judge', 'demo', '--out', 'out', '--base-url', 'http://127.0.0.1:9/v1']\n"
         "from local_judge.cli import main\n"
         "main()\n"
