@@ -15,7 +15,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from local_judge.errors import ConfigError, UserError, plain
+from local_judge.errors import ConfigError, optional_module, plain
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
@@ -52,8 +52,6 @@ _ROWS: Mapping[TableName, Callable[..., list[dict[str, Any]]]] = {
     "items": item_rows,
 }
 _DTYPES: Mapping[type, str] = {str: "string", int: "Int64", bool: "boolean", float: "float64"}
-
-INSTALL = "data frames need the extra `frames`: pip install 'local-judge[frames]'"
 
 
 def evaluate(
@@ -251,10 +249,7 @@ class Run:
 
     def _frame(self, table: TableName, **arguments: Any) -> pd.DataFrame:
         """Return a table; missing whole numbers and flags stay missing instead of becoming fractions."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise UserError(INSTALL) from None
+        pd = optional_module("pandas", "a data frame", "frames")
         rows = self.records(table, **arguments)
         return pd.DataFrame(
             {

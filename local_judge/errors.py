@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from problems import LONGEST_SHOWN, brief, first_problem, listed, not_json, plain, problem_of
 
@@ -64,6 +66,23 @@ class InputError(UserError):
 
 class RunError(UserError):
     """Run directory that cannot be used."""
+
+
+def optional_module(name: str, what: str, extra: str) -> Any:
+    """Import a module of an extra of this package.
+
+    Args:
+        name: dotted name of the module.
+        what: name of what needs it, in the singular, for the message.
+        extra: name of the extra.
+
+    Raises:
+        UserError: it is not installed; the message contains the pip command.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UserError(f"{what} needs the extra `{extra}`: pip install 'local-judge[{extra}]'") from None
 
 
 @contextmanager

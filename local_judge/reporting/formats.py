@@ -9,11 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from local_judge.errors import UserError, os_errors
+from local_judge.errors import UserError, optional_module, os_errors
 from local_judge.reporting.exports import check_new
 from local_judge.reporting.inspect_log import write_inspect_log
 from local_judge.reporting.leaderboard import Leaderboard, as_html, as_latex, as_markdown, leaderboard
@@ -42,8 +41,6 @@ Written = dict[str, int]
 """Number of rows, systems or numbers of each file."""
 
 SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
-
-INSTALL: Final = "Parquet needs the extra `frames`: pip install 'local-judge[frames]'"
 
 _FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
 _AGREEMENT = (
@@ -143,11 +140,7 @@ def _cell(value: Any) -> Any:
 
 def _parquet(store: RunStore, out: Path, judge: str | None, profile: Profile) -> Written:
     """Write each table to a Parquet file, with the type of each column."""
-    try:
-        pa: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        raise UserError(INSTALL) from None
+    pa, parquet = (optional_module(name, "Parquet", "frames") for name in ("pyarrow", "pyarrow.parquet"))
     tables = _tables(store, judge, profile)
     kinds: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     marks = {"modified": "; ".join(modifications())} if modifications() else None

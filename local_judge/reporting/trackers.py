@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
 
-from local_judge.errors import UserError, os_errors
+from local_judge.errors import UserError, optional_module, os_errors
 from local_judge.reporting.leaderboard import as_markdown, leaderboard
 from local_judge.runs.manifest import judge_of, protocols_of, read_manifest
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 from local_judge.runs.tables import COLUMNS, Row, TableName, claim_rows, item_rows, joined, system_rows
 from local_judge.scoring.node import Profile
-
-INSTALL: Final = "{} needs the extra `tracking`: pip install 'local-judge[tracking]'"
 
 
 def write_tensorboard(
@@ -32,10 +28,7 @@ def write_tensorboard(
         RunError: the run is not finished or was modified, or it has no such judge.
         UserError: tensorboardX is missing, or a file cannot be written.
     """
-    try:
-        tensorboard: Any = import_module("tensorboardX")
-    except ImportError:
-        raise UserError(INSTALL.format("TensorBoard")) from None
+    tensorboard = optional_module("tensorboardX", "TensorBoard", "tracking")
     board = as_markdown(leaderboard(store, profile, judge))
     marks = "".join(f"\n\nmodified: {line}" for line in modifications())
     written: dict[str, int] = {}
@@ -61,10 +54,7 @@ def write_wandb(
         RunError: the run is not finished or was modified, or it has no such judge.
         UserError: wandb is missing, or a file cannot be written.
     """
-    try:
-        wandb: Any = import_module("wandb")
-    except ImportError:
-        raise UserError(INSTALL.format("Weights & Biases")) from None
+    wandb = optional_module("wandb", "Weights & Biases", "tracking")
     manifest = read_manifest(store)
     scores = {
         f"{system}/{name}": value

@@ -167,6 +167,7 @@ def test_a_folder_loads_its_data_from_disk(sample: Sample, tmp_path: Path, visit
     page = visit(write_page([sample.run], tmp_path / "folder").path, "#/claims")
     page.locator("ol.lines a.line").first.click()
     page.wait_for_selector("#quotation")
+    assert page.inner_text("#quotation").strip()
 
 
 def test_the_page_rounds_as_the_terminal_does(page_file: Path, visit: Open) -> None:

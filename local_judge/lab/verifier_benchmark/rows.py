@@ -22,7 +22,6 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -34,7 +33,7 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.claims.model import Claim
-from local_judge.errors import InputError, os_errors
+from local_judge.errors import InputError, optional_module, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.rows import parse_object, row_of
 from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES, ClaimRow, claim_of
@@ -203,12 +202,12 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
     try:
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        raise InputError(f"{path}: Parquet files need pyarrow: pip install pyarrow") from None
-    for batch in parquet.ParquetFile(path).iter_batches():
-        yield from batch.to_pylist()
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
+    except ValueError as error:  # pyarrow's own error is one
+        raise InputError(f"{path}: not Parquet ({error})") from None
 
 
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -40,6 +41,24 @@ def test_llm_aggrefact_as_csv(tmp_path: Path) -> None:
         ("Wice", "supported", "A text."),
         ("Lfqa", "unsupported", "A text."),
     ]
+
+
+def test_llm_aggrefact_as_parquet(tmp_path: Path) -> None:
+    parquet, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    rows = [{"dataset": "Wice", "doc": "A text.", "claim": "A claim.", "label": 1}]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "test.parquet")
+    assert [(row.set, row.label) for row in load_sets([tmp_path / "test.parquet"])] == [("Wice", "supported")]
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 nothing PAR1")
+    with pytest.raises(InputError, match=r"bad\.parquet: not Parquet"):
+        load_sets([tmp_path / "bad.parquet"])
+
+
+def test_a_long_evidence_leaves_the_limit_of_other_csv_readers(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    path = tmp_path / "long.csv"
+    path.write_text(f"dataset,doc,claim,label\nWice,{'word ' * 100_000},A claim.,1\n")
+    assert len(load_sets([path])[0].evidence or "") == 500_000
+    assert csv.field_size_limit() == before
 
 
 def test_wice_names_its_supporting_sentences(tmp_path: Path) -> None:
