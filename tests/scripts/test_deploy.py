@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,22 +17,25 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "configs" / "deploy"
+LONG = 300
+"""Seconds after which a test fails; a busy machine needs many for what takes milliseconds."""
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Path:
+def cluster(tmp_path: Path) -> Iterator[Path]:
     """A folder of programs that write down how they are called; `local-judge` works for as long as a file is there."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, more in (("local-judge", 'while [ -e "$BUSY" ]; do sleep 0.05; done'), ("scontrol", "")):
         path = programs / name
         path.write_text(
-            f'#!/bin/bash\nprintf "%s\\n" "{name} $*" >> "$CALLS"\n'
-            f"trap 'echo stopped >> \"$CALLS\"; exit 1' TERM\n{more}\n",
+            f"#!/bin/bash\ntrap 'echo stopped >> \"$CALLS\"; exit 1' TERM\n"
+            f'printf "%s\\n" "{name} $*" >> "$CALLS"\n{more}\n',
             encoding="utf-8",
         )
         path.chmod(0o755)
-    return tmp_path
+    yield tmp_path
+    (tmp_path / "busy").unlink(missing_ok=True)
 
 
 def start(cluster: Path, script: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
@@ -51,13 +55,20 @@ def start(cluster: Path, script: str, *arguments: str, **variables: str) -> subp
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit status and standard error."""
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=LONG)
     return process.returncode, said
 
 
 def calls(cluster: Path) -> list[str]:
     path = cluster / "calls"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + LONG
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_job_evaluates_with_its_own_judge(cluster: Path) -> None:
@@ -100,13 +111,27 @@ def test_before_the_time_limit_the_run_is_stopped_and_the_job_queued_again(
     (cluster / "shards" / "x00.jsonl").touch()
     variables = {"SLURM_JOB_ID": "7", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}
     process = start(cluster, script, "shards", "snap", "qwen3-14b", "runs", **variables)
-    for _ in range(200):
-        if calls(cluster):
-            break
-        time.sleep(0.05)
+    until(lambda: bool(calls(cluster)))
     process.send_signal(signal.SIGTERM)  # as --signal=B:TERM@180 does
     assert finish(process)[0] == 0
     assert calls(cluster)[1:] == ["stopped", f"scontrol requeue {job}"]
+
+
+@pytest.mark.parametrize(
+    ("script", "job"), [("slurm_run.sbatch", "7"), ("slurm_array.sbatch", "7_0")], ids=["run", "array"]
+)
+def test_a_signal_while_the_run_starts_queues_the_job_again(cluster: Path, script: str, job: str) -> None:
+    """The script stops itself where it would start the run: the signal comes before there is anything to stop."""
+    (cluster / "shards").mkdir()
+    (cluster / "shards" / "x00.jsonl").touch()
+    text = (DEPLOY / script).read_text(encoding="utf-8")
+    (cluster / script).write_text(
+        text.replace("\nlocal-judge run", "\nkill -TERM $$\nlocal-judge run"), encoding="utf-8"
+    )
+    variables = {"SLURM_JOB_ID": "7", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "0"}
+    process = start(cluster, str(cluster / script), "shards", "snap", "qwen3-14b", "runs", **variables)
+    assert finish(process) == (0, "")
+    assert calls(cluster) == [f"scontrol requeue {job}"]
 
 
 @pytest.mark.parametrize("script", ["slurm_run.sbatch", "slurm_array.sbatch"])
