@@ -344,7 +344,7 @@ def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableTyp
     tested = sum(one.difference.p is not None for one in found.scores)
     yield (
         f"( ) {LEVEL} % paired bootstrap interval over tasks, {found.resamples:,} draws, seed {found.seed}; "
-        f"p: corrected for {count(tested, 'test')} (Holm)"
+        f"p: sign flips of tasks, corrected for {count(tested, 'test')} (Holm)"
     )
     yield "means are over the matched reports, also of scores that `show` computes by a protocol's own rule"
     if found.again is None:
@@ -456,8 +456,8 @@ def system_difference_parts(found: Sequence[SystemDifference]) -> Iterator[Rende
         )
     yield table
     yield (
-        f"( ) {LEVEL} % paired bootstrap interval over tasks; p: corrected for all pairs of systems of a score (Holm), "
-        f"for {LEAST_UNITS} tasks or more"
+        f"( ) {LEVEL} % paired bootstrap interval over tasks; p: sign flips of tasks, corrected for all pairs of "
+        f"systems of a score (Holm), for {LEAST_UNITS} tasks or more"
     )
 
 

@@ -12,13 +12,13 @@ import math
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
-
-from local_judge.stats.numeric import DIGITS
 
 Key = TypeVar("Key", bound=Hashable)
 Part = TypeVar("Part")
@@ -156,20 +156,48 @@ five and 0.031 for six."""
 SIGNIFICANT: Final = 0.05
 
 
-def bootstrap_p(drawn: Sequence[float | None]) -> float | None:
-    """Two-sided p-value of "no difference", from the differences in the draws of a bootstrap.
+EXACT_UNITS: Final = 14
+"""Greatest number of units of which all patterns of signs are enumerated: 2^14 = 16,384."""
+FLIPS: Final = 9_999
+"""Number of patterns that are drawn for more units."""
 
-    Formula (Davison and Hinkley 1997, sections 4.4 and 5.2: the level at which the percentile interval just reaches 0):
-    min(1, 2 (1 + min(#{d <= 0}, #{d >= 0})) / (1 + B)), over the B draws in which the difference exists.
+
+def sign_flip_p(differences: Sequence[int], *, seed: int = 0) -> float | None:
+    """Two-sided p-value of "no difference", from the paired differences of independent units by a permutation test.
+
+    If nothing differs between the two sides of a pair, each unit's difference is as likely with the other sign.
+    Formula (Fisher 1935, The Design of Experiments, section 21): the share of the 2^n patterns of signs s with
+    |sum s_i d_i| >= |sum d_i|. For more than `EXACT_UNITS` units: (1 + number of them) / (1 + B) for B patterns drawn
+    at random (Phipson and Smyth 2010, equation 2).
+
+    Args:
+        differences: the sum of each unit's differences, or another contribution to a mean, as whole numbers.
+        seed: random seed of the patterns that are drawn.
 
     Returns:
-        None where the difference exists in fewer than half of the draws, as for the interval.
+        None for fewer than `LEAST_UNITS` units.
     """
-    known = [round(value, DIGITS) for value in in_most_draws(drawn)]
-    if not known:
+    n = len(differences)
+    if n < LEAST_UNITS:
         return None
-    least = min(sum(value <= 0 for value in known), sum(value >= 0 for value in known))
-    return min(1.0, 2 * (1 + least) / (1 + len(known)))
+    flips = _flips(n, seed)
+    total = sum(differences)
+    exact_in_floats = sum(map(abs, differences)) < 2**52
+    own = np.array(differences, dtype=np.float64 if exact_in_floats else object)
+    extreme = 0
+    for rows in np.array_split(flips, 1 + flips.size // 1_000_000):
+        sums = total - 2 * (rows.astype(own.dtype) @ own)
+        extreme += int((abs(sums) >= abs(total)).sum())
+    return extreme / len(flips) if n <= EXACT_UNITS else (1 + extreme) / (1 + len(flips))
+
+
+@lru_cache(maxsize=16)
+def _flips(n: int, seed: int) -> npt.NDArray[np.uint8]:
+    """Return patterns of signs, 1 for a flipped one. Shape: (patterns, n)."""
+    if n <= EXACT_UNITS:
+        return (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n) & 1).astype(np.uint8)
+    # The legacy generator is the one whose sequence NumPy promises to keep.
+    return np.random.RandomState(seed).randint(0, 2, (FLIPS, n), np.uint8)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""Paired differences of means, with bootstrap intervals over tasks.
+"""Paired differences of means, with bootstrap intervals and permutation tests over tasks.
 
 Invariant: both sides are drawn together, task by task, so that what makes a task easy or hard for both cancels out.
 """
@@ -12,12 +12,11 @@ from pydantic import Field
 
 from local_judge.stats.estimate import (
     DRAWS,
-    LEAST_UNITS,
     Estimate,
     SumStatistic,
-    bootstrap_p,
     holm,
     resamples,
+    sign_flip_p,
     undefined,
     with_interval,
 )
@@ -49,16 +48,17 @@ class Difference(Frozen):
     high: float | None = None
     """95 % percentile bootstrap interval; null for fewer than two tasks."""
     p: float | None = Field(default=None, ge=0, le=1)
-    """Two-sided p-value of "no difference" (`stats.estimate.bootstrap_p`); null for fewer than six tasks."""
+    """Two-sided p-value of "no difference" (`stats.estimate.sign_flip_p`); null for fewer than six tasks."""
     p_holm: float | None = Field(default=None, ge=0, le=1)
     """The p-value, corrected for the number of differences that were tested together (Holm 1979)."""
 
 
 def paired_difference(pairs: Sequence[Pair], *, seed: int = 0, draws: int = DRAWS) -> Difference:
-    """Return the mean difference of pairs, with a percentile interval over draws of tasks.
+    """Return the mean difference of pairs, with a percentile interval over draws of tasks and a p-value.
 
     Formula: sum of (second - first) over the pairs / number of pairs, in each draw of as many tasks with replacement
-    (the cluster bootstrap, Davison and Hinkley 1997, section 3.8). Sums are exact.
+    (the cluster bootstrap, Davison and Hinkley 1997, section 3.8). For the p-value, the two sides of all pairs of a
+    task are exchanged together, which changes the sign of the task's sum. Sums are exact.
     """
     tasks: dict[str, list[Pair]] = {}
     for pair in pairs:
@@ -92,7 +92,7 @@ def paired_difference(pairs: Sequence[Pair], *, seed: int = 0, draws: int = DRAW
         value=found.value,
         low=ranged.low,
         high=ranged.high,
-        p=bootstrap_p(drawn) if len(tasks) >= LEAST_UNITS else None,
+        p=sign_flip_p([part["second"] - part["first"] for part in parts], seed=seed),
     )
 
 

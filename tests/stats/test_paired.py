@@ -30,20 +30,26 @@ def test_pairing_removes_what_tasks_share() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
 
 
-def test_the_p_value_of_a_difference_in_every_draw() -> None:
-    """All of 1,000 draws are above 0: 2 (1 + 0) / (1 + 1000)."""
+def test_the_p_value_of_a_difference_in_every_task() -> None:
+    """Of the 64 patterns of signs, two keep all six tasks on one side."""
     found = paired_difference([Pair(str(n), 0.0, 1.0) for n in range(6)])
-    assert found.p == 2 / 1001
+    assert found.p == 2 / 64
     same = paired_difference([Pair(str(n), 1.0, 1.0) for n in range(6)])
     assert (same.value, same.p) == (0.0, 1.0)
 
 
+def test_reports_of_a_task_change_sides_together() -> None:
+    """Two reports on each of five tasks and one on the sixth are six units, not eleven."""
+    pairs = [Pair(str(n % 6), 0.0, 1.0) for n in range(11)]
+    assert paired_difference(pairs).p == 2 / 64
+
+
 def test_holm_corrects_for_all_differences_with_a_p_value() -> None:
-    """p = 2 / 1001 and 1 of two tests, and none of a third: the smaller one is doubled."""
+    """p = 2 / 64 and 1 of two tests, and none of a third: the smaller one is doubled."""
     certain = paired_difference([Pair(str(n), 0.0, 1.0) for n in range(6)])
     none = paired_difference([Pair(str(n), 1.0, 1.0) for n in range(6)])
     few = paired_difference([Pair("a", 0.0, 1.0)])
-    assert [one.p_holm for one in corrected([certain, few, none])] == [4 / 1001, None, 1.0]
+    assert [one.p_holm for one in corrected([certain, few, none])] == [4 / 64, None, 1.0]
 
 
 def test_no_pairs_and_one_task_have_no_interval() -> None:

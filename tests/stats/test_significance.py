@@ -1,29 +1,69 @@
-"""P-values of bootstrap draws, and Holm's correction."""
+"""P-values of sign flips, and Holm's correction."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
-from local_judge.stats.estimate import bootstrap_p, holm
+from local_judge.stats.estimate import FLIPS, SIGNIFICANT, holm, sign_flip_p
+from local_judge.stats.paired import Pair, paired_difference
 
 
-def test_a_difference_that_no_draw_turns_has_the_least_p_that_the_draws_allow() -> None:
-    assert bootstrap_p([0.5] * 199) == pytest.approx(2 / 200)
+def test_six_equal_signs_have_the_p_value_of_the_sign_test() -> None:
+    """Of 2^6 patterns, only none and all flipped are as far from 0."""
+    assert sign_flip_p([1, 2, 1, 4, 1, 1]) == 2 / 64
+
+
+def test_patterns_that_reach_the_sum_count_on_both_sides() -> None:
+    """|sum| >= 3 for six differences of 1, one of them negative: sum 4. At most one sign differs from the others in
+    1 + 6 patterns, and in their opposites."""
+    assert sign_flip_p([1, 1, 1, 1, 1, -1]) == 14 / 64
 
 
 def test_no_difference_at_all_has_p_one() -> None:
-    assert bootstrap_p([0.0] * 199) == 1.0
+    assert sign_flip_p([0] * 6) == 1.0
+    assert sign_flip_p([0] * 40) == 1.0
 
 
-def test_draws_on_the_other_side_count_twice() -> None:
-    # 9 of 199 draws are at or below 0: 2 (1 + 9) / 200.
-    assert bootstrap_p([0.5] * 190 + [-0.1] * 5 + [0.0] * 4) == pytest.approx(0.1)
+def test_five_units_are_too_few_for_a_p_value() -> None:
+    assert sign_flip_p([1] * 5) is None
 
 
-def test_draws_without_a_difference_are_left_out_and_too_many_of_them_leave_no_p() -> None:
-    assert bootstrap_p([0.5] * 99 + [None] * 99) == pytest.approx(2 / 100)
-    assert bootstrap_p([0.5] * 98 + [None] * 99) is None
-    assert bootstrap_p([]) is None
+def test_many_units_have_the_least_p_value_that_the_patterns_drawn_allow() -> None:
+    assert sign_flip_p([1] * 200) == 1 / (1 + FLIPS)
+
+
+def test_drawn_patterns_come_near_the_exact_value() -> None:
+    """14 units are enumerated; with a difference of 0 as the fifteenth unit, patterns are drawn, and the exact value is
+    the same. Its error is at most 4 standard errors: 4 sqrt(p (1 - p) / 9999)."""
+    differences = [3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5, 8, -9, 7]
+    exact, drawn = sign_flip_p(differences), sign_flip_p([*differences, 0])
+    assert exact is not None and drawn is not None
+    assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / FLIPS))
+    assert drawn == sign_flip_p([*differences, 0]), "equal seeds give equal values"
+
+
+def test_sums_beyond_the_floats_are_exact() -> None:
+    """A unit of 2^60 and 1 seven times: only patterns with all eight signs equal are as far from 0."""
+    assert sign_flip_p([2**60, *[1] * 7]) == 2 / 256
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_without_a_difference_few_tasks_are_rarely_significant(skewed: bool) -> None:
+    """Both sides of six tasks have the same distribution, so that p <= 0.05 may come in 5 % of the experiments; with
+    2^6 patterns it comes in 2 of 64. The bound is 5 % and 3 standard errors of 2,000 experiments, sqrt(0.05 0.95 / n).
+    """
+    n, rng = 2_000, np.random.RandomState(7)
+    found = 0
+    for _ in range(n):
+        sides = rng.exponential(size=(6, 2)) if skewed else rng.normal(size=(6, 2))
+        pairs = [Pair(str(task), one, other) for task, (one, other) in enumerate(sides.tolist())]
+        p = paired_difference(pairs, draws=0).p
+        found += p is not None and p <= SIGNIFICANT
+    assert found / n <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
+    assert found / n == pytest.approx(2 / 64, abs=3 * math.sqrt(2 / 64 * 62 / 64 / n))
 
 
 def test_holm_of_three() -> None:

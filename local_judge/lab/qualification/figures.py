@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
 from local_judge.stats.calibration.measures import auc_of, ece_of, gaps_of
-from local_judge.stats.estimate import Estimate, resamples, with_interval
-from local_judge.stats.numeric import Floats, rounded
+from local_judge.stats.estimate import LEAST_UNITS, Estimate, resamples, sign_flip_p, with_interval
+from local_judge.stats.numeric import DIGITS, Floats, rounded
 
 Counts = npt.NDArray[np.int64]
 Value = Callable[[Sequence[Item]], float | None]
@@ -70,6 +70,10 @@ class Draws(NamedTuple):
     seed: int
 
 
+Drawn = tuple[tuple[int, ...], ...]
+"""Positions of units in each draw."""
+
+
 def figure(
     measure: Measure, items: Sequence[Item], draws: Draws, unmeasured: Sequence[Unmeasured] = ()
 ) -> Figure:
@@ -95,7 +99,8 @@ def figure(
             reason, by_judge = "not defined" if concerned else "nothing was asked", False
         return Figure(id=measure.id, value=None, n=n, n_failed=n_failed, reason=reason, by_judge=by_judge)
     groups = by_unit(answered)
-    found = with_interval(Estimate(value, n), in_draws(measure.value, groups, draws), len(groups))
+    drawn = in_draws(measure.value, groups, draws_of(len(groups), draws))
+    found = with_interval(Estimate(value, n), drawn, len(groups))
     return Figure(id=measure.id, value=value, low=found.low, high=found.high, n=n, n_failed=n_failed)
 
 
@@ -107,25 +112,50 @@ def by_unit(items: Sequence[Item]) -> list[list[Item]]:
     return [groups[unit] for unit in sorted(groups)]
 
 
-def in_draws(value: Value, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+def in_draws(value: Value, groups: Sequence[Sequence[Item]], drawn: Drawn) -> list[float | None]:
     """Return the value over the items of the groups in each draw."""
     if isinstance(value, Ratio | Auc | Ece):
-        return value.drawn(groups, draws)
-    return [
-        value([item for place in draw for item in groups[place]]) for draw in draws_of(len(groups), draws)
-    ]
+        return value.drawn(groups, times_of(len(groups), drawn))
+    return [value([item for place in draw for item in groups[place]]) for draw in drawn]
 
 
 @lru_cache(maxsize=64)
-def draws_of(n: int, draws: Draws) -> tuple[tuple[int, ...], ...]:
+def draws_of(n: int, draws: Draws) -> Drawn:
     """Draw positions below `n` with replacement: the same for every figure over the same number of units."""
     return tuple(tuple(draw) for draw in resamples(n, draws.n, draws.seed))
 
 
+def leaving_one_out(n: int) -> Drawn:
+    """Return all positions below `n` but one, for each of them; nothing where there are too few for a p-value."""
+    if n < LEAST_UNITS:
+        return ()
+    return tuple(tuple(place for place in range(n) if place != left) for left in range(n))
+
+
+def jackknife_p(value: float, left_out: Sequence[float | None], seed: int) -> float | None:
+    """Return the two-sided p-value of "no difference", for a difference that need not be a mean.
+
+    Formula: `stats.estimate.sign_flip_p` of the pseudo-values n d - (n - 1) d_i, where d_i is the difference without
+    unit i (Tukey 1958). Their mean is d where d is a mean over units of equal size; for areas under ROC curves they are
+    the components of DeLong's variance (Hanley and Hajian-Tilaki 1997).
+
+    Args:
+        value: the difference of all n units.
+        left_out: the difference without each of them; None where it is not defined.
+        seed: random seed of `sign_flip_p`.
+
+    Returns:
+        None for fewer than six units, or where a difference is not defined.
+    """
+    n = len(left_out)
+    pseudo = [n * value - (n - 1) * without for without in left_out if without is not None]
+    return sign_flip_p([round(one * 10**DIGITS) for one in pseudo], seed=seed) if len(pseudo) == n else None
+
+
 @lru_cache(maxsize=64)
-def times_of(n: int, draws: Draws) -> Counts:
-    """Count how often each position occurs in each of `draws_of`. Shape: (draws, n)."""
-    rows = [np.bincount(np.array(draw, np.int64), minlength=n) for draw in draws_of(n, draws)]
+def times_of(n: int, drawn: Drawn) -> Counts:
+    """Count how often each position below `n` occurs in each draw. Shape: (draws, n)."""
+    rows = [np.bincount(np.array(draw, np.int64), minlength=n) for draw in drawn]
     return np.array(rows, np.int64).reshape(-1, n)
 
 
@@ -141,10 +171,10 @@ class Ratio:
         above, below = self._sums(items)
         return above / below if below else None
 
-    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+    def drawn(self, groups: Sequence[Sequence[Item]], times: Counts) -> list[float | None]:
         """Return the value in each draw of groups, exact because the sums are of integers."""
         sums = np.array([self._sums(group) for group in groups], np.int64)
-        found: list[tuple[int, int]] = (times_of(len(groups), draws) @ sums).tolist()
+        found: list[tuple[int, int]] = (times @ sums).tolist()
         return [above / below if below else None for above, below in found]
 
     def _sums(self, items: Sequence[Item]) -> tuple[int, int]:
@@ -159,7 +189,7 @@ class Auc:
         """Return the value; None if all items are true, or none is."""
         return auc_of(*_columns(items))
 
-    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+    def drawn(self, groups: Sequence[Sequence[Item]], times: Counts) -> list[float | None]:
         """Return the value in each draw of groups.
 
         Formula: sum c_g c_h w_gh / (2 sum c_g true_g sum c_h untrue_h), where c_g is how often group g is drawn and
@@ -172,7 +202,6 @@ class Auc:
         right, untrue = said[true == 1][:, None], said[true != 1][None, :]
         pairs = 2 * (right > untrue).astype(np.int64) + (right == untrue)
         wins = member[:, true == 1] @ pairs @ member[:, true != 1].T
-        times = times_of(len(groups), draws)
         above = ((times @ wins) * times).sum(axis=1)
         below = 2 * (times @ member[:, true == 1].sum(axis=1)) * (times @ member[:, true != 1].sum(axis=1))
         return [int(one) / int(of) if of else None for one, of in zip(above, below, strict=True)]
@@ -185,10 +214,9 @@ class Ece:
         """Return the value."""
         return ece_of(*_columns(items)) if items else None
 
-    def drawn(self, groups: Sequence[Sequence[Item]], draws: Draws) -> list[float | None]:
+    def drawn(self, groups: Sequence[Sequence[Item]], times: Counts) -> list[float | None]:
         """Return the value in each draw of groups, rounded to the digits that the order of additions leaves."""
         gaps = np.array([gaps_of(*_columns(group)) for group in groups], np.float64)
-        times = times_of(len(groups), draws)
         sizes = times @ np.array([len(group) for group in groups], np.int64)
         return [float(value) for value in rounded(np.abs(times @ gaps).sum(axis=1) / sizes)]
 

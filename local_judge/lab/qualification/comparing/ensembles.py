@@ -24,11 +24,18 @@ import numpy.typing as npt
 
 from local_judge.lab.qualification.comparing.model import Ensemble, EnsembleVerdict, Expense, Gain
 from local_judge.lab.qualification.comparing.pairs import Answers, both_answered, by_id, minus
-from local_judge.lab.qualification.figures import Draws, by_unit, draws_of
+from local_judge.lab.qualification.figures import (
+    Drawn,
+    Draws,
+    by_unit,
+    draws_of,
+    jackknife_p,
+    leaving_one_out,
+)
 from local_judge.lab.qualification.model import Item
 from local_judge.stats.calibration.measures import NEUTRAL, auc_of
 from local_judge.stats.correlation import pearson
-from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, bootstrap_p, holm, with_interval
+from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, holm, with_interval
 from local_judge.stats.numeric import Floats, rounded
 
 Rule = Literal["probability", "log_odds"]
@@ -181,18 +188,22 @@ def _auc(found: _Group, places: Ints) -> list[float | None]:
 
 
 def _gain(found: _Group, measure: _Measure, draws: Draws) -> Gain | None:
-    n = found.p.shape[1]
+    n, n_units = found.p.shape[1], len(found.units)
+
+    def gains(drawn: Drawn) -> list[float | None]:
+        values: list[float | None] = []
+        for draw in drawn:
+            *ones, mean = measure(found, np.concatenate([found.units[place] for place in draw]))
+            values.append(minus(mean, _best(ones)))
+        return values
+
     *alone, ensemble = measure(found, np.arange(n, dtype=np.int64))
     best = _best(alone)
     value = minus(ensemble, best)
     if value is None or best is None or ensemble is None:
         return None
-    drawn: list[float | None] = []
-    for draw in draws_of(len(found.units), draws):
-        *ones, mean = measure(found, np.concatenate([found.units[place] for place in draw]))
-        drawn.append(minus(mean, _best(ones)))
-    estimate = with_interval(Estimate(value, n), drawn, len(found.units))
-    p = bootstrap_p(drawn) if len(found.units) >= LEAST_UNITS else None
+    estimate = with_interval(Estimate(value, n), gains(draws_of(n_units, draws)), n_units)
+    p = jackknife_p(value, gains(leaving_one_out(n_units)), draws.seed)
     return Gain(ensemble=ensemble, best=best, value=value, low=estimate.low, high=estimate.high, p=p)
 
 

@@ -68,7 +68,6 @@ def comparison_page(found: Comparison, picture: str) -> str:
         least_units=LEAST_UNITS,
         n_judges=n_judges,
         n_pairs=n_pairs,
-        too_few_draws=2 * max(1, n_pairs) / (found.draws + 1) > SIGNIFICANT,
         difference_heads=DIFFERENCE_HEADS,
         differences=[_difference(row) for row in found.differences if "=" not in row.id],
         n_parts=len(parts),

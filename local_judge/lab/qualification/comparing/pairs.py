@@ -3,6 +3,7 @@
     d      = value of the first - value of the second, both on the items that both answered
     d*     the same on units drawn with replacement, the same units for both judges
     95 %   the 2.5th and the 97.5th percentile of d* (Efron and Tibshirani 1993, chapter 13)
+    p      of the signs of the units' pseudo-values (`lab.qualification.figures.jackknife_p`)
 
 Invariant: items are matched by id. An item that one judge did not answer is removed from both and counted. An item with
 different truths for two judges is refused, because it is not the same item.
@@ -13,18 +14,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference, Verdict
-from local_judge.lab.qualification.figures import Better, Draws, Measure, by_unit, in_draws
+from local_judge.lab.qualification.figures import (
+    Better,
+    Draws,
+    Measure,
+    by_unit,
+    draws_of,
+    in_draws,
+    jackknife_p,
+    leaving_one_out,
+)
 from local_judge.lab.qualification.model import Item
-from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, bootstrap_p, holm, with_interval
+from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, holm, with_interval
 from local_judge.stats.numeric import DIGITS
 
 Answers = Mapping[str, Item]
 """Items of one judge by id."""
-Replicated = tuple[float | None, list[float | None]]
-"""Value of a measure, and its value in each draw."""
+
+
+class Replicated(NamedTuple):
+    """Value of a measure on some units."""
+
+    value: float | None
+    drawn: list[float | None]
+    """Its value in each draw of the units."""
+    left_out: list[float | None]
+    """Its value without each of the units; empty for too few of them."""
 
 
 def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
@@ -86,9 +105,14 @@ def _compared(measure: Measure, answers: Mapping[str, Answers], draws: Draws) ->
     @cache
     def replicated(judge: str, ids: tuple[str, ...]) -> Replicated:
         items = [own[judge][id] for id in ids]
-        return measure.value(items), in_draws(measure.value, by_unit(items), draws)
+        units = by_unit(items)
+        drawn, left_out = (
+            in_draws(measure.value, units, those)
+            for those in (draws_of(len(units), draws), leaving_one_out(len(units)))
+        )
+        return Replicated(measure.value(items), drawn, left_out)
 
-    rows = [_difference(measure.id, pair, own, replicated) for pair in combinations(answers, 2)]
+    rows = [_difference(measure.id, pair, own, replicated, draws.seed) for pair in combinations(answers, 2)]
     corrected = holm([row.p for row in rows])
     return [
         row.model_copy(update={"p_holm": p, "verdict": _verdict(row, p, measure.better)})
@@ -101,6 +125,7 @@ def _difference(
     pair: tuple[str, str],
     own: Mapping[str, Answers],
     replicated: Callable[[str, tuple[str, ...]], Replicated],
+    seed: int,
 ) -> Difference:
     sides = [own[judge] for judge in pair]
     ids = both_answered(*sides)
@@ -123,13 +148,17 @@ def _difference(
     )
     if not ids:
         return row
-    (first, first_drawn), (second, second_drawn) = (replicated(judge, tuple(ids)) for judge in pair)
-    update: dict[str, object] = {"first_value": first, "second_value": second, "reason": "not defined"}
-    value = minus(first, second)
+    first, second = (replicated(judge, tuple(ids)) for judge in pair)
+    value = minus(first.value, second.value)
+    update: dict[str, object] = {
+        "first_value": first.value,
+        "second_value": second.value,
+        "reason": "not defined",
+    }
     if value is not None:
-        drawn = list(map(minus, first_drawn, second_drawn))
+        drawn = list(map(minus, first.drawn, second.drawn))
         estimate = with_interval(Estimate(value, len(ids)), drawn, len(units))
-        p = bootstrap_p(drawn) if len(units) >= LEAST_UNITS else None
+        p = jackknife_p(value, list(map(minus, first.left_out, second.left_out)), seed)
         update |= {"value": value, "low": estimate.low, "high": estimate.high, "p": p, "reason": ""}
     return row.model_copy(update=update)
 

@@ -97,7 +97,7 @@ function differences() {
         right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_tasks)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
     });
   });
-  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference.', folded(charts, 4, 'scores')) : null;
+  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference. p is of a permutation test over six or more tasks.', folded(charts, 4, 'scores')) : null;
 }
 
 /** Return a profile of the dimensions of each protocol, on a scale from 0 (worst) to 100 (best). */

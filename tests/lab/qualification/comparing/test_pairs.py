@@ -31,7 +31,8 @@ def test_a_judge_that_is_right_on_every_page_is_better_than_one_that_believes_ev
     assert (row.first_value, row.second_value, row.value) == (1.0, 0.5, 0.5)
     # Each page gives 1/2, so each draw does.
     assert (row.low, row.high) == (0.5, 0.5)
-    assert row.p == pytest.approx(2 / 200)
+    # Of the patterns of eight signs, two have all pages on one side.
+    assert row.p == 2 / 2**8
     assert row.verdict == "first"
     assert (row.n, row.n_units) == (16, 8)
 
@@ -86,8 +87,8 @@ def test_five_pages_are_too_few_for_a_test() -> None:
 def test_of_three_judges_all_pairs_are_tested_with_holms_correction() -> None:
     rows = compared(right, credulous, right)
     assert [(row.first, row.second) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
-    # 0.01 twice and 1.0: 3 x 0.01, then 2 x 0.01 but no less than before, then 1.
-    assert [row.p_holm for row in rows] == pytest.approx([0.03, 1.0, 0.03])
+    # 2 / 2^8 twice and 1.0: 3 x that, then 2 x that but no less than before, then 1.
+    assert [row.p_holm for row in rows] == pytest.approx([6 / 2**8, 1.0, 6 / 2**8])
     assert [row.verdict for row in rows] == ["first", "not_shown", "second"]
 
 
