@@ -63,12 +63,35 @@ def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Pa
     judge = ["--judge", preset, "--base-url", "http://127.0.0.1:9/v1", "--ledger", tmp_path / "l.sqlite"]
     for words, says in (
         ([labelled, *judge, "--verifier", "best"], "--verifier best: no such verifier"),
+        ([labelled, *judge, "--verifier", "near:evidence_tokens"], "'evidence_tokens' is not KEY=VALUE"),
+        ([labelled, *judge, "--verifier", "near:evidence_token=9"], "evidence_token"),
+        ([labelled, *judge, "--verifier", "near:evidence_tokens=9"], "evidence_tokens"),
+        ([labelled, "--verifier", "near", "--verifier", "near"], "another verifier has the name 'near'"),
         ([by_url], "need a snapshot"),
         ([labelled, "--snapshot", tmp_path / "none"], "has its own `evidence`"),
         ([tmp_path / "none.jsonl"], "no such file"),
     ):
         ended = command(*base, *words)
         assert ended.code == 1 and says in ended.line(), (words, ended)
+
+
+def test_settings_make_a_variant_of_a_verifier(command: Command, tmp_path: Path) -> None:
+    text = " ".join(f"Sentence {n} is about the mill." for n in range(900)) + " The wheel is oak."
+    row = {**ROWS[0], "claim": "The wheel is oak.", "evidence": text, "supporting": [["The wheel is oak."]]}
+    labelled = write_rows(tmp_path / "long.jsonl", [row])
+    ended = command(
+        "lab",
+        "benchmark-verifier",
+        labelled,
+        *("--verifier", "scored", "--verifier", "scored:evidence_tokens=400,passages_per_claim=1"),
+        "--json",
+    )
+    whole, short = json.loads(ended.out)["evidence"]
+    assert (short["verifier"], short["sentence_recall"]) == (
+        "scored:evidence_tokens=400,passages_per_claim=1",
+        1.0,
+    )
+    assert short["tokens"] < 500 < whole["tokens"]
 
 
 def test_a_sample_is_the_same_each_time(command: Command, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import random
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import SAMPLE, AsJson, Resamples, Seed, SomeSnapshotDir
@@ -28,20 +26,13 @@ from local_judge.lab.verifier_benchmark.measure import (
     figures_of,
     word_overlap,
 )
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets, sampled
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
+from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, verifiers_of
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.run_file import load_config
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.terminal import count, stdout
-
-VERIFIERS = {
-    "scored": ClaimsConfig(method="scored", reliability=False, calibration="none"),
-    "near": ClaimsConfig(method="scored", view="near", reliability=False, calibration="none"),
-    "grouped": ClaimsConfig(method="grouped", reliability=False),
-}
-"""Settings that have a name."""
 
 
 def benchmark_verifier(
@@ -56,7 +47,8 @@ def benchmark_verifier(
         list[str] | None,
         typer.Option(
             "--verifier",
-            help=f"Verifier to measure: {', '.join(VERIFIERS)}, or a run file with `claims`; repeatable.",
+            help=f"Verifier to measure: {', '.join(VERIFIERS)}, such a name with settings "
+            "(near:evidence_tokens=1000,passages_per_claim=8), or a run file with `claims`; repeatable.",
             show_default="scored",
         ),
     ] = None,
@@ -71,7 +63,8 @@ def benchmark_verifier(
     seed: Seed = 0,
     resamples: Resamples = DRAWS,
     details: Annotated[
-        bool, typer.Option("--details", help="Also print figures by length and language, and all labels.")
+        bool,
+        typer.Option("--details", help="Also print figures by label, length and language, and all labels."),
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write all figures and answers to this JSON file.")
@@ -83,10 +76,10 @@ def benchmark_verifier(
     Without --judge, the command makes no model calls: it prints the baseline, and whether the evidence contains the
     sentences that people say prove a claim.
     """
-    rows = _sampled(load_sets(sets), sample, seed)
+    rows = sampled(load_sets(sets), sample, seed)
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
     settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
-    configs = {Path(one).stem: _config(one) for one in verifier or ["scored"]}
+    configs = verifiers_of(verifier or ["scored"])
 
     async def asked(frozen: Snapshot) -> list[Answers]:
         assert spec is not None and ledger is not None
@@ -117,30 +110,6 @@ def benchmark_verifier(
     failed = sum(one.failed for one in figures)
     if failed:
         leave_missing(count(failed, "verdict"))
-
-
-def _config(name: str) -> ClaimsConfig:
-    """Return the settings of a verifier by name, or those of a run file."""
-    if name in VERIFIERS:
-        return VERIFIERS[name]
-    if not name.endswith((".yaml", ".yml")):
-        raise ConfigError(
-            f"--verifier {name}: no such verifier; choose from {', '.join(VERIFIERS)}, or name a run file (YAML)"
-        )
-    return load_config(Path(name), {}).claims.model_copy(update={"reliability": False})
-
-
-def _sampled(rows: Sequence[LabelledRow], sample: int | None, seed: int) -> list[LabelledRow]:
-    """Return a random sample of each set, in the order of the files."""
-    if sample is None:
-        return list(rows)
-    kept: set[tuple[str, str]] = set()
-    for name in dict.fromkeys(row.set for row in rows):
-        ids = [row.id for row in rows if row.set == name]
-        # random() is the one method of Random whose sequence Python promises to keep.
-        draw = random.Random(seed).random
-        kept |= {(name, one) for _, one in sorted((draw(), one) for one in ids)[:sample]}
-    return [row for row in rows if (row.set, row.id) in kept]
 
 
 @contextlib.contextmanager

@@ -5,7 +5,8 @@ are compared with white space unified. No model is asked.
 
     sentence recall    mean over claims of the largest share of a set's sentences that is in the evidence
     whole sets         share of claims with a whole set in the evidence
-    quotations         share of quotations that overlap a sentence of some set
+    nearest            share of the sentences nearest to a claim that overlap a sentence of some set
+    quotations         the same share of a judge's quotations
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens, evidence_groups
+from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, claim_of_row
@@ -34,13 +36,17 @@ class EvidenceFigures(Frozen):
     whole_sets: Rate
     tokens: float
     """Mean length of the evidence, in estimated tokens."""
+    first: Rate
+    """Share of claims whose nearest sentence, the quotation of `scored`, overlaps a supporting sentence."""
+    nearest: Rate
+    """The same share of all nearest sentences, which prompts repeat beside the claim."""
 
 
 def evidence_figures(
     rows: Sequence[LabelledRow], snapshot: Snapshot, verifier: str, config: ClaimsConfig
 ) -> list[EvidenceFigures]:
     """Return the figures of each set that has supporting sentences, each claim alone."""
-    found: list[EvidenceFigures] = []
+    figures: list[EvidenceFigures] = []
     for name in dict.fromkeys(row.set for row in rows):
         own = [row for row in rows if row.set == name and any(row.supporting)]
         own = [row for row in own if snapshot.page(row.page).status == "ok"]
@@ -48,7 +54,8 @@ def evidence_figures(
             continue
         shown = [_shown(row, snapshot, config) for row in own]
         recalls = [_recall(row, text) for row, text in zip(own, shown, strict=True)]
-        found.append(
+        nearest = [(row, _nearest(row, snapshot, config)) for row in own]
+        figures.append(
             EvidenceFigures(
                 set=name,
                 verifier=verifier,
@@ -56,21 +63,29 @@ def evidence_figures(
                 sentence_recall=math.fsum(recalls) / len(own),
                 whole_sets=rate(sum(recall == 1 for recall in recalls), len(own)),
                 tokens=math.fsum(map(estimate_tokens, shown)) / len(own),
+                first=_overlapping([(row, quote.text) for row, found in nearest for quote in found[:1]]),
+                nearest=_overlapping([(row, quote.text) for row, found in nearest for quote in found]),
             )
         )
-    return found
+    return figures
 
 
 def quotation_rate(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate | None:
     """Return how many quotations overlap a supporting sentence; None without such a claim."""
-    known = [(row, _plain(quote)) for row, quote in quotations if any(row.supporting)]
-    if not known:
-        return None
-    right = sum(
-        any(quote in text or text in quote for chosen in row.supporting for text in map(_plain, chosen))
-        for row, quote in known
-    )
-    return rate(right, len(known))
+    known = [(row, quote) for row, quote in quotations if any(row.supporting)]
+    return _overlapping(known) if known else None
+
+
+def _overlapping(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate:
+    right = 0
+    for row, quote in quotations:
+        quoted, proofs = _plain(quote), [_plain(text) for chosen in row.supporting for text in chosen]
+        right += any(quoted in text or text in quoted for text in proofs)
+    return rate(right, len(quotations))
+
+
+def _nearest(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> tuple[Quote, ...]:
+    return nearest_sentences(snapshot.page(row.page), [claim_of_row(row)], snapshot, config)[0]
 
 
 def _shown(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> str:
@@ -78,7 +93,7 @@ def _shown(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> str:
     page, claim = snapshot.page(row.page), claim_of_row(row)
     ((evidence, _),) = evidence_groups(page, [claim], snapshot, config)
     if config.view == "near":
-        (nearest,) = nearest_sentences(page, [claim], snapshot, config)
+        nearest = _nearest(row, snapshot, config)
         if view_of(claim, page, nearest, config) == "near":
             return evidence.near(nearest)[1]
     return evidence.shared

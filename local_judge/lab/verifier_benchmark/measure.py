@@ -27,12 +27,13 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Label, Verdict
 from local_judge.judge.judge import Judge
-from local_judge.lab.annotations.figures import binary, mean
+from local_judge.lab.annotations.figures import mean
 from local_judge.lab.verifier_benchmark.evidence import quotation_rate
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import Judged
+from local_judge.stats.estimate import Estimate, resamples, undefined, with_interval
 from local_judge.stats.rates import Rate
 from serving.types import Frozen
 
@@ -99,11 +100,13 @@ class Cost(Frozen):
 
 
 class GroupFigures(Frozen):
-    """Figures of the rows of one language or length."""
+    """Figures of the rows with one label, length or language."""
 
     by: str
     group: str
     n: int
+    called_supported: Estimate
+    """Share of the rows that the verifier calls supported."""
     figures: Assessment | None
     """None with one class only."""
 
@@ -124,7 +127,9 @@ class SetFigures(Frozen):
     """Figures with a calibration and a threshold fitted to the other sets."""
     why_not_fitted: str = ""
     why_not_transferred: str = ""
-    three_way_f1: float | None = None
+    probabilities: bool = False
+    """True if the verifier gives probabilities as they are, so that `figures` has a calibration error."""
+    three_way_f1: Estimate | None = None
     """Mean F1 of supported, partial and unsupported; None without one of these labels, or without verdicts."""
     confusion: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Number of rows by label of people and label of the verdict."""
@@ -262,7 +267,8 @@ def _figures(
         transferred=transferred,
         why_not_fitted=why_not,
         why_not_transferred=why_not_transferred,
-        three_way_f1=_three_way_f1(labelled),
+        probabilities=found.probabilities and found.verifier != OVERLAP,
+        three_way_f1=_three_way_f1(labelled, settings),
         confusion={gold: given for gold, given in confusion.items() if given},
         groups=tuple(_groups(counted, settings)) if found.verifier != OVERLAP else (),
         quotations=quotation_rate(
@@ -323,23 +329,60 @@ def _judged(answers: Sequence[Answer]) -> list[Judged]:
 
 def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]:
     found: list[GroupFigures] = []
-    for by in ("length", "language"):
+    for by in ("gold", "length", "language"):
         groups = Counter(str(getattr(one, by)) for one in answers)
         for group, n in sorted(groups.items()) if len(groups) > 1 else ():
             own = [one for one in answers if getattr(one, by) == group]
-            found.append(GroupFigures(by=by, group=group, n=n, figures=_assessed(own, settings)))
+            found.append(
+                GroupFigures(
+                    by="label" if by == "gold" else by,
+                    group=group,
+                    n=n,
+                    called_supported=_over_documents(_called_supported, own, settings),
+                    figures=_assessed(own, settings),
+                )
+            )
     return found
 
 
-def _three_way_f1(answers: Sequence[Answer]) -> float | None:
-    """Mean F1 of the three classes, where people use all of them."""
-    pairs = [(THREE_WAY[one.gold], THREE_WAY[str(one.label)]) for one in answers]
-    classes = set(THREE_WAY.values())
-    if {gold for gold, _ in pairs} != classes:
+def _called_supported(answers: Sequence[Answer]) -> float | None:
+    return sum(one.label == "supported" for one in answers) / len(answers) if answers else None
+
+
+def _three_way_f1(answers: Sequence[Answer], settings: Settings) -> Estimate | None:
+    """Return the mean F1 of the three classes, where people use all of them."""
+    found = _over_documents(_macro_f1, answers, settings)
+    return None if found.value is None else found
+
+
+def _macro_f1(answers: Sequence[Answer]) -> float | None:
+    pairs = Counter((THREE_WAY[one.gold], THREE_WAY[str(one.label)]) for one in answers)
+    classes = sorted(set(THREE_WAY.values()))
+    people, judge = Counter[str](), Counter[str]()
+    for (gold, given), n in pairs.items():
+        people[gold] += n
+        judge[given] += n
+    if any(not people[name] for name in classes):
         return None
-    return mean(
-        [binary([(gold == name, given == name) for gold, given in pairs]).f1 for name in sorted(classes)]
-    )
+    return mean([2 * pairs[name, name] / (people[name] + judge[name]) for name in classes])
+
+
+def _over_documents(
+    value: Callable[[Sequence[Answer]], float | None], answers: Sequence[Answer], settings: Settings
+) -> Estimate:
+    """Return a figure with its bootstrap interval over documents."""
+    documents: dict[str, list[Answer]] = {}
+    for one in answers:
+        documents.setdefault(one.document, []).append(one)
+    groups = [documents[name] for name in sorted(documents)]
+    whole = value(answers)
+    if whole is None:
+        return undefined("a label that does not occur")
+    drawn = [
+        value([one for place in draw for one in groups[place]])
+        for draw in resamples(len(groups), settings.draws, settings.seed)
+    ]
+    return with_interval(Estimate(whole, len(answers)), drawn, len(groups))
 
 
 def _about(row: LabelledRow, language: str, text: str, **answer: object) -> Answer:

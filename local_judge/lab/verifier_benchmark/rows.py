@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import random
 import tempfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -108,6 +109,19 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
             seen.add((known.set, known.id))
             rows.append(known)
     return rows
+
+
+def sampled(rows: Sequence[LabelledRow], n: int | None, seed: int) -> list[LabelledRow]:
+    """Return `n` random rows of each set, in the order of the files; all rows if `n` is None."""
+    if n is None:
+        return list(rows)
+    kept: set[tuple[str, str]] = set()
+    for name in dict.fromkeys(row.set for row in rows):
+        ids = [row.id for row in rows if row.set == name]
+        # random() is the one method of Random whose sequence Python promises to keep.
+        draw = random.Random(seed).random
+        kept |= {(name, one) for _, one in sorted((draw(), one) for one in ids)[:n]}
+    return [row for row in rows if (row.set, row.id) in kept]
 
 
 @contextmanager

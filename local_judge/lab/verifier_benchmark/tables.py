@@ -23,12 +23,15 @@ from serving.types import Frozen
 
 
 class Published(Frozen):
-    """Balanced accuracy of a verifier on LLM-AggreFact's selection of a set."""
+    """Figures of another verifier on claims of a set."""
 
     verifier: str
     set: str
     """Name of the set, in lower case."""
     balanced_accuracy: float
+    auc: float | None = None
+    items: str = "LLM-AggreFact's selection"
+    """Claims of the set that the figures are about: none of them are those of our tables."""
     source: str
 
 
@@ -95,10 +98,13 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
     table = plain_table(title, [""], [safe(one.verifier) for one in own])
     for label, cell in _OF_VERDICTS:
         table.add_row(label, *(NONE if one.figures is None else cell(one.figures) for one in own))
+    raw = [one.figures if one.probabilities else None for one in own]
+    if any(raw):
+        table.add_row("ECE", *(NONE if one is None else estimate_text(one.ece) for one in raw))
     if any(one.three_way_f1 is not None for one in own):
         table.add_row(
             "macro F1 of three labels",
-            *(NONE if one.three_way_f1 is None else f"{one.three_way_f1:.3f}" for one in own),
+            *(NONE if one.three_way_f1 is None else estimate_text(one.three_way_f1) for one in own),
         )
     for kind, fit in (("fitted to this set", "fitted"), ("fitted to the others", "transferred")):
         fits: list[Assessment | None] = [getattr(one, fit) for one in own]
@@ -120,35 +126,42 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
 
 def _evidence(name: str, shown: Sequence[EvidenceFigures]) -> Table:
     title = f"{safe(name)}: sentences that people say prove a claim, in the evidence for {count(shown[0].n, 'claim')}"
-    table = plain_table(title, ["verifier"], ["sentence recall", "whole sets", "tokens"])
+    table = plain_table(
+        title, ["verifier"], ["sentence recall", "whole sets", "tokens", "quotation", "nearest sentences"]
+    )
     for one in shown:
         table.add_row(
             safe(one.verifier),
             f"{one.sentence_recall:.3f}",
             f"{one.whole_sets.value:.3f}",
             f"{one.tokens:,.0f}",
+            *(NONE if found.value is None else f"{found.value:.3f}" for found in (one.first, one.nearest)),
         )
     return table
 
 
 def _published(name: str, others: Sequence[Published]) -> Table:
-    title = f"{safe(name)}: published figures, on LLM-AggreFact's claims of this set, not on these"
-    table = plain_table(title, ["verifier"], ["balanced accuracy"])
+    title = f"{safe(name)}: published figures, on other claims of the set"
+    table = plain_table(title, ["verifier"], ["AUC", "balanced accuracy"])
+    table.add_column("claims")
     table.add_column("source")
     for one in sorted(others, key=lambda one: -one.balanced_accuracy):
-        table.add_row(one.verifier, f"{one.balanced_accuracy:.3f}", one.source)
+        auc = NONE if one.auc is None else f"{one.auc:.2f}"
+        table.add_row(one.verifier, auc, f"{one.balanced_accuracy:.3f}", one.items, one.source)
     return table
 
 
 def _details(one: SetFigures) -> Iterator[Table]:
     where = f"{safe(one.set)}, {safe(one.verifier)}"
     if one.groups:
-        table = plain_table(f"{where}: by length and language", [""], ["claims", "AUC", "balanced accuracy"])
+        heads = ["claims", "called supported", "AUC", "balanced accuracy"]
+        table = plain_table(f"{where}: by label, length and language", [""], heads)
         for group in one.groups:
             cells = (NONE, NONE)
             if group.figures is not None:
                 cells = (estimate_text(group.figures.auc), estimate_text(group.figures.balanced_accuracy))
-            table.add_row(f"{group.by}: {safe(group.group)}", str(group.n), *cells)
+            called = estimate_text(group.called_supported)
+            table.add_row(f"{group.by}: {safe(group.group)}", str(group.n), called, *cells)
         yield table
     if one.confusion:
         given = sorted({label for row in one.confusion.values() for label in row})

@@ -32,6 +32,8 @@ def test_the_best_of_several_sets_counts(tmp_path: Path) -> None:
         (found,) = evidence_figures(given, snapshot, "page", ClaimsConfig())
     # The page is shown whole: both sentences of the first set, none of the second. One row names no sentences.
     assert (found.n, found.sentence_recall, found.whole_sets.n, found.whole_sets.of) == (1, 1.0, 1, 1)
+    # The nearest sentence shares "the", "mill" and "1904" with the claim, the next one "oak": both are chosen ones.
+    assert (found.first.n, found.first.of, found.nearest.n) == (1, 1, found.nearest.of)
 
 
 def test_half_of_a_set_is_half_a_recall(tmp_path: Path) -> None:

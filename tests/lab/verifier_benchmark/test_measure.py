@@ -58,7 +58,11 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
         "contradicted": {"not_found": 1},
     }
     # F1 of supported 2/3, of partial 0, of unsupported (with contradicted) 1.
-    assert one.three_way_f1 == pytest.approx((2 / 3 + 0 + 1) / 3)
+    assert one.three_way_f1 is not None
+    assert one.three_way_f1.value == pytest.approx((2 / 3 + 0 + 1) / 3)
+    # By label of people: the supported and the partial claim are called supported, the others are not.
+    called = {group.group: group.called_supported.value for group in one.groups if group.by == "label"}
+    assert called == {"supported": 1.0, "partial": 1.0, "unsupported": 0.0, "contradicted": 0.0}
     (left,) = figures_of(found, SETTINGS, "left_out")
     assert left.figures is not None and left.figures.balanced_accuracy.value == 1.0
     # One document: nothing can be held out.

@@ -1,0 +1,63 @@
+"""Verifiers by name: settings of verification that a benchmark compares.
+
+scored                                            a packaged name
+scored:evidence_tokens=1000,passages_per_claim=8  a packaged name with other settings
+mine.yaml                                         a run file with the key `claims`; its name is `mine`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import ConfigError
+from local_judge.runs.config import validated
+from local_judge.runs.run_file import load_config
+from serving.strict_yaml import load_yaml
+
+VERIFIERS: Mapping[str, ClaimsConfig] = {
+    "scored": ClaimsConfig(method="scored", reliability=False, calibration="none"),
+    "near": ClaimsConfig(method="scored", view="near", reliability=False, calibration="none"),
+    "grouped": ClaimsConfig(method="grouped", reliability=False),
+}
+"""Settings that have a name."""
+
+
+def verifiers_of(given: Sequence[str]) -> dict[str, ClaimsConfig]:
+    """Return the settings of verifiers by name, in the order given.
+
+    Raises:
+        ConfigError: a verifier is unknown, a setting is invalid, or a name occurs twice.
+    """
+    found: dict[str, ClaimsConfig] = {}
+    for one in given:
+        name, config = _verifier(one)
+        if name in found:
+            raise ConfigError(f"--verifier {one}: another verifier has the name {name!r}; rename its file")
+        found[name] = config
+    return found
+
+
+def _verifier(given: str) -> tuple[str, ClaimsConfig]:
+    if given.endswith((".yaml", ".yml")):
+        config = load_config(Path(given), {}).claims
+        return Path(given).stem, config.model_copy(update={"reliability": False})
+    base, _, settings = given.partition(":")
+    if base not in VERIFIERS:
+        raise ConfigError(
+            f"--verifier {given}: no such verifier; choose from {', '.join(VERIFIERS)}, or name a run file (YAML)"
+        )
+    if not settings:
+        return given, VERIFIERS[base]
+    data: dict[str, Any] = VERIFIERS[base].model_dump()
+    for setting in settings.split(","):
+        key, is_set, value = setting.partition("=")
+        if not is_set:
+            raise ConfigError(f"--verifier {given}: {setting!r} is not KEY=VALUE")
+        try:
+            data[key.strip()] = load_yaml(value)
+        except ValueError as error:
+            raise ConfigError(f"--verifier {given}: {key}: {' '.join(str(error).split())}") from None
+    return given, validated(ClaimsConfig, data, f"--verifier {given}")
