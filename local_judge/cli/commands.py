@@ -265,7 +265,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
         },
     ),
-    "ledger": Lazy("ledger:app", "Check the ledger, which stores the judges' replies.", DATA),
+    "ledger": Lazy("ledger:app", "Check and merge ledgers, which store the judges' replies.", DATA),
     "lab": _group(
         RESEARCH,
         "Examine judges: planted errors, experiments, annotations, agents.",

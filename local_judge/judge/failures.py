@@ -56,10 +56,10 @@ class Failure(Frozen):
     attempts: int = 1
 
 
-_KINDS: frozenset[str] = frozenset(get_args(FailureKind))
+KINDS: frozenset[str] = frozenset(get_args(FailureKind))
 
 
 def failure_of(error: EngineError, what: str = "") -> Failure:
     """Return an engine's error as a failure; `what` describes the request."""
-    kind = error.kind if error.kind in _KINDS else "server_error"
+    kind = error.kind if error.kind in KINDS else "server_error"
     return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}" if what else str(error))

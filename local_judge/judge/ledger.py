@@ -25,16 +25,18 @@ from local_judge.judge.ledger_calibrations import (
     insert_calibrations,
     select_calibrations,
 )
-from local_judge.judge.ledger_explain import Explanation, nearest, request_parts
+from local_judge.judge.ledger_database import insert
+from local_judge.judge.ledger_explain import Explanation, nearest
 from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
 from local_judge.judge.ledger_rows import (
     DamagedText,
     checked_judge,
-    insert_text,
     rebuilt_request,
     reply_row,
+    request_rows,
     select_reply,
     select_token_count,
+    shared_parts,
     token_count_row,
 )
 from local_judge.judge.ledger_writer import Writer
@@ -261,7 +263,7 @@ class Ledger:
 
     def failures(self, key: str) -> list[Failure]:
         """Return the failures stored under `key`, oldest first."""
-        sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY rowid"
+        sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY created, rowid"
         with ledger_errors(self.path):
             rows = self._reader.execute(sql, (key,)).fetchall()
         return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
@@ -360,34 +362,14 @@ class Ledger:
         return await self._writer.write(work)
 
     def _insert_request(self, connection: sqlite3.Connection, request: Request) -> None:
-        prompt = request.prompt
-        parts = request_parts(request)
-        if parts["judge"] not in self._known:
-            connection.execute(
-                "INSERT OR IGNORE INTO judges VALUES (?,?)", (parts["judge"], request.judge.json)
-            )
-        shared = {"system": prompt.system, "shared": prompt.shared, "schema": request.schema}
-        for name, text in shared.items():
-            if text is not None and parts[name] not in self._known:
-                insert_text(connection, parts[name], text)
-        insert_text(connection, parts["own"], prompt.rest)
-        connection.execute(
-            "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-            (
-                request.key,
-                *(parts[name] for name in _COLUMNS),
-                prompt.prefix_key,
-                request.draw,
-                request.attempt,
-            ),
-        )
+        for table, row in request_rows(request, self._known):
+            insert(connection, table, [row])
 
     def _note_committed(self, request: Request) -> None:
         """Remember the rows that calls share, so that they are not inserted again; to be called after the commit."""
         if len(self._known) > _KNOWN_AT_MOST:
             self._known.clear()
-        parts = request_parts(request)
-        self._known.update(parts[name] for name in ("judge", "system", "shared", "schema"))
+        self._known.update(shared_parts(request))
 
 
 def _busy(calls: Iterable[tuple[str, float]]) -> float:
@@ -399,8 +381,6 @@ def _busy(calls: Iterable[tuple[str, float]]) -> float:
         until = max(until, end)
     return total
 
-
-_COLUMNS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
 
 _KNOWN_AT_MOST = 4096
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from local_judge.judge.calibration import Calibration
+from local_judge.judge.ledger_database import insert
 from local_judge.judge.requests import Identified, canonical, now, row_digest, sha256
 
 TABLE = """
@@ -37,27 +38,42 @@ class DamagedCalibrations(ValueError):
     """Rows of `calibrations` are altered or missing."""
 
 
+class Fit(NamedTuple):
+    """Calibrations of one judge, question and prompt that were fitted together."""
+
+    digest: str
+    calibrations: tuple[Calibration, ...]
+    """Calibrations, in order of languages."""
+    created: str
+    """Time of the last insertion; UTC, ISO 8601."""
+
+
 def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[Calibration]) -> None:
     """Make these calibrations current for their judges, questions and prompts, unless they are already.
 
     Raises:
         DamagedCalibrations: The table is damaged.
     """
-    rows = _rows(connection)
-    keys = dict.fromkeys(_key(one) for one in calibrations)
-    for key in keys:
+    for key in dict.fromkeys(_key(one) for one in calibrations):
         own = sorted((one for one in calibrations if _key(one) == key), key=lambda one: one.language)
-        fit = _fit(own)
-        if [fit] == [row[1] for row in rows if row[2:5] == key][-1:]:
-            continue
-        identified = Identified.of(own[0].identity)
-        connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (identified.digest, identified.json))
-        for one in own:
-            row = (one.id, fit, *key, one.language, one.body, now())
-            rows.append(row)
-            connection.execute(
-                "INSERT INTO calibrations VALUES (?,?,?,?,?,?,?,?,?)", (*row, row_digest([len(rows), *row]))
-            )
+        insert_fit(connection, Fit(_fit(own), tuple(own), now()))
+
+
+def insert_fit(connection: sqlite3.Connection, fit: Fit) -> None:
+    """Make a set of calibrations current, unless it is already.
+
+    Raises:
+        DamagedCalibrations: The table is damaged.
+    """
+    rows = _rows(connection)
+    key = _key(fit.calibrations[0])
+    if [fit.digest] == [row[1] for row in rows if row[2:5] == key][-1:]:
+        return
+    identified = Identified.of(fit.calibrations[0].identity)
+    insert(connection, "judges", [(identified.digest, identified.json)])
+    added = [(one.id, fit.digest, *key, one.language, one.body, fit.created) for one in fit.calibrations]
+    numbered = enumerate(added, len(rows) + 1)
+    insert(connection, "calibrations", [(*row, row_digest([place, *row])) for place, row in numbered])
 
 
 def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Calibration, ...]:
@@ -66,20 +82,29 @@ def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Cal
     Raises:
         DamagedCalibrations: The table is damaged.
     """
-    sets: dict[_Key, dict[str, dict[str, Calibration]]] = {}
-    for row in _rows(connection):
-        if row[2] == judge:
-            fits = sets.setdefault((row[2], row[3], row[4]), {})
-            kept = fits.pop(row[1], {})  # inserted again: now it is the last
-            fits[row[1]] = kept | {row[5]: Calibration.model_validate_json(row[6])}
-    found: list[Calibration] = []
-    for _, fits in sorted(sets.items()):
-        fit, by_language = list(fits.items())[-1]
-        last = [one for _, one in sorted(by_language.items())]
-        if _fit(last) != fit:
+    fits = sorted(current_fits(connection).items())
+    return tuple(one for key, fit in fits if key[0] == judge for one in fit.calibrations)
+
+
+def current_fits(connection: sqlite3.Connection) -> dict[_Key, Fit]:
+    """Return the current calibrations of each judge, question and prompt.
+
+    Raises:
+        DamagedCalibrations: The table is damaged.
+    """
+    sets: dict[_Key, dict[str, dict[str, tuple[str, str]]]] = {}
+    for _, digest, judge, question, prompt, language, body, created in _rows(connection):
+        fits = sets.setdefault((judge, question, prompt), {})
+        kept = fits.pop(digest, {})  # inserted again: now it is the last
+        fits[digest] = kept | {language: (body, created)}
+    found: dict[_Key, Fit] = {}
+    for key, fits in sets.items():
+        digest, by_language = list(fits.items())[-1]
+        last = [Calibration.model_validate_json(body) for _, (body, _) in sorted(by_language.items())]
+        if _fit(last) != digest:
             raise DamagedCalibrations("calibrations: one of those fitted together is missing")
-        found += last
-    return tuple(found)
+        found[key] = Fit(digest, tuple(last), max(created for _, created in by_language.values()))
+    return found
 
 
 def damaged_calibrations(connection: sqlite3.Connection) -> Iterator[str]:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
-from local_judge.judge.ledger_rows import read_text
+from local_judge.judge.ledger_rows import read_text, request_parts
 from local_judge.judge.requests import Request, canonical
 from serving.types import Frozen
 
@@ -41,29 +39,6 @@ class Explanation(Frozen):
     nearest: str | None = None
     """Key of the most similar stored call; None in an empty ledger."""
     changes: tuple[Change, ...] = ()
-
-
-@lru_cache(maxsize=64)
-def _digest(text: str) -> bytes:
-    # Cached for the texts that many calls share.
-    return sha256(text.encode()).digest()
-
-
-def request_parts(request: Request) -> dict[str, Any]:
-    """Return the parts of a request as in the columns of `requests`, with texts by digest."""
-    prompt = request.prompt
-    return {
-        "judge": request.judge.digest,
-        "system": _digest(prompt.system),
-        "shared": _digest(prompt.shared),
-        "own": sha256(prompt.rest.encode()).digest(),
-        "schema": None if request.schema is None else _digest(request.schema),
-        "sampling": request.sampling_json,
-        "kind": request.kind,
-        "options": canonical(request.options),
-        "draw": request.draw,
-        "attempt": request.attempt,
-    }
 
 
 def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:

@@ -20,6 +20,7 @@ from pathlib import Path
 from indexes.sqlite_files import foreign_journal, foreign_objects
 from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
+from local_judge.judge.ledger_database import transaction
 
 APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file, by which `file` and readers recognise a ledger."""
@@ -274,15 +275,9 @@ def _add_token_counts(connection: sqlite3.Connection, kind: str = "TABLE") -> No
 
 
 def _create(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if not _is_ledger(connection, path):  # another process may have created it since
             for statement in TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version={VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite ends it by itself where the disk is full
-            connection.execute("ROLLBACK")
-        raise

@@ -10,8 +10,8 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Container, Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,6 +26,58 @@ SHORT = 1024
 
 MAX_TEXT_BYTES = 256 << 20
 """Maximum size of an uncompressed text; a larger one counts as damaged."""
+
+
+@lru_cache(maxsize=64)
+def _digest(text: str) -> bytes:
+    # Cached for the texts that many calls share.
+    return hashlib.sha256(text.encode()).digest()
+
+
+def request_parts(request: Request) -> dict[str, Any]:
+    """Return the parts of a request as in the columns of `requests`, with texts by digest."""
+    prompt = request.prompt
+    return {
+        "judge": request.judge.digest,
+        "system": _digest(prompt.system),
+        "shared": _digest(prompt.shared),
+        "own": hashlib.sha256(prompt.rest.encode()).digest(),
+        "schema": None if request.schema is None else _digest(request.schema),
+        "sampling": request.sampling_json,
+        "kind": request.kind,
+        "options": canonical(request.options),
+        "draw": request.draw,
+        "attempt": request.attempt,
+    }
+
+
+def request_rows(request: Request, known: Container[Any] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield the rows of a request, each with its table, in an order in which they can be inserted.
+
+    Args:
+        request: Request to store.
+        known: Digests of judges and of texts that calls share which are stored already; their rows are left out.
+    """
+    prompt = request.prompt
+    parts = request_parts(request)
+    if parts["judge"] not in known:
+        yield "judges", (parts["judge"], request.judge.json)
+    shared = {"system": prompt.system, "shared": prompt.shared, "schema": request.schema}
+    for name, text in shared.items():
+        if text is not None and parts[name] not in known:
+            yield "texts", text_row(parts[name], text)
+    yield "texts", text_row(parts["own"], prompt.rest)
+    place = (prompt.prefix_key, request.draw, request.attempt)
+    yield "requests", (request.key, *(parts[name] for name in _PARTS), *place)
+
+
+_PARTS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
+
+
+def shared_parts(request: Request) -> list[Any]:
+    """Return the digests of the judge and the texts that calls share, which `request_rows` leaves out if known."""
+    parts = request_parts(request)
+    return [parts[name] for name in ("judge", "system", "shared", "schema")]
 
 
 def reply_row(reply: Reply) -> tuple[Any, ...]:
@@ -166,12 +218,9 @@ class DamagedText(ValueError):
     """A text is missing, cannot be decompressed, or does not match its digest."""
 
 
-def insert_text(connection: sqlite3.Connection, digest: bytes, text: str) -> None:
-    """Store `text` unless it is stored already."""
-    if len(text) <= SHORT:
-        connection.execute("INSERT OR IGNORE INTO texts VALUES (?,?)", (digest, text))
-    elif connection.execute("SELECT 1 FROM texts WHERE digest=?", (digest,)).fetchone() is None:
-        connection.execute("INSERT INTO texts VALUES (?,?)", (digest, zlib.compress(text.encode(), 1)))
+def text_row(digest: bytes, text: str) -> tuple[bytes, str | bytes]:
+    """Return the row of `texts` for a text."""
+    return digest, text if len(text) <= SHORT else zlib.compress(text.encode(), 1)
 
 
 def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
@@ -213,3 +262,12 @@ def _unpacked(body: object) -> bytes:
 
 def _name(digest: object) -> str:
     return digest.hex()[:12] if isinstance(digest, bytes) else repr(digest)[:40]
+
+
+def holds(check: Callable[..., object], *given: Any) -> bool:
+    """Check whether a function that checks a row raises no error."""
+    try:
+        check(*given)
+    except (CorruptReply, ValueError, TypeError):
+        return False
+    return True

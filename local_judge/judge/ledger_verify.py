@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
+from local_judge.judge.ledger_database import ANY_TEXT, insert, transaction
 from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_rows import (
     DamagedText,
     checked_judge,
     checked_reply,
     checked_text,
+    holds,
     read_text,
     rebuilt_request,
     select_reply,
@@ -68,19 +70,18 @@ def remove_damaged(path: Path) -> Removed:
     rebuilt = not _is_sound(path)
     if rebuilt:
         _rebuild(path)
-    with ledger_errors(path), closing(connect(path)) as connection:
-        connection.text_factory = _ANY_TEXT
-        connection.execute("BEGIN IMMEDIATE")
+    with ledger_errors(path), closing(connect(path)) as connection, transaction(connection):
+        connection.text_factory = ANY_TEXT
         for table, column, check in (("texts", "body", checked_text), ("judges", "identity", checked_judge)):
             rows = connection.execute(f"SELECT rowid, digest, {column} FROM {table}").fetchall()
-            _delete(connection, table, [row[0] for row in rows if not _holds(check, *row[1:])])
+            _delete(connection, table, [row[0] for row in rows if not holds(check, *row[1:])])
         requests = connection.execute("SELECT rowid, key FROM requests ORDER BY shared, rowid").fetchall()
         text_of = _texts_once(connection)
-        lost = [row for row in requests if not _holds(rebuilt_request, connection, row[1], text_of)]
+        lost = [row for row in requests if not holds(rebuilt_request, connection, row[1], text_of)]
         _delete(connection, "requests", [row[0] for row in lost])
         asked = {row[1] for row in requests} - {row[1] for row in lost}
         rows = connection.execute("SELECT rowid, * FROM replies").fetchall()
-        bad = [row[0] for row in rows if row[1] not in asked or not _holds(checked_reply, row[1:])]
+        bad = [row[0] for row in rows if row[1] not in asked or not holds(checked_reply, row[1:])]
         _delete(connection, "replies", bad)
         connection.execute("DELETE FROM failures WHERE key NOT IN (SELECT key FROM requests)")
         counts = connection.execute("SELECT rowid, judge, messages FROM token_counts").fetchall()
@@ -89,12 +90,7 @@ def remove_damaged(path: Path) -> Removed:
         calibrations = 0
         if any(damaged_calibrations(connection)):
             calibrations = connection.execute("DELETE FROM calibrations").rowcount
-        connection.execute("COMMIT")
     return Removed(len(bad), calibrations, rebuilt)
-
-
-_ANY_TEXT = partial(str, encoding="utf-8", errors="surrogateescape")
-"""Text factory that also accepts invalid UTF-8, which matches no digest."""
 
 
 def _is_sound(path: Path) -> bool:
@@ -112,13 +108,12 @@ def _rebuild(path: Path) -> None:
     beside.unlink(missing_ok=True)
     try:
         with ledger_errors(path), closing(connect_to_read(path)) as old, closing(connect(beside)) as new:
-            old.text_factory = _ANY_TEXT
-            new.execute("BEGIN")
-            for table in _TABLES:
-                for row in _readable(old, table):
-                    with contextlib.suppress(UnicodeEncodeError):  # altered: matches no digest
-                        new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({','.join('?' * len(row))})", row)
-            new.execute("COMMIT")
+            old.text_factory = ANY_TEXT
+            with transaction(new):
+                for table in _TABLES:
+                    for row in _readable(old, table):
+                        with contextlib.suppress(UnicodeEncodeError):  # altered: matches no digest
+                            insert(new, table, [row])
         for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
         beside.replace(path)
@@ -145,14 +140,6 @@ def _readable(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Any,
             return
         except sqlite3.DatabaseError:
             continue
-
-
-def _holds(check: Callable[..., object], *given: Any) -> bool:
-    try:
-        check(*given)
-    except (CorruptReply, ValueError, TypeError):
-        return False
-    return True
 
 
 def _delete(connection: sqlite3.Connection, table: str, rows: list[int]) -> None:

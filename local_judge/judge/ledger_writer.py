@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.judge.errors import LedgerError
+from local_judge.judge.ledger_database import transaction
 from local_judge.judge.ledger_file import ledger_errors
 
 GROUP = 256
@@ -77,15 +78,8 @@ class Writer:
         results: list[Any] = []
         failure: LedgerError | None = None
         try:
-            with ledger_errors(self._path):
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    results = [write.work(self._connection) for write in group]
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
+            with ledger_errors(self._path), transaction(self._connection):
+                results = [write.work(self._connection) for write in group]
         except LedgerError as error:
             failure = error
         except Exception as error:

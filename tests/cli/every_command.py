@@ -101,6 +101,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
     "snapshot mcp": ("@/snapshot",),
     "ledger verify": ("@/run/ledger.sqlite",),
+    "ledger merge": ("@/out/all.sqlite", "@/run/ledger.sqlite"),
     "judge list": (),
     "judge show": ("qwen3-14b-thinking",),
     "judge copy": ("qwen3-14b", "@/out/mine.yaml"),
