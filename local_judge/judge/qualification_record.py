@@ -54,6 +54,29 @@ class ProtocolVerdict(Frozen):
     """True if the interval of a decisive figure includes its threshold."""
 
 
+class PeopleFigure(Frozen):
+    """Figure on claims labelled by people that decided verdicts in place of one on planted claims."""
+
+    id: str
+    """Id of the figure, such as `labels/auc/scored`."""
+    value: float | None
+    """None if the judge's answers cannot be measured."""
+    low: float | None = None
+    high: float | None = None
+    """95 % bootstrap interval over documents."""
+    n: int
+    """Number of labelled claims with an answer."""
+
+    def __str__(self) -> str:
+        """Return the figure in words: `auc 0.812 (0.74–0.87)`."""
+        name = self.id.split("/")[1].replace("_", " ")
+        if self.value is None:
+            return f"{name} not measurable"
+        if self.low is None or self.high is None:
+            return f"{name} {self.value:.3f}"
+        return f"{name} {self.value:.3f} ({self.low:.2f}–{self.high:.2f})"
+
+
 class QualificationRecord(Frozen):
     """Summary of a qualification."""
 
@@ -75,6 +98,13 @@ class QualificationRecord(Frozen):
     """Summary on one line."""
     verdicts: tuple[ProtocolVerdict, ...]
     """Verdict on each protocol, with reasons and `close`, true if other items might change it."""
+    people: tuple[PeopleFigure, ...] = ()
+    """Figures on claims labelled by people that decided verdicts; empty if planted claims did."""
+
+    @property
+    def basis(self) -> str:
+        """Claims on which the verdicts rest, in words; empty if no claims were verified."""
+        return basis_of(self.parts, self.people)
 
     def of(self, protocol: str) -> ProtocolVerdict | None:
         """Return the verdict for a protocol; None if it was not examined."""
@@ -117,6 +147,7 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
     record = QualificationRecord.model_validate(found["record"])
     try:
         said = {name: found[name] for name in ("judge", "identity", "scale", "prompts", "verdicts")}
+        said |= {"people": found.get("people", [])}
         said |= {"parts": [one["part"] for one in found["asked"]], "in_all": in_all(record.verdicts)}
         whole = qualification_digest(found) == record.qualification
     except (KeyError, TypeError, AttributeError):
@@ -125,6 +156,14 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
     if not whole or any(dumped[name] != value for name, value in said.items()):
         raise ValueError("it was modified since it was written")
     return record
+
+
+def basis_of(parts: Sequence[str], people: Sequence[PeopleFigure]) -> str:
+    """Return the claims on which verdicts rest, in words; empty if no claims were verified."""
+    if people:
+        n = max(one.n for one in people)
+        return f"on {n} claims labelled by people: {', '.join(map(str, people))}"
+    return "on planted claims" if "verification" in parts else ""
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:

@@ -36,9 +36,12 @@ def qualification_line(
 
 
 def _verdicts(record: QualificationRecord, protocols: Sequence[str] | None) -> str:
-    settings = " (with the quick settings)" if record.scale == "quick" else ""
+    notes = [record.basis] if record.basis else []
+    if record.scale == "quick":
+        notes.append("with the quick settings")
     if record.prompts and record.prompts != prompts_digest():
-        settings += " (with the prompts of another version)"
+        notes.append("with the prompts of another version")
+    settings = f" ({'; '.join(notes)})" if notes else ""
     if protocols is None:
         return record.in_all + settings
     parts: list[str] = []

@@ -49,6 +49,13 @@ def qualify(
     scored: Scored = None,
     snapshot: SomeSnapshotDir = None,
     reports: Reports = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--labels",
+            help="Claims labelled by people (JSONL, CSV or Parquet), which outrank planted claims; repeatable.",
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Ask fewer questions: about 15 minutes on two cores.")
     ] = False,
@@ -71,7 +78,7 @@ def qualify(
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
     ask = partial(
         examine,
-        config=load_qualify_config(scale, config, chosen),
+        config=load_qualify_config(scale, config, chosen, labels or ()),
         scale=scale,
         snapshot=snapshot,
         reports=_reports(reports, material.files()),

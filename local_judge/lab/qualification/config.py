@@ -6,7 +6,7 @@ The packaged settings are files for users to read: `configs/qualification/full.y
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -68,9 +68,11 @@ class QualifyConfig(Frozen):
 
     @property
     def asked(self) -> tuple[PartName, ...]:
-        """Names of the parts to run; `labels` has no questions without annotated reports."""
+        """Names of the parts to run; `labels` has no questions without labelled claims."""
         return tuple(
-            name for name in PARTS if name in self.parts and (name != "labels" or self.labels.reports)
+            name
+            for name in PARTS
+            if name in self.parts and (name != "labels" or self.labels.reports or self.labels.claims)
         )
 
     def part(self, name: PartName) -> AnyPart:
@@ -89,13 +91,16 @@ def config_folder() -> Path:
     return packaged if packaged.is_dir() else here.parents[2] / "configs" / "qualification"
 
 
-def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] | None) -> QualifyConfig:
+def load_qualify_config(
+    scale: Scale, path: Path | None, parts: tuple[str, ...] | None, labels: Sequence[Path] = ()
+) -> QualifyConfig:
     """Merge a user's file and the command line over the packaged settings.
 
     Args:
         scale: the packaged settings to start from.
         path: a YAML file with the settings to change.
         parts: parts from the command line; None keeps those of the files.
+        labels: files of labelled claims from the command line, in place of those of the files.
 
     Raises:
         ConfigError: a file cannot be read, has an unknown key or a value out of range, or names an unknown part,
@@ -112,15 +117,23 @@ def load_qualify_config(scale: Scale, path: Path | None, parts: tuple[str, ...] 
     if parts is not None:
         chosen = validated(QualifyConfig, {"parts": parts}, "--parts").parts
         config = config.model_copy(update={"parts": tuple(name for name in PARTS if name in chosen)})
-    resolved = {name: _resolved(one, name, place) for name, one in config.thresholds.items()}
+    if labels:
+        own_labels = config.labels.model_copy(update={"claims": tuple(map(str, labels))})
+        asked = tuple(name for name in PARTS if name in config.parts or name == "labels")
+        config = config.model_copy(update={"labels": own_labels, "parts": asked})
+    resolved = {
+        name: _resolved(one, name, place, config.thresholds) for name, one in config.thresholds.items()
+    }
     return config.model_copy(update={"thresholds": resolved})
 
 
-def _resolved(threshold: Threshold | None, name: str, place: str) -> Threshold | None:
+def _resolved(threshold: Threshold | None, name: str, place: str, names: Collection[str]) -> Threshold | None:
     """Return a threshold with groups replaced by protocol names, and check its figures."""
     if threshold is None:
         return None
     protocols = protocols_of(threshold.protocols, f"{place}: thresholds.{name}.protocols")
+    if threshold.outranks and threshold.outranks not in names:
+        raise ConfigError(f"{place}: thresholds.{name}.outranks: no threshold {threshold.outranks!r}")
     for protocol in protocols:
         check_figure(threshold.of(protocol), f"{place}: thresholds.{name}.figure")
     return threshold.model_copy(update={"protocols": protocols})

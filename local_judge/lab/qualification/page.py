@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from local_judge.errors import plain
-from local_judge.judge.qualification_record import ProtocolVerdict, in_all
+from local_judge.judge.qualification_record import ProtocolVerdict, basis_of, in_all
 from local_judge.lab.qualification.model import Cost, Figure, PartRecord
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.qualify import Qualification, thresholds_digest
@@ -102,6 +102,7 @@ def _render(found: Qualification, **given: object) -> str:
         "qualification",
         found=found,
         in_all=in_all(found.verdicts),
+        basis=basis_of(found.parts, found.people),
         verdicts=[(", ".join(protocols), *said) for said, protocols in alike.items()],
         digest=thresholds_digest(found.config),
         thresholds=_thresholds(found),

@@ -24,6 +24,7 @@ import local_judge
 from local_judge.errors import RunError
 from local_judge.judge.qualification_record import (
     FORMAT,
+    PeopleFigure,
     ProtocolVerdict,
     QualificationRecord,
     Scale,
@@ -38,7 +39,8 @@ from local_judge.lab.qualification.material import Material, Subject, material_o
 from local_judge.lab.qualification.model import Figure, PartName, PartRecord
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
-from local_judge.lab.qualification.thresholds import check, verdicts_of
+from local_judge.lab.qualification.thresholds import check, people_of, verdicts_of
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, load_sets
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.lock import locked
@@ -48,7 +50,7 @@ from serving.connect import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen, Sampling
 
 DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"
-COMPARED = ("config", "judge", "snapshot", "claims", "reports", "prompts")
+COMPARED = ("config", "judge", "snapshot", "claims", "labels", "reports", "prompts")
 """Keys of the manifest that must be the same when a directory is continued."""
 BEFORE = ("pages", "snapshot", "planted")
 """Folders that are written before the manifest: an interrupted start may leave them alone in the directory."""
@@ -86,6 +88,8 @@ class Qualification(Frozen):
     asked: tuple[PartRecord, ...]
     figures: tuple[Figure, ...]
     verdicts: tuple[ProtocolVerdict, ...]
+    people: tuple[PeopleFigure, ...] = ()
+    """Figures on claims labelled by people that decided verdicts."""
 
     @property
     def parts(self) -> tuple[PartName, ...]:
@@ -114,6 +118,7 @@ class Qualification(Frozen):
             qualification=qualification_digest(self.model_dump(mode="json")),
             in_all=in_all(self.verdicts),
             verdicts=self.verdicts,
+            people=self.people,
         )
 
 
@@ -149,18 +154,19 @@ async def qualify(
 
     Raises:
         RunError: `out` contains other files, cannot be written, or another process is using it.
-        InputError: no claims can be planted in the pages.
+        InputError: no claims can be planted in the pages, or a file of labelled claims is invalid.
         EngineError: the judge cannot be reached at all.
         LedgerError: a reply could not be stored.
     """
     store = RunStore(out)
     check_folder(store)
+    labels = load_sets([Path(given) for given in config.labels.claims])
     with locked(out):
         material = material_of(config, out, snapshot, reports)
         subject = material.subject
 
         def begun(identity: EngineIdentity) -> None:
-            claim_folder(store, manifest_of(judge_spec, identity, subject, config))
+            claim_folder(store, manifest_of(judge_spec, identity, subject, config, labels))
             write_claims(out / "planted", material.draw, material.planted)
 
         shown: dict[str, Any] = {} if watch is None else {"watch": watch}
@@ -180,6 +186,7 @@ async def qualify(
             asked=tuple(records),
             figures=tuple(figures),
             verdicts=tuple(verdicts_of(checks)),
+            people=people_of(checks),
         )
         record = found.record().model_dump(mode="json")
         store.write_json(DATA, {"format_version": FORMAT, **found.model_dump(mode="json"), "record": record})
@@ -200,7 +207,11 @@ def _examined(material: Material) -> Examined:
 
 
 def manifest_of(
-    judge_spec: JudgeSpec, identity: EngineIdentity, subject: Subject, config: QualifyConfig
+    judge_spec: JudgeSpec,
+    identity: EngineIdentity,
+    subject: Subject,
+    config: QualifyConfig,
+    labels: Sequence[LabelledRow] = (),
 ) -> dict[str, Any]:
     """Return the manifest as plain data."""
     preset = judge_spec.preset
@@ -216,6 +227,7 @@ def manifest_of(
         },
         "snapshot": subject.snapshot.digest,
         "claims": sha256(canonical([one.model_dump(mode="json") for one in subject.claims])),
+        "labels": sha256(canonical([one.model_dump(mode="json") for one in labels])) if labels else None,
         "reports": [
             {
                 "id": one.id,

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, field_validator, model_validator
 
 from local_judge.errors import ConfigError
-from local_judge.judge.qualification_record import ProtocolVerdict, Verdict
+from local_judge.judge.qualification_record import PeopleFigure, ProtocolVerdict, Verdict
 from local_judge.lab.qualification.model import Figure, PartName
 from local_judge.lab.qualification.part import EACH
 from local_judge.lab.qualification.parts import PARTS
@@ -97,6 +97,9 @@ class Threshold(Frozen):
     """Description of a judge that fails, for the reasons of a verdict."""
     items: int = Field(default=1, ge=1)
     """Minimum number of answered items; with fewer the figure counts as unmeasured."""
+    outranks: str = ""
+    """Name of a threshold on planted claims. This one, on claims labelled by people, counts in its place if its figure
+    was measured, and does not count otherwise."""
 
     @field_validator("least", "most")
     @classmethod
@@ -186,10 +189,32 @@ def check(
             figure = by_id.get(wanted)
             if figure is None:
                 part = wanted.partition("/")[0]
+                if threshold.outranks and part not in asked:
+                    continue
                 left_out = "did not ask this" if part in asked else "was not asked"
                 figure = Figure(id=wanted, value=None, n=0, reason=f"the part {part} {left_out}")
             found.append(Check(name, threshold, protocol, figure))
-    return found
+    return _ranked(found)
+
+
+def _ranked(checks: Sequence[Check]) -> list[Check]:
+    """Leave out thresholds that others outrank, and those that would outrank them but were not measured."""
+    measured = [one for one in checks if one.threshold.outranks and one.outcome != "unmeasured"]
+    outranked = {(one.threshold.outranks, one.protocol) for one in measured}
+    return [
+        one
+        for one in checks
+        if (one.name, one.protocol) not in outranked and (not one.threshold.outranks or one in measured)
+    ]
+
+
+def people_of(checks: Sequence[Check]) -> tuple[PeopleFigure, ...]:
+    """Return the figures on claims labelled by people that count in place of planted claims, each once."""
+    figures = {one.figure.id: one.figure for one in checks if one.threshold.outranks}
+    return tuple(
+        PeopleFigure(id=one.id, value=one.value, low=one.low, high=one.high, n=one.n)
+        for one in figures.values()
+    )
 
 
 def verdicts_of(checks: Sequence[Check]) -> list[ProtocolVerdict]:

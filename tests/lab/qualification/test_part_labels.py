@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,3 +143,84 @@ async def test_annotations_that_are_not_there_are_named(
     judge, _ = make_judge()
     with pytest.raises(InputError, match="nowhere"):
         await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path))
+
+
+def labelled(path: Path, n: int = 6) -> Path:
+    """Write claims about pages of their own: half of them supported, one of the others partial."""
+    rows = [
+        {
+            "claim": f"{'True' if k % 2 else 'Wrong'} claim {k} of {n}.",
+            "evidence": f"Page {k}.",
+            "label": "supported" if k % 2 else "partial" if k == 2 else "contradicted",
+        }
+        for k in range(n)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+SURE: Reply = {"Yes": 0.8, "No": 0.2}
+
+
+def mostly_right(call: Call) -> Reply:
+    """Sure of true claims but for the first, and against all others."""
+    claim = call.prompt.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
+    yes = "True" in claim and "claim 1 " not in claim
+    return SURE if yes else {"Yes": 0.2, "No": 0.8}
+
+
+async def test_files_of_labelled_claims(make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path) -> None:
+    settings = LabelsSettings(claims=(str(labelled(tmp_path / "mine.jsonl")),))
+    items, figures = await asked(make_judge, snapshot, tmp_path, mostly_right, settings)
+    assert {item.facets["set"] for item in items} == {"mine"} and len(items) == 6
+    # Of three supported claims one is called wrong; the three others are called correctly.
+    assert figures["labels/called_wrong/scored"].value == pytest.approx(1 / 3)
+    assert figures["labels/balanced_accuracy/scored"].value == pytest.approx((2 / 3 + 1) / 2)
+    # The two supported claims at 0.8 are above all three others, the one at 0.2 ties with them.
+    assert figures["labels/auc/scored"].value == pytest.approx((2 * 3 + 3 / 2) / 9)
+    # Two claims at 0.8, all supported; four at 0.2, one of them supported.
+    assert figures["labels/ece/scored"].value == pytest.approx((2 * 0.2 + 4 * 0.05) / 6)
+
+
+async def test_labels_of_a_page_that_is_nowhere_are_noted(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    path = tmp_path / "urls.jsonl"
+    path.write_text('{"claim": "It is so.", "url": "https://nowhere.example/", "label": "supported"}\n')
+    judge, engine = make_judge()
+    found = await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+    assert (found.items, engine.calls) == ((), [])
+    assert found.notes == ("1 labelled pairs refer to pages that cannot be read",)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "no rows"),
+        ("{", "mine.jsonl:1"),
+        ('{"claim": "A", "evidence": "B", "label": "yes"}\n', "label"),
+        ('{"claim": "A", "label": "supported"}\n', "either `evidence` or `url`"),
+        ('{"id": "a", "claim": "A", "evidence": "B", "label": "partial"}\n' * 2, "occurs twice"),
+        ('{"claim": "A", "evidence": "B", "label": "partial", "supporting": 3}\n', "supporting"),
+    ],
+)
+async def test_hostile_files_of_labels_are_refused_before_the_judge_is_asked(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, content: str, says: str
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(content)
+    judge, engine = make_judge()
+    with pytest.raises(InputError, match=re.escape(says)) as error:
+        await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+    assert "\n" not in str(error.value) and engine.calls == []
+
+
+async def test_evidence_and_pages_of_the_snapshot_do_not_mix(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    other = tmp_path / "urls.jsonl"
+    other.write_text('{"claim": "A", "url": "https://a.example/", "label": "partial"}\n')
+    settings = LabelsSettings(claims=(str(labelled(tmp_path / "mine.jsonl")), str(other)))
+    judge, _ = make_judge()
+    with pytest.raises(InputError, match="files of one kind"):
+        await Labels(settings).ask(context_of(judge, snapshot, tmp_path))

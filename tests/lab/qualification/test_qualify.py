@@ -20,6 +20,7 @@ from local_judge.lab.qualification.comparing.comparison import load_finished
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.qualification.model import Cost, PartRecord
 from local_judge.lab.qualification.page import page_of, summary_of
+from local_judge.lab.qualification.parts.labels import LabelsSettings
 from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.thresholds import check_figure
 from local_judge.reporting.qualification import qualification_lines
@@ -30,6 +31,7 @@ from serving.errors import RequestRefused
 from serving.types import EngineIdentity, Sampling
 
 from .conftest import Knowing, Qualify
+from .test_part_labels import SURE, labelled, mostly_right
 
 
 def config(**given: Any) -> QualifyConfig:
@@ -225,9 +227,9 @@ def test_one_by_other_prompts_is_replaced_and_said_to_be_so() -> None:
     quick = made("quick", "verification").model_copy(update={"prompts": prompts_digest()})
     assert remember(quick) == quick == remembered(quick.identity)
     [line] = qualification_lines({"q": full})
-    assert line == "judge q: a (with the prompts of another version)"
+    assert line == "judge q: a (on planted claims; with the prompts of another version)"
     [line] = qualification_lines({"q": quick})
-    assert line == "judge q: a (with the quick settings)"
+    assert line == "judge q: a (on planted claims; with the quick settings)"
 
 
 def test_the_digest_of_a_qualification_is_of_nothing_that_a_clock_measured(tmp_path: Path) -> None:
@@ -321,7 +323,7 @@ def test_a_line_says_what_a_judge_is_good_for(qualified: Qualify, tmp_path: Path
     assert line.startswith(
         "judge q: refused for deer: it does not distinguish claims that a page states from altered claims"
     )
-    assert "not examined for race" in line and line.endswith("(with the quick settings)")
+    assert "not examined for race" in line and line.endswith("; with the quick settings)")
     [never] = qualification_lines({"q": None}, ["deer"])
     assert never == "judge q is not qualified; run `local-judge judge qualify q` to test it"
 
@@ -364,3 +366,41 @@ def test_near_and_people_s_words_are_asked_and_fitted_where_the_settings_say_so(
     for figure in found.figures:
         check_figure(figure.id, "here")
     assert "computed tokens by `grouped`" in page_of(found) and "by `near` (" in page_of(found)
+
+
+def test_labels_by_people_are_named_on_the_page_in_the_record_and_in_warnings(
+    qualified: Qualify, tmp_path: Path
+) -> None:
+    path = labelled(tmp_path / "mine.jsonl", 60)
+    knows = knowing(tmp_path / "q")
+
+    def script(call: Call) -> Reply:
+        if " of 60." not in call.prompt:
+            return knows(call)
+        # As sure as of true planted claims, which the calibration was fitted on.
+        return {"Yes": 0.95, "No": 0.05} if mostly_right(call) == SURE else {"Yes": 0.2, "No": 0.8}
+
+    labels = LabelsSettings(claims=(str(path),))
+    parts = ("verification", "labels")
+    found, _ = qualified(script, config=config(parts=parts, labels=labels))
+    by_id = {one.id: one for one in found.people}
+    assert by_id["labels/called_wrong/scored"].value == pytest.approx(1 / 30)
+    # Of the 29 supported claims at 0.95 and one at 0.2, against 30 others at 0.2.
+    assert by_id["labels/auc/scored"].value == pytest.approx((29 * 30 + 30 / 2) / 900)
+    assert {one.n for one in found.people} == {60}
+    # 60 labels are too few for a calibration error, so the planted claims decide that one.
+    assert "labels/ece/scored" not in by_id
+    assert "claims labelled by people: auc 0.983" in page_of(found)
+    [line] = qualification_lines({"q": found.record()}, ["deer"])
+    assert "on 60 claims labelled by people: auc 0.983" in line
+    data = tmp_path / "q" / "qualification.json"
+    assert load_qualification(data).record.people == found.people
+    stored = json.loads(data.read_bytes())
+    stored["record"]["people"] = []
+    data.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="modified"):
+        load_qualification(data)
+    # Other labels are another qualification.
+    labelled(path, 62)
+    with pytest.raises(RunError, match="another labels"):
+        qualified(script, config=config(parts=parts, labels=labels))

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from local_judge.errors import ConfigError
-from local_judge.judge.qualification_record import ProtocolVerdict, in_all
+from local_judge.judge.qualification_record import ProtocolVerdict, basis_of, in_all
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import Figure, PartName
 from local_judge.lab.qualification.parts import PARTS
-from local_judge.lab.qualification.thresholds import Threshold, check, check_figure, verdicts_of
+from local_judge.lab.qualification.thresholds import Threshold, check, check_figure, people_of, verdicts_of
 
 
 def threshold(**given: Any) -> Threshold:
@@ -227,3 +227,56 @@ def test_labels_that_calibrations_are_fitted_on_are_refused(tmp_path: Path) -> N
     # The quick settings fit on none.
     path.write_text("labels: {reports: [sample]}\n")
     assert load_qualify_config("quick", path, None).verification.annotated == ()
+
+
+PLANTED, PEOPLE = "verification/auc/calibrated", "labels/auc/scored"
+BOTH = {
+    "planted": threshold(figure=PLANTED, least=0.9),
+    "people": threshold(figure=PEOPLE, least=0.75, items=50, outranks="planted"),
+}
+
+
+def by_people(*figures: Figure, asked: tuple[PartName, ...] = ("verification", "labels")) -> Any:
+    checks = check(BOTH, figures, asked)
+    (found,) = verdicts_of(checks)
+    return found.verdict, people_of(checks)
+
+
+def test_labels_by_people_outrank_planted_claims() -> None:
+    planted = figure(0.95, PLANTED)
+    poor = figure(0.6, PEOPLE, n=80, low=0.5, high=0.7)
+    found, (one,) = by_people(planted, poor)
+    assert (found, one.id, one.value, one.n) == ("refused", PEOPLE, 0.6, 80)
+    assert basis_of(("verification", "labels"), (one,)) == (
+        "on 80 claims labelled by people: auc 0.600 (0.50–0.70)"
+    )
+    # The other way round too: planted claims that fail do not count beside people's labels.
+    assert by_people(figure(0.5, PLANTED), figure(0.8, PEOPLE, n=80))[0] == "qualified"
+
+
+def test_without_enough_labels_planted_claims_count() -> None:
+    planted = figure(0.95, PLANTED)
+    assert by_people(planted, asked=("verification",)) == ("qualified", ())
+    assert by_people(planted, figure(0.6, PEOPLE, n=49)) == ("qualified", ())
+    assert by_people(planted, figure(None, PEOPLE, reason="not defined")) == ("qualified", ())
+    assert basis_of(("verification",), ()) == "on planted claims"
+    assert basis_of(("retest",), ()) == ""
+
+
+def test_a_judge_that_leaves_labelled_claims_unanswered_fails_by_people() -> None:
+    silent = figure(None, PEOPLE, n=0, n_failed=60, reason="the judge answered none of 60", by_judge=True)
+    found, (one,) = by_people(figure(0.95, PLANTED), silent)
+    assert (found, one.value) == ("refused", None)
+
+
+def test_an_outranked_threshold_has_to_exist(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("thresholds: {labels_auc: {outranks: verification_acu}}\n")
+    with pytest.raises(ConfigError, match=r"labels_auc\.outranks: no threshold 'verification_acu'"):
+        load_qualify_config("full", path, None)
+
+
+def test_labels_on_the_command_line_add_their_part(tmp_path: Path) -> None:
+    config = load_qualify_config("quick", None, ("verification",), (tmp_path / "mine.jsonl",))
+    assert config.asked == ("verification", "labels")
+    assert config.labels.claims == (str(tmp_path / "mine.jsonl"),)

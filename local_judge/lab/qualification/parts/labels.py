@@ -1,7 +1,8 @@
 """Part `labels`: does the judge agree with people's labels of claims and pages?
 
-The part runs only if annotated reports are named (docs/guides/verifier.md). The pages are those beside the
-annotations, or else the snapshot's.
+The part runs only if annotated reports (docs/guides/verifier.md) or files of labelled claims
+(docs/guides/human-labels.md) are named. The pages are those beside the annotations, the evidence in the files, or else
+those of the snapshot. Calibrations are those that later runs apply.
 
 Invariant: each labelled pair of a claim and a page is one item for each method. Original and altered claims are never
 in one prompt. A page that cannot be read is named in the notes and gives no item.
@@ -19,14 +20,17 @@ from pathlib import Path
 from typing import Final, Literal
 
 from indexes.snapshot import Snapshot
+from indexes.text.language import detect_language
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import InputError
+from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.evaluate import Measure as Similar
 from local_judge.lab.annotations.evaluate import evaluate
 from local_judge.lab.annotations.extraction import THRESHOLDS, lexical
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.annotations.verification import JudgedPair
 from local_judge.lab.qualification.figures import (
+    Ece,
     Measure,
     MeasureRow,
     facet_values,
@@ -38,6 +42,8 @@ from local_judge.lab.qualification.figures import (
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext
 from local_judge.lab.qualification.parts.verification import RANKS
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
+from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
 from serving.types import Frozen
@@ -49,7 +55,9 @@ class LabelsSettings(Frozen):
     """Annotations and methods of the part."""
 
     reports: tuple[str, ...] = ()
-    """Folders of annotated reports, files `NAME.claims.jsonl`, or `sample`. The part is left out if there are none."""
+    """Folders of annotated reports, files `NAME.claims.jsonl`, or `sample`."""
+    claims: tuple[str, ...] = ()
+    """Files of labelled claims (`--labels`). Without any and without `reports`, the part is left out."""
     methods: tuple[Method, ...] = ("scored",)
     """Methods of verification to compare."""
 
@@ -58,6 +66,15 @@ def _kappa(items: Sequence[Item]) -> float | None:
     """Return Cohen's kappa for `supported` or not: agreement beyond chance."""
     truths = [item.truth or 0.0 for item in items]
     return cohen_kappa(truths, [float(bool(item.called)) for item in items], "unweighted").value
+
+
+def _balanced_accuracy(items: Sequence[Item]) -> float | None:
+    """Return the mean of sensitivity and specificity; None if one class is missing."""
+    supported = [bool(item.called) for item in items if item.truth]
+    others = [not item.called for item in items if not item.truth]
+    if not supported or not others:
+        return None
+    return (sum(supported) / len(supported) + sum(others) / len(others)) / 2
 
 
 def _auc(items: Sequence[Item]) -> float | None:
@@ -70,15 +87,19 @@ ROWS: Final[Sequence[MeasureRow]] = (
     ("sensitivity", share(lambda item: item.called if item.truth else None), "more"),
     ("specificity", share(lambda item: None if item.truth else not item.called), "more"),
     ("auc", _auc, "more"),
+    ("balanced_accuracy", _balanced_accuracy, "more"),
+    ("called_wrong", share(lambda item: not item.called if item.truth else None), "less"),
+    ("ece", Ece(), "less"),
     ("same_label", share(lambda item: item.facets["gold"] == item.facets["label"]), "more"),
 )
+"""The measures; `grouped` gives no probabilities and has no `ece`."""
 
 
 class Labels(Part[LabelsSettings]):
     """The part."""
 
     name = "labels"
-    legend = "Agreement with people's labels on annotated reports."
+    legend = "Agreement with people's labels of claims."
 
     figures = r"\w+(/.+)?"
 
@@ -103,17 +124,24 @@ class Labels(Part[LabelsSettings]):
                     )
                     items += [_item(pair, method) for pair in found.pairs if pair.unread is None]
                     unread |= {(pair.claim, pair.url) for pair in found.pairs if pair.unread is not None}
+        rows = load_sets([Path(given) for given in self.settings.claims])
+        with _pages_of(rows, context.snapshot) as snapshot:
+            for method in self.settings.methods:
+                answered = await _ask_rows(rows, snapshot, context.judge, method)
+                items += [item for item in answered if isinstance(item, Item)]
+                unread |= {item for item in answered if not isinstance(item, Item)}
         notes = (f"{len(unread)} labelled pairs refer to pages that cannot be read",) if unread else ()
         return Found(tuple(items), notes)
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
-        """Return the measures by method, then by language, and for original and altered claims."""
+        """Return the measures by method, then by language and set, and for original and altered claims."""
         found: list[Measure] = []
         for method in self.settings.methods:
             own = [item for item in items if item.facets["method"] == method]
-            for only in ({}, *facet_values(own, "language", "version")) if own else ():
+            rows = [row for row in ROWS if method == "scored" or row[0] != "ece"]
+            for only in ({}, *facet_values(own, "language", "version", "set")) if own else ():
                 subset, of = f"/{method}{steps(only)}", where({"method": method, **only})
-                found += measures(self.name, subset, of, ROWS)
+                found += measures(self.name, subset, of, rows)
         return found
 
 
@@ -128,12 +156,59 @@ def _pages(path: Path, snapshot: Snapshot) -> Generator[Snapshot]:
         yield beside
 
 
+@contextmanager
+def _pages_of(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Generator[Snapshot]:
+    """Yield a temporary snapshot of the evidence in the rows, or else the given one.
+
+    Raises:
+        InputError: some rows have evidence and others a URL.
+    """
+    own = [row for row in rows if row.evidence is not None]
+    if not own:
+        yield snapshot
+    elif len(own) < len(rows):
+        raise InputError("--labels: some claims have `evidence` and others a `url`; give files of one kind")
+    else:
+        with evidence_snapshot(rows) as frozen:
+            yield frozen
+
+
+async def _ask_rows(
+    rows: Sequence[LabelledRow], snapshot: Snapshot, judge: Judge, method: Method
+) -> list[Item | tuple[str, str]]:
+    """Return an item for each row, or the claim and the URL where its page cannot be read."""
+    asked = [ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page) for row in rows]
+    config = ClaimsConfig(method=method, form="terse", reliability=False)
+    found: list[Item | tuple[str, str]] = []
+    for row, one in zip(rows, await verify_rows(asked, snapshot, judge, config), strict=True):
+        if one.status != "ok":
+            found.append((one.id, one.url))
+            continue
+        facets = {
+            "method": method,
+            "language": snapshot.page(row.page).language or detect_language(row.claim),
+            "version": "original",
+            "kind": "true" if row.label == "supported" else row.label,
+            "set": row.set,
+            "gold": "not_found" if row.label == "unsupported" else row.label,
+        }
+        answer = JudgeAnswer.failed(one.failure)
+        if one.label is not None:
+            facets["label"] = one.label
+            value = one.confidence if method == "scored" else float(RANKS[one.label])
+            answer = JudgeAnswer(value, one.label == "supported")
+        id, truth = f"{one.id}@{one.url}:{method}", float(row.label == "supported")
+        found.append(answer.item(id, row.unit, facets, truth))
+    return found
+
+
 def _item(pair: JudgedPair, method: Method) -> Item:
     facets = {
         "method": method,
         "language": pair.language,
         "version": "original" if pair.kind is None else "altered",
         "kind": pair.kind or "true",
+        "set": "annotated reports",
         "gold": pair.gold,
     }
     answer = JudgeAnswer.failed(pair.failure)
