@@ -65,6 +65,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Evaluate reports with one or more protocols and print their scores.",
         EVALUATE,
     ),
+    "sweep": Lazy("sweep:app", "Evaluate reports by many runs, which one file describes.", EVALUATE),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
     "demo": Lazy(
         "demo:demo",
@@ -75,7 +76,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     "top": Lazy("top:top", "Show how far a run is, and how fast, until it ends.", RESULTS),
     "report": Lazy(
         "report:report",
-        "Write runs as a web page: scores, claims, quotations, prompts and replies.",
+        "Write runs as a web page: scores, claims, quotations, prompts, replies.",
         RESULTS,
     ),
     "rescore": Lazy(
@@ -217,7 +218,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     ),
     "tasks": _group(
         DATA,
-        "Make tasks, and draft and review the requirements for their reports.",
+        "Make tasks; draft and review the requirements for their reports.",
         {
             "classify": Lazy(
                 "tasks.topics:classify",

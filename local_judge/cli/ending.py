@@ -108,10 +108,23 @@ def leave(records: Sequence[CaseRecord], out: Path, replayed: bool = False) -> N
         out: the run directory.
         replayed: True if no judge was asked.
     """
+    leave_runs({str(out): records}, replayed)
+
+
+def leave_runs(runs: Mapping[str, Sequence[CaseRecord]], replayed: bool = False) -> None:
+    """Exit with code 3 if answers or reports are missing in one of the runs, given by directory."""
+    lines = [line for out, records in runs.items() if (line := _missing(records, Path(out), replayed))]
+    sys.stderr.writelines(lines)
+    if lines:
+        raise SystemExit(3)
+
+
+def _missing(records: Sequence[CaseRecord], out: Path, replayed: bool) -> str:
+    """Return the line about missing answers and reports of a run; empty if nothing is missing."""
     missing = sum(record.n_calls_failed for record in records)
     not_done = sum(record.status != "done" for record in records)
     if not (missing or not_done):
-        return
+        return ""
     by_judge: Counter[str] = Counter()
     for record in records:
         by_judge.update(record.n_failed_by_judge)
@@ -127,5 +140,4 @@ def leave(records: Sequence[CaseRecord], out: Path, replayed: bool = False) -> N
     then = ""
     if missing:
         then = "Run the command without --replay to ask for them. " if replayed else f"{remedy(kinds)} "
-    sys.stderr.write(f"Missing: {' and '.join(parts)}{why(kinds)}. {then}{command} lists what is missing.\n")
-    raise SystemExit(3)
+    return f"Missing: {' and '.join(parts)}{why(kinds)}. {then}{command} lists what is missing.\n"

@@ -87,6 +87,20 @@ QualificationFiles = Annotated[
 ]
 
 
+Replay = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Answer from the ledger only; the judges' servers are not needed.",
+        rich_help_panel=SERVER,
+    ),
+]
+PrintConfig = Annotated[
+    bool,
+    typer.Option("--print-config", help="Print all settings in the form of run files, and stop."),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions(Options):
     """Options for reaching the servers of judges."""

@@ -12,13 +12,18 @@ from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import PROFILE, AsJson, Reports, SomeSnapshotDir
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
+from local_judge.runs.sweep_folder import finished_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe
 
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run directory; several stand side by side.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A run directory, or the folder of a sweep; several runs stand side by side.",
+        ),
     ],
     out: Annotated[
         Path,
@@ -37,13 +42,14 @@ def report(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write runs as a web page: scores, claims, quotations, prompts and replies.
+    """Write runs as a web page: scores, claims, quotations, prompts, replies.
 
     The page opens from disk and makes no request. Reports, snapshot and ledger are looked for where the command of the
     run had them.
     """
     given = Given(tuple(reports or ()), snapshot, ledger)
-    written = write_page(runs, out, given, profile or "paper")
+    paths = [path for run in runs for path in finished_in(run)]
+    written = write_page(paths, out, given, profile or "paper")
     data = {"page": str(written.path), "reports": written.n_reports, "bytes": written.n_bytes}
     print_found(data, [f"{safe(str(written.path))} ({written.n_bytes / 1e6:.1f} MB)"], as_json)
     for line in written.missing:

@@ -14,7 +14,14 @@ from typer.main import get_group
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import ADVANCED, SERVER
-from local_judge.cli.judging import CalibrationFiles, QualificationFiles, RunJudges, TaskFileOptions
+from local_judge.cli.judging import (
+    CalibrationFiles,
+    PrintConfig,
+    QualificationFiles,
+    Replay,
+    RunJudges,
+    TaskFileOptions,
+)
 from local_judge.cli.options import (
     AsJson,
     ClaimOptions,
@@ -93,14 +100,7 @@ def run(
     ] = None,
     limit: Limit = None,
     dry_run: DryRun = False,
-    replay: Annotated[
-        bool,
-        typer.Option(
-            "--replay",
-            help="Answer from the ledger only; the judges' servers are not needed.",
-            rich_help_panel=SERVER,
-        ),
-    ] = False,
+    replay: Replay = False,
     batch: Annotated[
         Path | None,
         typer.Option(
@@ -110,12 +110,7 @@ def run(
             rich_help_panel=SERVER,
         ),
     ] = None,
-    print_config: Annotated[
-        bool,
-        typer.Option(
-            "--print-config", help="Print the combined settings of file and options as a run file, and stop."
-        ),
-    ] = False,
+    print_config: PrintConfig = False,
     with_reports: WithReports = False,
     all_scores: WithAllScores = False,
     bounds: WithBounds = False,
@@ -189,15 +184,21 @@ def recorded_file(arguments: Sequence[str]) -> RunFile:
     return _run_file(cast("typer.Context", context), how, context.params["setting"] or ())
 
 
-def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:
-    """Return the settings of the run file, the options and the environment, combined."""
+def given_keys(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the keys of a run file that the command line sets, and those that the environment sets."""
     given: dict[str, dict[str, Any]] = {"COMMANDLINE": {}, "ENVIRONMENT": {}}
     for name, value in context.params.items():
         source, key = context.get_parameter_source(name), _KEYS.get(name, name)
         if source is not None and source.name in given and key in RunFile.model_fields:
             given[source.name][key] = value
+    return given["COMMANDLINE"], given["ENVIRONMENT"]
+
+
+def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:
+    """Return the settings of the run file, the options and the environment, combined."""
+    given, environment = given_keys(context)
     options: dict[str, Any] = {
-        **given["COMMANDLINE"],
+        **given,
         "claims": how.changes(),
         "settings": parse_settings(setting),
     }
@@ -210,4 +211,4 @@ def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str])
         options["reports"] = [one for one in reports if one != path] or None
     if options.get("system") is not None:
         options["system"] = said("--system", options["system"])
-    return load_run_file(path, options, given["ENVIRONMENT"])
+    return load_run_file(path, options, environment)

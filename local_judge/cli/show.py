@@ -30,19 +30,21 @@ from local_judge.reporting.group_tables import group_tables, label_counts, label
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import score_notes, score_table, trees
-from local_judge.runs.attributes import NO_ATTRIBUTES, groups_of, load_attributes, open_runs
+from local_judge.runs.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import load_records, read_records
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
 from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.sweep_folder import runs_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 RunDirs = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="A run directory; with --by, one or several.")
+    list[Path],
+    typer.Argument(metavar="RUN...", help="A run directory, or the folder of a sweep; with --by, several."),
 ]
 
 
@@ -126,6 +128,9 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the tables of a run, or the scores of groups of reports."""
+    runs, swept = _expanded(runs)
+    if swept and by is None and report is None:
+        by = BY_RUN
     groups = GroupOptions(tuple(score or ()), mean, ranks, labels, attributes)
     tables = TableOptions(profile or "paper", with_reports, all_scores, bounds)
     if by is not None:
@@ -134,7 +139,8 @@ def show(
                 "--by prints groups of reports: leave out --report, --reports, --claims, --items, --all-scores and "
                 "--bounds"
             )
-        _show_groups(runs, [name.strip() for name in by.split(",")], judge, groups, profile, as_json)
+        opened = open_runs(runs, judge, unfinished=swept)
+        _show_groups(opened, [name.strip() for name in by.split(",")], groups, profile, as_json)
         return
     if groups != GroupOptions():
         raise ConfigError("--score, --mean, --rank, --labels and --attributes need --by")
@@ -159,16 +165,36 @@ def show(
     _show_run(runs[0], report, judge, profile, tables, claims=claims, items=items, as_json=as_json)
 
 
+BY_RUN = "run,system"
+"""Groups in the table of a sweep."""
+
+
+def _expanded(paths: Sequence[Path]) -> tuple[list[Path], bool]:
+    """Return run directories, with a sweep's runs in place of its folder, and whether there is a sweep.
+
+    Raises:
+        RunError: no run of a sweep has begun.
+    """
+    found = [(path, runs_in(path)) for path in paths]
+    for path, runs in found:
+        if not runs:
+            raise RunError(f"{path}: no run of this sweep has begun")
+    return [run for _, runs in found for run in runs], any(runs != [path] for path, runs in found)
+
+
+def print_groups(runs: Sequence[Path]) -> None:
+    """Print the table of a sweep."""
+    _show_groups(open_runs(runs), BY_RUN.split(","), GroupOptions(), None, as_json=False)
+
+
 def _show_groups(
-    runs: Sequence[Path],
+    opened: Sequence[OpenRun],
     by: Sequence[str],
-    judge: str | None,
     options: GroupOptions,
     profile: Profile | None,
     as_json: bool,
 ) -> None:
     """Print the scores of groups of reports, or their labels."""
-    opened = open_runs(runs, judge)
     given = load_attributes(options.attributes) if options.attributes is not None else NO_ATTRIBUTES
     if options.labels:
         if profile is not None or options != GroupOptions(labels=True, attributes=options.attributes):

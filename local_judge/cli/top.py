@@ -11,7 +11,8 @@ from rich.live import Live
 
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import json_line
-from local_judge.reporting.live import LiveRun, LiveState, ending, lines
+from local_judge.reporting.live import LiveRun, LiveState, LiveSweep, ending, lines
+from local_judge.runs.sweep_folder import sweep_manifest
 from local_judge.terminal import safe, stdout
 
 POLL_SECONDS = 1.0
@@ -20,7 +21,7 @@ LINE_SECONDS = 10.0
 
 
 def top(
-    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    run: Annotated[Path, typer.Argument(help="A run directory, or the folder of a sweep.")],
     once: Annotated[bool, typer.Option("--once", help="Print the state now, and do not wait.")] = False,
     ledger: Annotated[
         Path | None,
@@ -33,7 +34,7 @@ def top(
     as_json: AsJson = False,
 ) -> None:
     """Show how far a run is, and how fast, until it ends."""
-    with LiveRun(run, ledger) as live:
+    with LiveRun(run, ledger) if sweep_manifest(run) is None else LiveSweep(run) as live:
         last = _printed(live, as_json, once) if as_json or once or not stdout().is_terminal else _drawn(live)
     if not as_json and last.status in ("finished", "stopped"):
         _print_line(f"{safe(str(run))}: {ending(last)}")
@@ -41,7 +42,7 @@ def top(
         raise typer.Exit(1)
 
 
-def _printed(live: LiveRun, as_json: bool, once: bool) -> LiveState:
+def _printed(live: LiveRun | LiveSweep, as_json: bool, once: bool) -> LiveState:
     """Print states, or the first one only, and return the last."""
     due = time.monotonic()
     while True:
@@ -58,7 +59,7 @@ def _printed(live: LiveRun, as_json: bool, once: bool) -> LiveState:
         time.sleep(POLL_SECONDS)
 
 
-def _drawn(live: LiveRun) -> LiveState:
+def _drawn(live: LiveRun | LiveSweep) -> LiveState:
     """Draw states until the run ends, and return the last."""
     console = stdout()
     with Live(console=console, auto_refresh=False, transient=True) as shown:

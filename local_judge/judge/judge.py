@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -108,6 +109,12 @@ class Judge:
             min_mass=settings.min_mass,
             fail_after=fail_after,
         )
+
+    def sharing(self, settings: JudgeSettings, calibrations: Sequence[Calibration] = ()) -> Judge:
+        """Return a judge with other settings on the same engine, ledger, scheduler and meter."""
+        other = copy(self)
+        other.settings, other.calibrations = settings, tuple(calibrations)
+        return other
 
     @property
     def meter(self) -> Meter:

@@ -24,7 +24,7 @@ from local_judge.runs.records import (
     load_scores,
     scores_over_reports,
 )
-from local_judge.runs.rescoring import aggregate_records
+from local_judge.runs.rescoring import aggregate_records, derived_scores
 from local_judge.runs.scored import Nodes, find_path
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import known_share
@@ -183,9 +183,7 @@ def group_scores(
 
 
 def _scored(run: OpenRun, profile: Profile) -> list[_Scored]:
-    rows = [
-        row for row in load_scores(run.store, protocols_of(run.store), (run.judge,)) if row.profile == profile
-    ]
+    rows = [row for row in _scores_of(run) if row.profile == profile]
     return [
         _Scored(
             run,
@@ -198,6 +196,17 @@ def _scored(run: OpenRun, profile: Profile) -> list[_Scored]:
         )
         for name in dict.fromkeys(row.protocol for row in rows)
     ]
+
+
+def _scores_of(run: OpenRun) -> list[ScoreRecord]:
+    """Return the scores of all reports; those of an unfinished run are computed from its findings so far."""
+    protocols = protocols_of(run.store)
+    if run.finished:
+        return load_scores(run.store, protocols, (run.judge,))
+    done = [record for record in run.records if record.status == "done"]
+    judges = judges_of(run.store)
+    derived = [row for name in protocols if done for row in derived_scores(run.store, name, done, judges)[0]]
+    return [row for row in derived if row.judge == run.judge]
 
 
 def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> dict[Steps, ScoreNode]:
@@ -225,7 +234,10 @@ def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
         found = known.setdefault(one.like.protocol, {})
         for nodes in one.nodes.values():
             found |= {path: node for path, node in nodes.items() if path not in found}
-        for row in load_run_scores(one.run.store, [one.like.protocol], (one.like.judge,)):
+        over_reports = (
+            load_run_scores(one.run.store, [one.like.protocol], (one.like.judge,)) if one.run.finished else []
+        )
+        for row in over_reports:
             aggregates = (entry for root in row.scores for entry in root.walk())
             found |= {path: node for path, node in aggregates if path not in found and wanted}
     if not known:

@@ -22,6 +22,7 @@ from local_judge.runs.lock import held_since
 from local_judge.runs.manifest import existing_manifest
 from local_judge.runs.resume import JOURNAL, is_finished, journal_entries
 from local_judge.runs.store import MANIFEST, RunStore
+from local_judge.runs.sweep_folder import RUNS, ledger_in, sweep_manifest
 from local_judge.terminal import count, safe
 from serving.types import EngineIdentity, Frozen
 
@@ -105,54 +106,24 @@ class LiveRun:
         manifest = existing_manifest(self._store)
         if manifest is None:
             return LiveState(status="starting", seconds=None if since is None else max(0.0, now - since))
-        ids = {report["id"] for report in manifest["reports"]}
         names = tuple(judge["name"] for judge in manifest.get("judges", ()))
-        if is_finished(self._store):
-            written = dict.fromkeys(ids, 0.0)
-        else:
-            written = {id: at for id, at in self._done(manifest).items() if id in ids}
+        written, n_reports = self.written(manifest), len(manifest["reports"])
         if since is None:
             status: Status = "finished" if is_finished(self._store) else "stopped"
-            return LiveState(status=status, reports_done=len(written), reports=len(ids), judges=names)
+            return LiveState(status=status, reports_done=len(written), reports=n_reports, judges=names)
         begun = max(since, (self._store.root / MANIFEST).stat().st_mtime)
-        return self._running(manifest, names, written, len(ids), begun, now)
+        return self._opened(begun, judges_in(manifest)).state(names, written, n_reports, begun, now)
 
-    def _running(
-        self,
-        manifest: dict[str, Any],
-        names: tuple[str, ...],
-        written: dict[str, float],
-        n_reports: int,
-        begun: float,
-        now: float,
-    ) -> LiveState:
-        identities = (
-            EngineIdentity.model_validate(judge["identity"]) for judge in manifest.get("judges", ())
-        )
-        calls = self._opened(begun, frozenset(Identified.of(identity).digest for identity in identities))
-        calls.update(now)
-        seconds, meter = max(0.0, now - begun), calls.meter
-        return LiveState(
-            status="running",
-            reports_done=len(written),
-            reports=n_reports,
-            judges=names,
-            calls=meter.made,
-            prompt_tokens=meter.prompt_tokens,
-            cached_tokens=meter.cached_tokens,
-            generated_tokens=meter.completion_tokens,
-            failures=dict(meter.failures),
-            last_minute=calls.rates(now, min(WINDOW_SECONDS, seconds)),
-            seconds=seconds,
-            seconds_left=calls.left(written, n_reports, now),
-        )
+    def written(self, manifest: dict[str, Any]) -> dict[str, float]:
+        """Return when the files of each finished report were written, in seconds since 1970; 0 in a finished run."""
+        ids = {report["id"] for report in manifest["reports"]}
+        if is_finished(self._store):
+            return dict.fromkeys(ids, 0.0)
+        return {id: at for id, at in self._done(manifest).items() if id in ids}
 
     def _opened(self, begun: float, judges: frozenset[str]) -> _Calls:
         """Return the calls since `begun`, which are read again if the command began again or has other judges."""
-        if self._calls is None or (self._calls.begun, self._calls.judges) != (begun, judges):
-            if self._calls is not None:
-                self._calls.tail.close()
-            self._calls = _Calls(self._ledger, begun, judges)
+        self._calls = _Calls.following(self._calls, self._ledger, begun, judges)
         return self._calls
 
     def _done(self, manifest: dict[str, Any]) -> dict[str, float]:
@@ -176,6 +147,66 @@ class LiveRun:
             return 0.0
 
 
+class LiveSweep:
+    """A sweep that is watched; a context manager.
+
+    Args:
+        root: the folder of the sweep.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._runs: dict[str, LiveRun] = {}
+        self._calls: _Calls | None = None
+
+    def __enter__(self) -> LiveSweep:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._calls is not None:
+            self._calls.tail.close()
+
+    def state(self, now: float) -> LiveState:
+        """Return the state at `now`, in seconds since 1970: the sums over the runs that have begun.
+
+        Raises:
+            RunError: the folder is not a sweep's.
+            LedgerError: the ledger is not there, or cannot be read.
+        """
+        since = held_since(self._root)
+        sweep = sweep_manifest(self._root)
+        if sweep is None:
+            raise RunError(f"{self._root}: not a sweep; `local-judge sweep` makes one")
+        written: dict[str, float] = {}
+        n_reports, finished = 0, True
+        judges: dict[str, frozenset[str]] = {}
+        for name in sweep.runs:
+            store = RunStore(self._root / RUNS / name)
+            manifest = existing_manifest(store)
+            finished &= is_finished(store)
+            if manifest is not None:
+                run = self._runs.setdefault(name, LiveRun(store.root))
+                written |= {f"{name}/{id}": at for id, at in run.written(manifest).items()}
+                n_reports += len(manifest["reports"])
+                judges |= {judge["name"]: judges_in({"judges": [judge]}) for judge in manifest["judges"]}
+        if since is None:
+            status: Status = "finished" if finished else "stopped"
+            return LiveState(
+                status=status, reports_done=len(written), reports=n_reports, judges=tuple(judges)
+            )
+        if not judges:
+            return LiveState(status="starting", seconds=max(0.0, now - since))
+        digests = frozenset(digest for own in judges.values() for digest in own)
+        self._calls = _Calls.following(self._calls, ledger_in(self._root), since, digests)
+        return self._calls.state(tuple(judges), written, n_reports, since, now)
+
+
+def judges_in(manifest: dict[str, Any]) -> frozenset[str]:
+    """Return the digests of the identities of a manifest's judges."""
+    identities = (EngineIdentity.model_validate(judge["identity"]) for judge in manifest.get("judges", ()))
+    return frozenset(Identified.of(identity).digest for identity in identities)
+
+
 class _Calls:
     """Calls of the running command."""
 
@@ -185,6 +216,41 @@ class _Calls:
         self.meter = Meter()
         self._first: AnsweredCall | None = None
         self._latest: deque[AnsweredCall] = deque()
+
+    @classmethod
+    def following(cls, before: _Calls | None, ledger: Path, begun: float, judges: frozenset[str]) -> _Calls:
+        """Return `before` if it has the calls of these judges since `begun`, else new ones."""
+        if before is not None and (before.begun, before.judges) == (begun, judges):
+            return before
+        if before is not None:
+            before.tail.close()
+        return cls(ledger, begun, judges)
+
+    def state(
+        self,
+        names: tuple[str, ...],
+        written: dict[str, float],
+        n_reports: int,
+        begun: float,
+        now: float,
+    ) -> LiveState:
+        """Return the state of a running command, after counting what was added."""
+        self.update(now)
+        seconds, meter = max(0.0, now - begun), self.meter
+        return LiveState(
+            status="running",
+            reports_done=len(written),
+            reports=n_reports,
+            judges=names,
+            calls=meter.made,
+            prompt_tokens=meter.prompt_tokens,
+            cached_tokens=meter.cached_tokens,
+            generated_tokens=meter.completion_tokens,
+            failures=dict(meter.failures),
+            last_minute=self.rates(now, min(WINDOW_SECONDS, seconds)),
+            seconds=seconds,
+            seconds_left=self.left(written, n_reports, now),
+        )
 
     def update(self, now: float) -> None:
         """Count what was added."""

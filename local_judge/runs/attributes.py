@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
-from local_judge.runs.manifest import judge_of
+from local_judge.runs.manifest import judge_of, judges_of
 from local_judge.runs.records import CaseRecord, load_records
+from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.side_by_side import run_names
 from local_judge.runs.store import RunStore
 from local_judge.tasks.load import OTHER_KEYS
@@ -54,26 +55,35 @@ def load_attributes(path: Path) -> Attributes:
 
 
 class OpenRun(NamedTuple):
-    """Finished run, and the judge whose scores are read."""
+    """Run, and the judge whose scores are read."""
 
     name: str
     store: RunStore
     judge: str | None
     records: list[CaseRecord]
+    """Reports; of an unfinished run, those that are complete so far."""
+    finished: bool = True
 
 
-def open_runs(paths: Sequence[Path], judge: str | None = None) -> list[OpenRun]:
-    """Open finished runs, named by their directories, or by their paths if two directories have the same name.
+def open_runs(paths: Sequence[Path], judge: str | None = None, *, unfinished: bool = False) -> list[OpenRun]:
+    """Open runs, named by their directories, or by their paths if two directories have the same name.
+
+    Args:
+        paths: run directories.
+        judge: one of several judges; None for the ensemble.
+        unfinished: also open runs that are not finished.
 
     Raises:
-        RunError: a directory contains no finished run, or the run has no such judge.
+        RunError: a directory contains no such run, or the run has no such judge.
         InputError: a directory is given twice.
     """
-    stores = [RunStore(path) for path in paths]
-    return [
-        OpenRun(name, store, judge_of(store, judge), load_records(store))
-        for name, store in zip(run_names(paths, "a run counts once"), stores, strict=True)
-    ]
+    found: list[OpenRun] = []
+    for name, path in zip(run_names(paths, "a run counts once"), paths, strict=True):
+        store = RunStore(path)
+        finished = is_finished(store) or not unfinished
+        records = load_records(store) if finished else unfinished_records(store, judges_of(store))
+        found.append(OpenRun(name, store, judge_of(store, judge), records, finished))
+    return found
 
 
 class Entry(NamedTuple):

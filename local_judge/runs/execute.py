@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -40,13 +42,80 @@ RUN_ERRORS = (UserError, ServingError, IndexesError, JudgeError)
 """Errors that affect every report, such as a full disk or an altered snapshot; they end the run with one line."""
 
 
+class Gate:
+    """Limit on the reports in progress, in order of arrival.
+
+    A report that several runs evaluate counts once: while it is in progress, every run may work on it, so that its
+    calls come together.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._inside: Counter[str] = Counter()
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def entered(self, report: str) -> AsyncGenerator[None]:
+        """Wait until a report, given by its id, may be in progress."""
+        await self._enter(report)
+        try:
+            yield
+        finally:
+            self._leave(report)
+
+    async def _enter(self, report: str) -> None:
+        if report in self._inside or len(self._inside) < self._limit:
+            self._inside[report] += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(report, []).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # admitted, but cancelled before it woke
+                self._leave(report)
+            raise
+
+    def _leave(self, report: str) -> None:
+        self._inside[report] -= 1
+        if self._inside[report]:
+            return
+        del self._inside[report]
+        while self._waiting and len(self._inside) < self._limit:
+            following = next(iter(self._waiting))
+            turns = [turn for turn in self._waiting.pop(following) if not turn.cancelled()]
+            if turns:
+                self._inside[following] = len(turns)
+            for turn in turns:
+                turn.set_result(None)
+
+
+class Gates:
+    """Gates of the judges of a run, or of runs with the same judges, and of all of them together.
+
+    Args:
+        judges: number of judges.
+        reports: number of reports that a judge examines concurrently.
+    """
+
+    def __init__(self, judges: int, reports: int = CASES_IN_FLIGHT) -> None:
+        self._reports = reports
+        self._judges: dict[str, Gate] = {}
+        self.run = Gate(reports * judges)
+        """Enough reports that no judge is idle while a slower one is busy."""
+
+    def judge(self, name: str) -> Gate:
+        """Return the gate of a judge."""
+        return self._judges.setdefault(name, Gate(self._reports))
+
+
 class RunJudge(NamedTuple):
     """One judge of a run."""
 
     judge: Judge
     name: str | None
     """Name of the judge in file names; None for the only judge."""
-    gate: asyncio.Semaphore
+    gate: Gate
     """Limit of the reports that it examines concurrently."""
 
 
@@ -72,6 +141,7 @@ async def execute(
     done: Callable[[CaseRecord], None] = lambda record: None,
     kept: Mapping[str, CaseRecord] = MappingProxyType({}),
     extractor: str | None = None,
+    gates: Gates | None = None,
 ) -> list[CaseRecord]:
     """Evaluate `reports`.
 
@@ -84,6 +154,7 @@ async def execute(
         done: called with the record of each finished report.
         kept: records, by report id, of reports whose stored files are reused.
         extractor: name of the judge that extracts the claims; None for the first.
+        gates: limits on the reports in progress, shared with other runs; None for limits of its own.
 
     Returns:
         One record per report, in input order.
@@ -92,21 +163,19 @@ async def execute(
         UserError, ServingError, IndexesError, JudgeError: an error that affects every report; all work has stopped.
     """
     named = judges if isinstance(judges, Mapping) else {"": judges}
+    gates = gates or Gates(len(named))
     run_judges = [
-        RunJudge(judge, name if len(named) > 1 else None, asyncio.Semaphore(CASES_IN_FLIGHT))
-        for name, judge in named.items()
+        RunJudge(judge, name if len(named) > 1 else None, gates.judge(name)) for name, judge in named.items()
     ]
     lead = 0 if extractor is None else list(named).index(extractor)
     run = RunContext(run_judges, lead, snapshot, config, chosen_protocols(config), store)
-    # Enough reports that no judge is idle while a slower one is busy.
-    gate = asyncio.Semaphore(CASES_IN_FLIGHT * len(run_judges))
     others = other_reports_of(reports)
 
     async def one(report: RawReport) -> CaseRecord:
         if report.id in kept:
             done(kept[report.id])
             return kept[report.id]
-        async with gate:
+        async with gates.run.entered(report.id):
             record = await _evaluate(report, others[report.id], run)
         done(record)
         return record
@@ -115,7 +184,7 @@ async def execute(
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(report)) for report in reports]
     except ExceptionGroup as failed:
-        raise next(_errors_in(failed)) from None
+        raise first_error(failed) from None
     records = [task.result() for task in tasks]
     if store is not None:
         store.write_jsonl(CASES, records)
@@ -245,7 +314,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 return made
 
             async def examined_by(by: RunJudge) -> Examined:
-                async with by.gate, asyncio.TaskGroup() as own:
+                async with by.gate.entered(case.id), asyncio.TaskGroup() as own:
                     snapshot = run.snapshot
                     claims = None
                     if needed and snapshot is not None:
@@ -258,9 +327,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
 
             examined = [group.create_task(examined_by(by)) for by in run.judges]
     except ExceptionGroup as failed:
-        # One error is enough to describe what failed; errors that affect every report come first.
-        leaves = list(_errors_in(failed))
-        raise next((leaf for leaf in leaves if isinstance(leaf, RUN_ERRORS)), leaves[0]) from None
+        raise first_error(failed) from None  # one is enough to describe what failed
     return [task.result() for task in examined]
 
 
@@ -281,6 +348,12 @@ async def _findings(
     if run.store is not None:
         run.store.write_json(findings_file(protocol.name, file_key(case.id), by.name), found)
     return found
+
+
+def first_error(failed: ExceptionGroup[Exception]) -> Exception:
+    """Return one error of a group: one that affects every report if there is one."""
+    leaves = list(_errors_in(failed))
+    return next((leaf for leaf in leaves if isinstance(leaf, RUN_ERRORS)), leaves[0])
 
 
 def _errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:

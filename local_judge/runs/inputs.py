@@ -171,6 +171,11 @@ def _task_id(report: RawReport) -> str:
     return report.task_id or (report.task.id if report.task else report.id)
 
 
+def task_of(report: RawReport) -> str:
+    """Return the id of a report's task; the report's own id if the input names no task."""
+    return report.task.id if report.task else report.task_id or report.id
+
+
 def _load(path: Path | Mapping[str, Any], number: int) -> Iterator[RawReport]:
     if not isinstance(path, Path):
         yield _row(path, f"report {number}")

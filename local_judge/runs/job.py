@@ -16,15 +16,15 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import KEPT
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.calibrations import GivenCalibrations, given_calibrations, keep
 from local_judge.runs.config import RunConfig, chosen_protocols, settled, with_batch_metrics
-from local_judge.runs.execute import check_inputs, execute
-from local_judge.runs.inputs import RawReport, dated, load_reports
+from local_judge.runs.execute import Gates, check_inputs, execute
+from local_judge.runs.inputs import RawReport, dated, load_reports, task_of
 from local_judge.runs.judges import (
     JudgeSpec,
     in_batches,
@@ -46,7 +46,7 @@ from local_judge.runs.qualifications import (
 )
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import Journal, kept_of, remove_journal
-from local_judge.runs.run_file import RunFile
+from local_judge.runs.run_file import RunFile, Selection
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
@@ -67,8 +67,8 @@ class Job:
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()
     """Files that take precedence over the calibrations in the ledger."""
-    qualifications: Sequence[GivenQualification] = ()
-    """Files that take precedence over the qualifications kept on this machine."""
+    qualifications: Sequence[GivenQualification] | None = ()
+    """Files that take precedence over the qualifications kept on this machine; None records no qualification."""
     persistence: Persistence = PERSISTENT
     """Attempts per call, time to wait for a server, and number of calls that may fail."""
     extractor: str | None = None
@@ -77,6 +77,10 @@ class Job:
     """True to answer from the ledger only, without servers; a missing reply is a failure."""
     held: Mapping[str, Judge] | None = None
     """Judges that are already open and stay open after the job."""
+    grows: bool = False
+    """True if the directory may contain a part of the run: fewer reports, protocols or judges."""
+    gates: Gates | None = None
+    """Limits on the reports in progress, shared with other jobs; None for limits of its own."""
 
     def judges(self, planning: bool = False) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
         """Return a context with the open judges of this job."""
@@ -105,8 +109,39 @@ class Job:
         return replace(self, judge_specs=judge_specs, store=RunStore(self.store.root))
 
 
+class Inputs:
+    """Reports and snapshots that several runs share, each opened once."""
+
+    def __init__(self) -> None:
+        self._reports: dict[object, list[RawReport]] = {}
+        self._snapshots: dict[Path, Snapshot] = {}
+
+    def reports(self, file: RunFile, rows: Sequence[Mapping[str, Any]] = ()) -> list[RawReport]:
+        """Return all reports of a run file; errors as `load_reports`."""
+        key = (file.reports, file.files, file.system, file.date is None)
+        if rows or key not in self._reports:
+            loaded = load_reports(
+                (*file.reports, *rows), file.files, system=file.system, open_dates=file.date is not None
+            )
+            if rows:
+                return loaded
+            self._reports[key] = loaded
+        return self._reports[key]
+
+    def snapshot(self, path: Path) -> Snapshot:
+        """Return the snapshot in a directory; errors as `Snapshot.open`."""
+        if path not in self._snapshots:
+            self._snapshots[path] = Snapshot.open(path)
+        return self._snapshots[path]
+
+
 def job_of(
-    file: RunFile, rows: Sequence[Mapping[str, Any]] = (), *, replay: bool = False, batch: Path | None = None
+    file: RunFile,
+    rows: Sequence[Mapping[str, Any]] = (),
+    *,
+    replay: bool = False,
+    batch: Path | None = None,
+    inputs: Inputs | None = None,
 ) -> Job:
     """Open the inputs of a run.
 
@@ -115,6 +150,7 @@ def job_of(
         rows: reports with the keys of a JSONL file, after those that `file` names.
         replay: True to answer from the ledger only.
         batch: folder of batch files, if batch jobs answer instead of servers.
+        inputs: inputs that other runs have opened.
 
     Raises:
         ConfigError: there is no judge or no run directory, or a setting or a preset is invalid.
@@ -122,18 +158,17 @@ def job_of(
     """
     if file.out is None:
         raise ConfigError("no run directory was given; name it as `out`")
-    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls, file.serve)
+    inputs = inputs or Inputs()
+    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls, file.serve, file.draw)
     if batch is not None and not replay:
         specs = in_batches(specs, batch)
     elif file.in_process and not replay:
         specs = in_this_process(specs)
     config = settled(with_batch_metrics(file.reports, file.config))
-    loaded = load_reports(
-        (*file.reports, *rows), file.files, system=file.system, open_dates=config.date is not None
-    )
+    loaded = selected(inputs.reports(file, rows), file.select)
     return Job(
         reports=dated(loaded[: file.limit], config.date),
-        snapshot=Snapshot.open(file.snapshot) if file.snapshot else None,
+        snapshot=inputs.snapshot(file.snapshot) if file.snapshot else None,
         judge_specs=specs,
         config=config,
         store=store,
@@ -145,6 +180,28 @@ def job_of(
         extractor=_extractor(file, [spec.name for spec in specs]),
         replay=replay,
     )
+
+
+def selected(reports: Sequence[RawReport], select: Sequence[Selection]) -> list[RawReport]:
+    """Return the reports that one of the selections has; all if there is none.
+
+    Raises:
+        InputError: none is left.
+    """
+    if not select:
+        return list(reports)
+    sets = [(frozenset(one.systems), frozenset(one.tasks)) for one in select]
+    found = [
+        report
+        for report in reports
+        if any(
+            (not systems or (report.system or "") in systems) and (not tasks or task_of(report) in tasks)
+            for systems, tasks in sets
+        )
+    ]
+    if not found:
+        raise InputError("select: no report is of these systems and on these tasks")
+    return found
 
 
 def _extractor(file: RunFile, judges: Sequence[str]) -> str | None:
@@ -229,7 +286,7 @@ async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Case
             return await _run_job(job, arguments, watch)
         if any(spec.serve for spec in job.judge_specs):
             return await _run_in_turn(job, arguments, watch)
-        return await _run_job(await _without_finished(job), arguments, watch)
+        return await _run_job(await without_finished(job), arguments, watch)
 
 
 async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
@@ -243,7 +300,7 @@ async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list
     begun: set[str] = set()
     for place, spec in enumerate(specs, 1):
         begun.add(spec.name)
-        if not await _is_pending(job, spec):
+        if not await is_pending(job, spec):
             continue
         stored = (existing_manifest(job.store) or {}).get("judges", [])
         taken = begun | {judge["name"] for judge in stored}
@@ -258,19 +315,19 @@ async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list
     return await _run_job(replace(job.with_judges(job.judge_specs), replay=True), arguments, watch)
 
 
-async def _without_finished(job: Job) -> Job:
+async def without_finished(job: Job) -> Job:
     """Return a job in which judges that are not running, and have answered everything, are replayed."""
     if len(job.judge_specs) == 1:
         return job
     known = with_identities(job.judge_specs, job.ledger, job.known_identities())
     specs = [
-        spec if is_reachable(spec) or await _is_pending(job, spec) else recorded
+        spec if is_reachable(spec) or await is_pending(job, spec) else recorded
         for spec, recorded in zip(job.judge_specs, known, strict=True)
     ]
     return replace(job, judge_specs=specs, replay=all(spec.recorded for spec in specs))
 
 
-async def _is_pending(job: Job, spec: JudgeSpec) -> bool:
+async def is_pending(job: Job, spec: JudgeSpec) -> bool:
     """Check whether the ledger lacks a reply that a judge can still give: one never asked for, or one that failed.
 
     The judge is replayed in memory, with the judge that extracts the claims.
@@ -285,15 +342,20 @@ async def _is_pending(job: Job, spec: JudgeSpec) -> bool:
         return any(judge.meter.failures.keys() - KEPT for judge in judges.values())
 
 
+async def manifest_of(job: Job, judges: Mapping[str, Judge], arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the manifest of a job, without qualifications."""
+    digest = job.snapshot.digest if job.snapshot else None
+    return await build_manifest(job.config, judges, job.reports, digest, arguments, job.extractor)
+
+
 async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
     async with job.judges() as judges:
-        digest = job.snapshot.digest if job.snapshot else None
-        manifest = await build_manifest(job.config, judges, job.reports, digest, arguments, job.extractor)
-        if job.held is None:
+        manifest = await manifest_of(job, judges, arguments)
+        if job.qualifications is not None:
             manifest["qualifications"] = qualifications_as_json(
                 await qualifications_of(judges, job.qualifications)
             )
-        claim_directory(job.store, manifest)
+        claim_directory(job.store, manifest, grows=job.grows)
         if not job.replay:
             await keep(judges.values())
         names = tuple(judges) if len(judges) > 1 else ()
@@ -317,6 +379,7 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
                     done=done,
                     kept=kept.records,
                     extractor=job.extractor,
+                    gates=job.gates,
                 )
             seal_run(job.store)
         remove_journal(job.store)

@@ -28,7 +28,7 @@ from serving.presets import Preset, load_preset
 from serving.running import find, using
 from serving.types import EngineIdentity, Sampling
 
-_PLAIN = re.compile(r"[^\W_][\w.+-]{0,79}")
+PLAIN_NAME = re.compile(r"[^\W_][\w.+-]{0,79}")
 """Name that is a valid folder name on every system."""
 
 
@@ -58,8 +58,12 @@ class JudgeSpec(NamedTuple):
         return self.preset.name
 
 
+_DRAW_STRIDE = 1000
+"""Difference between the seeds of two draws of a run, so that they never equal those of draws of one question."""
+
+
 def judge_specs_of(
-    judges: Sequence[str], base_urls: Sequence[str], serve: bool = False
+    judges: Sequence[str], base_urls: Sequence[str], serve: bool = False, draw: int = 0
 ) -> tuple[JudgeSpec, ...]:
     """Return the judges of a run, in the order in which they are named: the first one extracts the claims.
 
@@ -67,6 +71,7 @@ def judge_specs_of(
         judges: presets, by name or file.
         base_urls: `NAME=URL` for one judge; a URL alone for every judge without one of its own.
         serve: start the servers of judges without a URL that are not running, while the judges are open.
+        draw: number of the draw, which changes the seeds.
 
     Raises:
         ConfigError: no judge, a name given twice, a name that cannot be a folder's, or a URL for an unknown judge.
@@ -74,7 +79,7 @@ def judge_specs_of(
     """
     if not judges:
         raise ConfigError("no judge was given; name at least one with --judge")
-    presets = [load_preset(judge) for judge in judges]
+    presets = [_drawn(load_preset(judge), draw) for judge in judges]
     names = [preset.name for preset in presets]
     for preset, judge in zip(presets, judges, strict=True):
         if names.count(preset.name) > 1:
@@ -82,7 +87,7 @@ def judge_specs_of(
                 f"--judge {judge}: several judges are called {preset.name!r}; to ask a model twice, give it a second "
                 "preset file with another name and other sampling"
             )
-        if len(names) > 1 and not _PLAIN.fullmatch(preset.name):
+        if len(names) > 1 and not PLAIN_NAME.fullmatch(preset.name):
             raise ConfigError(
                 f"--judge {judge}: a folder is named after the judge, and this name cannot be one; rename the file"
             )
@@ -97,6 +102,13 @@ def judge_specs_of(
         else:
             raise ConfigError(f"--base-url {given}: no judge {name!r}; there are: {', '.join(names)}")
     return tuple(JudgeSpec(preset, tuple(own[preset.name] or common), serve) for preset in presets)
+
+
+def _drawn(preset: Preset, draw: int) -> Preset:
+    if not draw:
+        return preset
+    seed = preset.sampling.seed + _DRAW_STRIDE * draw
+    return preset.model_copy(update={"sampling": preset.sampling.model_copy(update={"seed": seed})})
 
 
 def in_this_process(judge_specs: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
@@ -311,12 +323,23 @@ async def judge_on(
     return Judge(
         engine,
         ledger,
-        JudgeSettings(
-            sampling=judge_spec.preset.sampling, reasks=reasks, threshold=judge_spec.preset.threshold
-        ),
+        _settings(judge_spec, reasks),
         calibrations_for(await engine.identity(), ledger, calibrations),
         fail_after,
     )
+
+
+async def judge_like(
+    judge: Judge, judge_spec: JudgeSpec, reasks: int, calibrations: Sequence[GivenCalibrations] = ()
+) -> Judge:
+    """Return an open judge with the settings of another run, which shares its engine, scheduler and counts."""
+    found = calibrations_for(await judge.engine.identity(), judge.ledger, calibrations)
+    return judge.sharing(_settings(judge_spec, reasks), found)
+
+
+def _settings(judge_spec: JudgeSpec, reasks: int) -> JudgeSettings:
+    preset = judge_spec.preset
+    return JudgeSettings(sampling=preset.sampling, reasks=reasks, threshold=preset.threshold)
 
 
 def say(line: str) -> None:

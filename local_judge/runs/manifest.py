@@ -141,12 +141,17 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
+def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = False) -> None:
     """Write the manifest, or check that the existing one is equal except for versions and arguments.
 
     Qualifications that judges got in the meantime are recorded. If versions differ, or judges are added, the new ones
     are recorded and the seal is removed, so that all results are derived again. The command line that adds judges
     replaces the recorded one, so that it names them all.
+
+    Args:
+        store: the run directory.
+        manifest: the manifest of the run.
+        grows: also accept a run that the new one `extends`.
 
     Raises:
         RunError: the directory contains a run of other inputs, or its manifest was modified.
@@ -162,9 +167,9 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
         seal = None
     if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
         raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
-    added = _adds_judges(there, manifest)
+    added = extends(there, manifest) if grows else _adds_judges(there, manifest)
     for key in changed(there, manifest):
-        if key in _OF_JUDGES and added:
+        if added and (grows or key in _OF_JUDGES):
             continue
         raise RunError(
             f"{store.root}: already contains a run with {_differing(there, manifest, key)}; "
@@ -177,8 +182,8 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
     made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
     same = not added and all(there.get(key) == value for key, value in versions.items())
     if added:
-        made = {key: value for key, value in made.items() if key not in _OF_JUDGES}
-        made |= {key: manifest[key] for key in (*_OF_JUDGES, "arguments") if key in manifest}
+        made = {key: value for key, value in made.items() if key not in _DERIVED_FROM}
+        made |= {key: manifest[key] for key in (*_DERIVED_FROM, "arguments") if key in manifest}
         made |= {"qualifications": found | merged} if "qualifications" in manifest else {}
     made = sealed_as(made, seal.files) if seal is not None and same else made
     if made != there:
@@ -186,6 +191,8 @@ def claim_directory(store: RunStore, manifest: dict[str, Any]) -> None:
 
 
 _OF_JUDGES = ("judges", "extractor")
+_DERIVED_FROM = ("config", *_OF_JUDGES, "snapshot", "protocols", "prompts", "reports")
+"""Keys of what the results are derived from, beside the program's versions."""
 
 
 def _adds_judges(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
@@ -193,6 +200,27 @@ def _adds_judges(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     stored, new = ({judge["name"]: judge for judge in one.get("judges", [])} for one in (there, manifest))
     same = all(new.get(name) == judge for name, judge in stored.items())
     return same and len(new) > len(stored) > 0 and extractor_of(there) == extractor_of(manifest)
+
+
+def extends(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Check whether a new run has all of the stored one and more: more reports, protocols or judges."""
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({row["id"]: row for row in there["reports"]}, {row["id"]: row for row in manifest["reports"]}),
+        (there["protocols"], manifest["protocols"]),
+        (there["config"]["settings"], manifest["config"]["settings"]),
+    ]
+    kept = all(new.get(name) == value for stored, new in pairs for name, value in stored.items()) and _rest(
+        there
+    ) == _rest(manifest)
+    same_judges = all(there.get(key) == manifest.get(key) for key in _OF_JUDGES)
+    more = any(len(new) > len(stored) for stored, new in pairs)
+    return kept and (_adds_judges(there, manifest) or (same_judges and more))
+
+
+def _rest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what no extension changes."""
+    config = {key: value for key, value in manifest["config"].items() if key not in ("protocols", "settings")}
+    return {"config": config, **{key: manifest.get(key) for key in ("snapshot", "prompts")}}
 
 
 def extractor_of(manifest: Mapping[str, Any]) -> str:
@@ -225,8 +253,7 @@ def _in_words(value: object) -> str:
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
     """Return the keys in which a new run differs from the stored one, except versions and arguments."""
-    keys = ("config", *_OF_JUDGES, "snapshot", "protocols", "prompts", "reports")
-    return [key for key in keys if there.get(key) != manifest.get(key)]
+    return [key for key in _DERIVED_FROM if there.get(key) != manifest.get(key)]
 
 
 def difference(one: object, other: object) -> list[str]:

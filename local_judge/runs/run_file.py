@@ -20,15 +20,28 @@ from local_judge.runs.config import RunConfig, has_key, laid_over, read_mapping,
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
 from serving.connect import PERSISTENT, Persistence
+from serving.types import Frozen
 
 BATCH_KEY = "input_files"
 """Key that every batch file of LiveResearchBench has."""
+
+DRAWS = 1000
+"""Maximum number of draws."""
 
 _PATHS = (
     *("reports", "out", "snapshot", "ledger", "calibrations", "qualifications"),
     *TaskFiles.model_fields,
 )
 """Keys whose values are paths."""
+
+
+class Selection(Frozen):
+    """Reports of some systems on some tasks."""
+
+    systems: tuple[str, ...] = ()
+    """Systems; empty for all. An empty name stands for reports whose input names no system."""
+    tasks: tuple[str, ...] = ()
+    """Ids of tasks; empty for all."""
 
 
 class RunFile(TaskFiles, RunConfig):
@@ -38,12 +51,16 @@ class RunFile(TaskFiles, RunConfig):
     """Reports: files and folders, in this order."""
     system: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     """System that wrote the reports, where the input names none."""
+    select: tuple[Selection, ...] = ()
+    """Reports to evaluate: those that one of these selections has; all if there is none."""
     limit: int | None = Field(default=None, ge=1)
-    """Number of reports to evaluate, from the first one on."""
+    """Number of reports to evaluate, from the first selected one on."""
     snapshot: Path | None = None
     """Snapshot directory; needed if a protocol reads pages."""
     judges: tuple[str, ...] = ()
     """Presets by name or file."""
+    draw: int = Field(default=0, ge=0, lt=DRAWS)
+    """Number of the draw: judges with a temperature above 0 answer each draw with other random seeds."""
     extractor: str | None = None
     """Name of the judge that extracts the claims; null for the first."""
     base_urls: tuple[str, ...] = ()
@@ -87,7 +104,7 @@ class RunFile(TaskFiles, RunConfig):
 
     def as_yaml(self) -> str:
         """Return the text of a file that says the same in any folder: its paths are absolute."""
-        dumped = _with_paths(self.model_dump(mode="json"), Path.cwd())
+        dumped = with_paths(self.model_dump(mode="json"), Path.cwd())
         return yaml.safe_dump(dumped, sort_keys=False, allow_unicode=True)
 
 
@@ -123,7 +140,7 @@ def _laid(
     path: Path | None, overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> RunFile:
     """Return a run file whose settings of protocols are not checked; see `load_run_file`."""
-    data = {} if path is None else _with_paths(read_mapping(path), path.parent)
+    data = {} if path is None else with_paths(read_mapping(path), path.parent)
     data = {**(defaults or {}), **{key: value for key, value in data.items() if value is not None}}
     laid = laid_over(data, {key: value for key, value in overrides.items() if key != "settings"})
     if overrides.get("settings"):
@@ -161,7 +178,7 @@ def setting_places(path: Path | None, overrides: Mapping[str, Any]) -> Generator
         raise
 
 
-def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the values of a run file with `~` replaced, and relative paths joined to `folder`."""
 
     def joined(value: object) -> object:

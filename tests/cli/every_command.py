@@ -33,6 +33,7 @@ SMALL = ("--set", "deer.parts=[verification]")
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
+    "sweep run": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
     "show": ("@/run", "--claims"),
     "top": ("@/run",),
     "report": ("@/run", "--out", "@/out/page.html"),
@@ -199,6 +200,11 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     write_preset(folder)
     write_known(folder)
     (folder / "mill.md").write_text(REPORT.replace("The retrofit", "The \u6c34 retrofit"), encoding="utf-8")
+    (folder / "sweep.yaml").write_text(
+        "reports: [mill.md]\nsnapshot: snapshot\nsettings: {deer: {parts: [verification]}}\n"
+        "sweep: {judges: [./stub.yaml]}\n",
+        encoding="utf-8",
+    )
     (folder / "sizes.yaml").write_text("verification: {claims: 8}\ndraws: 5\n", encoding="utf-8")
     claim = {"claim": "The mill is \u6c34 blue.", "url": "https://heat.example/fernholt/renewal"}
     write_jsonl(folder / "claims.jsonl", [claim])

@@ -65,6 +65,7 @@ from local_judge.runs.inputs import load_reports
 from local_judge.runs.labels import load_labels
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.run_file import RunFile, load_config
+from local_judge.runs.sweep_file import Axes, load_sweep_file
 from local_judge.runs.verify import ClaimRow, load_claim_rows
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
@@ -241,6 +242,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("console", "norun"): lambda block, console: check_unrun(block),
     ("python", "run"): check_python,
     ("yaml", "config"): reader(lambda path: load_config(path, {}), ".yaml"),
+    ("yaml", "sweep"): reader(lambda path: load_sweep_file(path, {}), ".yaml"),
     ("yaml", "preset"): reader(load_preset, ".yaml"),
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
@@ -358,7 +360,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 WRITTEN: tuple[type[BaseModel], ...] = (
     *(RunFile, Preset, PageLine, ClaimRow, GuidanceRow, ChecklistRow, PlanRow, CriteriaRow, DimensionsRow),
-    *(GoldClaim, Topic, Timeline, Argument, QualifyConfig, BuildConfig),
+    *(Axes, GoldClaim, Topic, Timeline, Argument, QualifyConfig, BuildConfig),
 )
 """Models of files that people write."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
-from local_judge.cli.help import HelpGroup
+from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import PROFILE, AsJson, CommandGroup, ConfigFile, Day, said
 from local_judge.cli.output import print_json
@@ -37,19 +37,8 @@ N_STAGES = 5
 """Number of stages that ask or filter, before the human ranking."""
 
 
-class _MakeUnlessNamed(HelpGroup):
-    """Group in which `tasks build DIR` is short for `tasks build make DIR`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the command `make` if the first argument, apart from the flags of every command, is no command."""
-        first = next((one for one in args if one not in ("--quiet", "--verbose")), None)
-        if first is not None and first not in (*self.commands, *ctx.help_option_names, "--help-all"):
-            args = ["make", *args]
-        return super().parse_args(ctx, args)
-
-
 app = CommandGroup(
-    cls=_MakeUnlessNamed,
+    cls=group_with_default("make"),
     help="Make tasks: `build DIR`, `build rank DIR`, `build show DIR`.",
 )
 

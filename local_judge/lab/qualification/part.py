@@ -106,6 +106,7 @@ class PartContext:
             store=RunStore(self.folder / name),
             ledger=self.judge.ledger.path,
             calibrations=self.given,
+            qualifications=None,
             held={self.judge_spec.name: self.judge},
         )
 

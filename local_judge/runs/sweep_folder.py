@@ -1,0 +1,81 @@
+"""Folder of a sweep.
+
+    sweep.yaml          copy of the sweep file
+    sweep.json          names of the runs, and of what an earlier sweep file had
+    runs/<name>/        one run each, as `local-judge run runs/<name>.yaml` makes it
+    runs/<name>.yaml    its run file
+    kept/<name>/        results of a run that the sweep file no longer describes
+    ledger.sqlite       replies of all judges, unless another ledger was given
+    .lock               while a command writes here
+
+Invariant: reading a sweep needs neither its inputs nor its judges.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from local_judge.errors import RunError
+from local_judge.runs.manifest import existing_manifest
+from local_judge.runs.resume import is_finished
+from local_judge.runs.store import RunStore
+from serving.types import Frozen
+
+SWEEP = "sweep.json"
+KEPT = "kept"
+RUNS = "runs"
+LEDGER = "ledger.sqlite"
+
+
+class SweepManifest(Frozen):
+    """Names of the runs of a sweep."""
+
+    format_version: int = 1
+    file_sha256: str
+    """SHA-256 of the sweep file, which `sweep.yaml` is a copy of."""
+    runs: tuple[str, ...]
+    """Runs of the sweep file, in its order."""
+    ledger: str
+    """Ledger, relative to the folder if it is inside."""
+    earlier: tuple[str, ...] = ()
+    """Folders with results that the sweep file no longer describes."""
+
+
+def sweep_manifest(root: Path) -> SweepManifest | None:
+    """Return the manifest of a sweep; None if the folder is not a sweep's.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    return RunStore(root).read_model(SWEEP, SweepManifest) if (root / SWEEP).is_file() else None
+
+
+def runs_in(path: Path) -> list[Path]:
+    """Return the directories of a sweep's runs that have begun; a folder that is not a sweep's is returned itself."""
+    manifest = sweep_manifest(path)
+    if manifest is None:
+        return [path]
+    found = [path / RUNS / name for name in manifest.runs]
+    return [run for run in found if existing_manifest(RunStore(run)) is not None]
+
+
+def finished_in(path: Path) -> list[Path]:
+    """Return the directories of a sweep's finished runs; a folder that is not a sweep's is returned itself.
+
+    Raises:
+        RunError: no run of the sweep is finished.
+    """
+    if sweep_manifest(path) is None:
+        return [path]
+    found = [run for run in runs_in(path) if is_finished(RunStore(run))]
+    if not found:
+        raise RunError(
+            f"{path}: no run of this sweep is finished; `local-judge show {path}` prints what there is"
+        )
+    return found
+
+
+def ledger_in(path: Path) -> Path:
+    """Return the ledger of a sweep."""
+    manifest = sweep_manifest(path)
+    return path / (manifest.ledger if manifest is not None else LEDGER)

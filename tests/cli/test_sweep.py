@@ -1,0 +1,285 @@
+"""Sweeps: run, killed and continued, extended, cut, and read while they run."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local_judge.demo.outcome import sample_folder
+from tests.stub_server import StubPlan
+
+from ..stub_thread import StubThread, answer, write_preset
+from .conftest import REPORT, Command, finish, start
+from .machine import machine
+from .test_interrupted_run import distinct, stored, wait_for
+
+TOWNS = {"alder": "Fernholt", "birch": "Tarnholt", "cedar": "Ashholt"}
+
+
+@pytest.fixture
+def write(tmp_path: Path, snapshot: Path) -> Any:
+    """Write reports, presets and a sweep file into a folder."""
+    write_preset(tmp_path, concurrency=4)
+    warm = (tmp_path / "stub.yaml").read_text() + "sampling: {temperature: 0.7, seed: 7}\n"
+    (tmp_path / "warm.yaml").write_text(warm)
+    sample = (sample_folder() / "report.md").read_text(encoding="utf-8")
+
+    def written(
+        folder: Path,
+        systems: Sequence[str] = ("alder", "birch"),
+        sweep: Mapping[str, Any] | None = None,
+        **keys: Any,
+    ) -> Path:
+        folder.mkdir(exist_ok=True)
+        rows = [
+            {"id": f"{system}-{task}", "report": text.replace("Fernholt", TOWNS[system]), "system": system}
+            | {"task_id": task, "task": f"What is {task}?"}
+            for system in systems
+            for task, text in (("long", sample), ("short", REPORT))
+        ]
+        (folder / "reports.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        file: dict[str, Any] = {
+            "reports": ["reports.jsonl"],
+            "snapshot": str(snapshot),
+            "claims": {"batch_sentences": 4, "claims_per_call": 2, "reliability": False},
+            "protocols": ["deer", "fact"],
+            "settings": {"deer": {"parts": ["verification"]}},
+            "out": "out",
+            "sweep": sweep or {"judges": ["../stub.yaml", "../warm.yaml"]},
+            **keys,
+        }
+        (folder / "sweep.yaml").write_text(yaml.safe_dump(file))
+        return folder
+
+    return written
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything in a sweep but the ledger and the run files, whose paths are absolute."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith("ledger.sqlite") and path.parent.name != "runs"
+    }
+
+
+def swept(folder: Path, server: StubThread, *options: str) -> list[str]:
+    return ["sweep", str(folder / "sweep.yaml"), "--base-url", server.url, *options]
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in sorted((folder / "out/runs").iterdir()) if path.is_dir()]
+
+
+def test_a_sweep_is_ordinary_runs_in_one_folder(
+    command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "a")
+    ended = command(*swept(folder, server))
+    assert ended.code == 0, ended.err
+    assert "warm │ birch" in ended.out
+    assert names(folder) == ["stub", "warm"]
+    out = folder / "out"
+    # A run alone, from the run file that the sweep wrote, has the same files, and asks nothing: the ledger is shared.
+    n_calls = len(server.chats)
+    alone = command("run", out / "runs/warm.yaml", "--out", tmp_path / "alone")
+    assert alone.code == 0 and len(server.chats) == n_calls
+    same = files(tmp_path / "alone")
+    assert {
+        name: content for name, content in files(out / "runs/warm").items() if name != "manifest.json"
+    } == {name: content for name, content in same.items() if name != "manifest.json"}
+    # The same question by both judges' runs is one call: only `warm` has another temperature.
+    again = command(*swept(folder, server))
+    assert (again.code, again.err) == (0, f"{out} is finished; 0 calls\n")
+    assert len(server.chats) == n_calls
+    shown = command("show", out)
+    assert shown.out == again.out == ended.out
+    assert "out: finished: 8 of 8 reports" in command("top", out).out
+    assert command("report", out, "--out", tmp_path / "page.html").code == 0
+    assert "warm" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    packed = command("bundle", out / "runs/stub", "--out", tmp_path / "stub.ljz")
+    assert packed.code == 0, packed.err
+    assert command("audit", tmp_path / "stub.ljz").code == 0
+    assert command("results", "diff", out / "runs/stub", out / "runs/warm").code == 0
+
+
+def test_a_sweep_killed_twice_and_stopped_once_is_one_that_was_not(tmp_path: Path, write: Any) -> None:
+    with StubThread(StubPlan(answer=answer, delay=0.02, slots=4)) as server:
+        whole, killed = write(tmp_path / "whole"), write(tmp_path / "killed")
+        given = ["sweep", "sweep.yaml", "--base-url", server.url]
+        assert finish(start(*given, cwd=whole)).code == 0
+        n_calls, total = len(server.chats), len(distinct(server.chats))
+        assert n_calls == total  # nothing is asked twice, whichever run asks
+        seen = n_calls
+        for share, number in ((0.2, signal.SIGKILL), (0.3, signal.SIGTERM), (0.3, signal.SIGKILL)):
+            process = start(*given, cwd=killed)
+            wait_for(server, seen + int(share * n_calls))
+            process.send_signal(number)
+            ended = finish(process)
+            assert ended.code == (-number if number == signal.SIGKILL else 143)
+            answered = stored(killed / "out/ledger.sqlite")
+            seen = len(server.chats)
+        assert finish(start(*given, cwd=killed)).code == 0
+        assert distinct(server.chats[seen:]).isdisjoint(answered)
+        # At each of the three interruptions, at most the calls in flight are lost: four of each judge.
+        assert len(server.chats) - n_calls <= n_calls + 3 * 8
+    assert files(killed / "out") == files(whole / "out")
+
+
+def test_a_longer_file_runs_only_what_is_new(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    short = {"judges": ["../stub.yaml"]}
+    folder = write(tmp_path / "a", systems=["alder"], sweep=short, protocols=["deer"])
+    assert command(*swept(folder, server)).code == 0
+    before = distinct(server.chats)
+    n_calls = len(server.chats)
+    # A protocol, a system and a judge are added; then settings.
+    write(folder, systems=["alder", "birch"])
+    assert command(*swept(folder, server)).code == 0
+    assert distinct(server.chats[n_calls:]).isdisjoint(before)
+    longer = {
+        "judges": ["../stub.yaml", "../warm.yaml"],
+        "settings": {"default": None, "scored": {"claims": {"method": "scored"}}},
+    }
+    write(folder, systems=["alder", "birch"], sweep=longer)
+    assert command(*swept(folder, server)).code == 0
+    # Two judges on one model share what is not sampled, and may ask for it at the same time.
+    sampled = [chat for chat in server.chats if not chat.json.get("logprobs")]
+    assert len(distinct(sampled)) == len(sampled)
+    other = write(tmp_path / "b", systems=["alder", "birch"], sweep=longer)
+    assert command(*swept(other, server)).code == 0
+    found, undisturbed = (
+        {name: content for name, content in files(one / "out").items() if not name.endswith("manifest.json")}
+        for one in (folder, other)
+    )
+    assert found == undisturbed
+    assert not (folder / "out/kept").exists()
+
+
+def test_what_a_shorter_file_leaves_out_is_kept_and_named(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a")
+    assert command(*swept(folder, server)).code == 0
+    n_calls, before = len(server.chats), files(folder / "out/runs/stub")
+    write(folder, systems=["alder"], sweep={"judges": ["../stub.yaml"]})
+    ended = command(*swept(folder, server))
+    assert ended.code == 0 and len(server.chats) == n_calls
+    assert "runs/stub: had other reports, settings or judges, which are kept in" in ended.err
+    assert [
+        line.removeprefix(f"kept from an earlier sweep file: {folder}/out/")
+        for line in ended.out.splitlines()
+    ][-2:] == ["runs/warm", "kept/stub"]
+    assert files(folder / "out/kept/stub") == before
+    assert "birch" not in ended.out and "warm │" not in ended.out
+    # They come back with the longer file.
+    write(folder)
+    back = command(*swept(folder, server))
+    assert back.code == 0 and len(server.chats) == n_calls
+    assert "warm │ birch" in back.out and "sweep file: " in back.out
+
+
+def test_a_new_judge_needs_no_server_of_a_finished_one(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a", sweep={"judges": ["../stub.yaml"]})
+    with StubThread(StubPlan(answer=answer)) as gone:
+        assert command("sweep", folder / "sweep.yaml", "--base-url", f"stub={gone.url}").code == 0
+    write(folder)
+    ended = command(
+        "sweep", folder / "sweep.yaml", "--base-url", f"stub={gone.url}", "--base-url", f"warm={server.url}"
+    )
+    assert ended.code == 0, ended.err
+    assert "warm │ birch" in ended.out
+
+
+def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a")
+    with StubThread(StubPlan(answer=answer, delay=0.02, slots=2)) as server:
+        process = start("sweep", "sweep.yaml", "--base-url", server.url, cwd=folder)
+        wait_for(server, 30)
+        try:
+            state = json.loads(command("top", folder / "out", "--once", "--json").out)
+            assert (state["status"], state["reports"]) == ("running", 8)
+            assert state["judges"] == ["stub", "warm"]
+            refused = command(*swept(folder, server))
+            assert "is writing to it; wait until it ends" in refused.line()
+        finally:
+            process.kill()
+            finish(process)
+    shown = command("top", folder / "out")
+    assert shown.code == 1 and "stopped after" in shown.out
+    # The finished reports of the stopped sweep, if there are any, or one line.
+    table = command("show", folder / "out")
+    assert (table.code == 0 and "alder" in table.out) or "no report has a score" in table.line()
+
+
+def test_judges_are_served_one_after_another(
+    command: Command, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with machine(tmp_path / "machine", monkeypatch) as world:
+        yes, no = world.write("yes"), world.write("no")
+        sweep = {"judges": [str(yes), str(no), [str(yes), str(no)]]}
+        folder = write(tmp_path / "a", sweep=sweep, serve=True)
+        ended = command("sweep", folder / "sweep.yaml")
+        assert ended.code == 0, ended.err
+        lines = [line for line in ended.err.splitlines() if line.startswith("judge ")]
+        assert lines == ["judge 1 of 2: yes", "judge 2 of 2: no"]
+        assert names(folder) == ["no", "yes", "yes+no"]
+        assert len(world.starts()) == 2
+        again = command("sweep", folder / "sweep.yaml")
+        assert (again.code, again.err) == (0, f"{folder / 'out'} is finished; 0 calls\n")
+
+
+def test_a_sweep_is_replayed_without_servers(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a")
+    assert command(*swept(folder, server)).code == 0
+    n_calls = len(server.chats)
+    ledger = str(folder / "out/ledger.sqlite")
+    other = write(tmp_path / "b", ledger=ledger)
+    ended = command("sweep", other / "sweep.yaml", "--replay")
+    assert ended.code == 0 and len(server.chats) == n_calls
+    assert set(files(other / "out")) == set(files(folder / "out"))
+    empty = write(tmp_path / "c")
+    assert "has no replies by judge 'stub'" in command("sweep", empty / "sweep.yaml", "--replay").line()
+
+
+def test_draws_of_a_greedy_judge_are_refused_and_others_have_their_own_seeds(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a", sweep={"judges": ["../stub.yaml"], "draws": 2})
+    assert "sweep.draws: judge 'stub' has temperature 0" in command(*swept(folder, server)).line()
+    write(folder, sweep={"judges": ["../warm.yaml"], "draws": 2})
+    assert command(*swept(folder, server)).code == 0
+    seeds = {chat.json.get("seed") for chat in server.chats if not chat.json.get("logprobs")}
+    assert seeds == {7, 1007}
+    manifests = [
+        json.loads((folder / f"out/runs/{name}/manifest.json").read_bytes()) for name in names(folder)
+    ]
+    assert [one["judges"][0]["sampling"]["seed"] for one in manifests] == [7, 1007]
+
+
+def test_the_run_files_are_printed(command: Command, write: Any, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a")
+    printed = command("sweep", folder / "sweep.yaml", "--print-config").out
+    loaded = list(yaml.safe_load_all(printed))
+    assert [Path(one["out"]).name for one in loaded] == ["stub", "warm"]
+    assert not (folder / "out").exists()
+
+
+def test_another_folder_is_refused(command: Command, write: Any, tmp_path: Path, server: StubThread) -> None:
+    folder = write(tmp_path / "a")
+    (folder / "out").mkdir()
+    (folder / "out/notes.txt").write_text("mine")
+    assert command(*swept(folder, server)).line() == (
+        f"local-judge: {folder / 'out'}: not empty and not a sweep; choose another --out"
+    )
