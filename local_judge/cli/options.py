@@ -32,6 +32,9 @@ SAMPLE = typer.Option("--sample", min=1, help="Number of random claims to use fr
 SEED = typer.Option("--seed", min=0, help="Random seed.")
 SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
 PROTOCOL = typer.Option("--protocol", help="Protocol, such as deer or race.")
+LABELS = typer.Option(
+    "--labels", help="People's labels of claims of the run (`local-judge lab label`); repeatable."
+)
 SCORE = typer.Option(
     "--score",
     metavar="[PROTOCOL:]PATH",

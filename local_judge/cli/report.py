@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found
-from local_judge.cli.options import PROFILE, AsJson, Reports, SomeSnapshotDir
+from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, SomeSnapshotDir
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
+from local_judge.runs.labels import load_labels
 from local_judge.runs.sweep_folder import finished_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe
@@ -39,17 +40,18 @@ def report(
         Path | None, typer.Option("--ledger", help="Ledger of the run, with its prompts and replies.")
     ] = None,
     profile: Annotated[Profile | None, PROFILE] = None,
+    labels: Annotated[list[Path] | None, LABELS] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Write runs as a web page: scores, claims, quotations, prompts, replies.
 
     The page opens from disk and makes no request. Reports, snapshot and ledger are looked for where the command of the
-    run had them.
+    run had them. With people's labels, the page shows how far the judge's verdicts and probabilities agree with them.
     """
     given = Given(tuple(reports or ()), snapshot, ledger)
     paths = [path for run in runs for path in finished_in(run)]
-    written = write_page(paths, out, given, profile or "paper")
+    written = write_page(paths, out, given, profile or "paper", load_labels(labels or ()))
     data = {"page": str(written.path), "reports": written.n_reports, "bytes": written.n_bytes}
     print_found(data, [f"{safe(str(written.path))} ({written.n_bytes / 1e6:.1f} MB)"], as_json)
     for line in written.missing:

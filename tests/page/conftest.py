@@ -17,6 +17,9 @@ import pytest
 from indexes.making.importing import import_pages
 from local_judge.demo.outcome import sample_folder
 from local_judge.reporting.page.write import write_page
+from local_judge.runs.labels import ClaimLabel, verdicts_of
+from local_judge.runs.records import load_records
+from local_judge.runs.store import RunStore
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -73,10 +76,29 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     return Sample(folder / "run", folder / "snapshot", reports)
 
 
+def labels_of(run: Path) -> list[ClaimLabel]:
+    """Labels by two people of every verdict: each contradicts the judge on every fifth, but on others."""
+    store = RunStore(run)
+    return [
+        ClaimLabel(
+            report=one.record.id,
+            claim=one.claim.id,
+            url=one.verdict.url,
+            label="supported"
+            if (one.verdict.label == "supported") != (number % 5 == shift)
+            else "unsupported",
+            annotator=name,
+        )
+        for name, shift in (("ada", 0), ("bob", 2))
+        for number, one in enumerate(verdicts_of(store, load_records(store), None))
+    ]
+
+
 @pytest.fixture(scope="session")
 def page_file(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of the run."""
-    return write_page([sample.run], tmp_path_factory.mktemp("written") / "page.html").path
+    """The page of the run, with people's labels."""
+    out = tmp_path_factory.mktemp("written") / "page.html"
+    return write_page([sample.run], out, labels=labels_of(sample.run)).path
 
 
 def chromium() -> str | None:

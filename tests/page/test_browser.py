@@ -134,6 +134,27 @@ def test_no_serious_barrier(
         assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found if one["impact"] in SERIOUS] == []
 
 
+def test_the_reliability_diagram_has_the_numbers_of_its_bins(page_file: Path, visit: Open) -> None:
+    page = visit(page_file)
+    shown = page.locator("figure", has_text="Called supported by people, by P(supported)")
+    shown.locator("summary").click()
+    rows = shown.locator("tbody tr")
+    claims = [int(text.split()[-1]) for text in rows.all_inner_texts()]
+    assert shown.locator("svg circle").count() == rows.count() == len(claims) > 1
+    note = page.locator("section", has=page.locator("h2", has_text="Reliability")).inner_text()
+    assert f"{sum(claims)} labelled claims: expected calibration error 0." in note
+    assert "it is not calibrated" in note
+
+
+def test_without_labels_the_page_says_that_reliability_is_not_known(
+    sample: Sample, tmp_path: Path, visit: Open
+) -> None:
+    page = visit(write_page([sample.run], tmp_path / "page.html").path)
+    section = page.locator("section", has=page.locator("h2", has_text="Reliability"))
+    assert "is not known: no labels by people were given" in section.inner_text()
+    assert section.locator("svg").count() == 1
+
+
 def test_every_step_works_with_the_keyboard_alone(page_file: Path, visit: Open) -> None:
     page = visit(page_file)
     page.keyboard.press("?")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found
-from local_judge.cli.options import AsJson, OneOfJudges, Resamples, Seed
+from local_judge.cli.options import LABELS, AsJson, OneOfJudges, Resamples, Seed
 from local_judge.reporting.corrected import corrected_notes, corrected_table
 from local_judge.runs.labels import labelled_run, load_labels, verdicts_of
 from local_judge.runs.manifest import one_judge_of
@@ -21,12 +21,7 @@ from local_judge.stats.prediction_powered import corrected_share
 
 def correct(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
-    labels: Annotated[
-        list[Path],
-        typer.Option(
-            "--labels", help="People's labels of claims of the run (`local-judge lab label`); repeatable."
-        ),
-    ],
+    labels: Annotated[list[Path], LABELS],
     judge: OneOfJudges = None,
     seed: Seed = 0,
     resamples: Resamples = DRAWS,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import gzip
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -28,10 +28,20 @@ from local_judge.errors import RunError, os_errors
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
 from local_judge.reporting.page.overview import DEEPEST, Overview, Results, load_results, overview
+from local_judge.reporting.page.reliability import (
+    FittedOn,
+    GivenVerdict,
+    Reliability,
+    fitted_on,
+    given_verdicts,
+    reliability,
+)
 from local_judge.reporting.page.sources import NOWHERE, Given, Sources
 from local_judge.runs.attributes import OpenRun
-from local_judge.runs.manifest import judges_of, protocols_of
+from local_judge.runs.labels import ClaimLabel
+from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.scoring.node import Profile
+from local_judge.terminal import count
 from serving.types import Frozen
 
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
@@ -107,6 +117,7 @@ class Index(Frozen):
     """Paths of the scores that items count for, by protocol."""
     outcomes: tuple[str, ...]
     """All outcomes, the worst first."""
+    reliability: tuple[Reliability, ...]
     in_folder: bool
 
 
@@ -123,7 +134,11 @@ class Written(NamedTuple):
 
 
 def write_page(
-    paths: Sequence[Path], out: Path, given: Given = NOWHERE, profile: Profile = "paper"
+    paths: Sequence[Path],
+    out: Path,
+    given: Given = NOWHERE,
+    profile: Profile = "paper",
+    labels: Sequence[ClaimLabel] = (),
 ) -> Written:
     """Write runs as a page.
 
@@ -132,6 +147,7 @@ def write_page(
         out: a file that ends in .html, or a folder for a page that loads its data when it is shown.
         given: places of reports, pages and replies.
         profile: formulas of the scores.
+        labels: people's labels of claims of the runs.
 
     Raises:
         RunError: a run cannot be read, or the page cannot be written.
@@ -140,7 +156,7 @@ def write_page(
     target = out / "index.html" if in_folder else out
     results = load_results(paths, profile)
     numbers = overview(results)
-    chunks = _Chunks(results, numbers, given)
+    chunks = _Chunks(results, numbers, given, labels)
     beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with os_errors(RunError, f"{out}: cannot be written"):
         if in_folder:
@@ -181,10 +197,14 @@ def _check_folder(out: Path) -> None:
 class _Chunks:
     """Chunks of data by name, made one after the other; the index is known after the last."""
 
-    def __init__(self, results: Results, numbers: Overview, given: Given) -> None:
+    def __init__(
+        self, results: Results, numbers: Overview, given: Given, labels: Sequence[ClaimLabel]
+    ) -> None:
         self._results = results
         self._numbers = numbers
         self._given = given
+        self._labels = labels
+        self._reliability: list[Reliability] = []
         self._entries: list[Entry] = []
         self._lists: list[ListOf] = []
         self._paths: dict[str, dict[tuple[str, ...], None]] = {}
@@ -196,14 +216,25 @@ class _Chunks:
             sources = Sources(run.store, self._given)
             try:
                 self._note_missing(run, sources)
-                for judge in judges_of(run.store) or (None,):
-                    yield from self._of_judge(place, run, judge, sources, first)
+                judges = judges_of(run.store) or (None,)
+                entries: list[dict[str, Any]] = read_manifest(run.store).get("judges") or [{}]
+                for judge, entry in zip(judges, entries, strict=True):
+                    calibrations = fitted_on(entry, sources.ledger)
+                    yield from self._of_judge(place, run, judge, sources, first, calibrations)
             finally:
                 sources.close()
             first += len(run.records)
+        if self._labels and all(one.n_unmatched == len(self._labels) for one in self._reliability):
+            self.missing.append(f"none of {count(len(self._labels), 'label')} is of a claim of these runs")
 
     def _of_judge(
-        self, place: int, run: OpenRun, judge: str | None, sources: Sources, first: int
+        self,
+        place: int,
+        run: OpenRun,
+        judge: str | None,
+        sources: Sources,
+        first: int,
+        calibrations: Iterable[FittedOn],
     ) -> Iterator[tuple[str, str]]:
         """Yield the chunks of the reports of one run as one judge read them, then those of the lists.
 
@@ -213,16 +244,19 @@ class _Chunks:
             judge: one of several judges; None for the only one.
             sources: texts of the run.
             first: index of the run's first report.
+            calibrations: those of the judge.
         """
         protocols = [load_protocol(name) for name in protocols_of(run.store)]
         claims: dict[str | None, list[ClaimRow]] = {}
         items: dict[str | None, list[ItemLine]] = {}
+        verdicts: list[GivenVerdict] = []
         for number, record in enumerate(run.records, first):
             if record.status != "done":
                 continue
             trees = self._results.trees(place, judge, record.id)
             detail = read_detail(run.store, record, judge, sources, protocols, trees)
             claims.setdefault(record.system, []).extend(self._claims(detail))
+            verdicts += given_verdicts(record.id, detail)
             items.setdefault(record.system, []).extend(self._items(detail))
             yield self._entry(number, judge, detail)
         for system, rows in claims.items():
@@ -231,6 +265,8 @@ class _Chunks:
             yield self._list("claims", place, judge, system, rows)
         for system, lines in items.items():
             yield self._list("items", place, judge, system, lines)
+        known = reliability(place, judge, verdicts, self._labels, calibrations)
+        self._reliability += [known] if known is not None else []
 
     def index(self, in_folder: bool) -> Index:
         """Return the index of all chunks."""
@@ -241,6 +277,7 @@ class _Chunks:
             lists=tuple(self._lists),
             items={protocol: tuple(paths) for protocol, paths in self._paths.items()},
             outcomes=WORST_FIRST,
+            reliability=tuple(self._reliability),
             in_folder=in_folder,
         )
 

@@ -39,7 +39,7 @@ function cut(text, most = 34) {
 const marginFor = labels => Math.min(270, 24 + 7 * Math.max(...labels.map(label => label.length)));
 
 function chartSections() {
-  return [intervals(), differences(), profiles(), byAttribute(), labelShares(), length(), agreement()].filter(Boolean);
+  return [intervals(), differences(), profiles(), byAttribute(), labelShares(), length(), agreement(), reliability()].filter(Boolean);
 }
 
 /** Return the first charts, and the others folded. */
@@ -217,4 +217,87 @@ function agreement() {
       ],
     }, head, rowsOf);
   }));
+}
+
+/** Return a rate as text: its value, interval and number of claims. */
+const rateWords = one => one.value === null ? '–' : `${number(one.value)} (${number(one.low)} to ${number(one.high)}), ${grouped(one.n)} of ${grouped(one.of)}`;
+
+/** Return the probabilities of each judge beside what people say of the same claims. */
+function reliability() {
+  const found = index.reliability;
+  if (!found.length) return null;
+  const labelled = found.some(one => one.n_labelled);
+  return section('Reliability of verdicts', labelled
+    ? 'What people say of claims, beside the judge’s verdicts on the same claims and pages. Lines are Wilson intervals of 95 %, which take claims as independent.'
+    : 'Probabilities that the pages support the claims. How reliable they are is not known: no labels by people were given (report --labels).',
+  found.map(one => {
+    const name = [severalRuns() ? numbers().runs[one.run].name : null, one.judge].filter(Boolean).join(' · ');
+    return el('div', {}, name ? el('h3', {}, words(name)) : null,
+      el('div.charts', {}, reliabilityDiagram(one), probabilities(one), byVerdict(one)), reliabilityNotes(one));
+  }));
+}
+
+/** Return the share that people call supported, by the judge's probability. */
+function reliabilityDiagram({ bins = [] }) {
+  const data = bins.filter(bin => bin.true.of);
+  if (!data.length) return null;
+  const range = bin => `${number(bin.low, 1)} to ${number(bin.high, 1)}`;
+  return figure('Called supported by people, by P(supported)', data.map(bin => `${range(bin)}: ${rateWords(bin.true)}`).join('; '), {
+    width: chartWidth(380), height: 300, marginLeft: 44, marginBottom: 40, marginTop: 26, marginRight: 16,
+    x: { domain: [0, 1], label: 'P(supported), mean of the claims', labelOffset: 34, ticks: 5, grid: true }, y: { domain: [0, 1], label: null, ticks: 5, grid: true },
+    r: { range: [3, 9] },
+    marks: [
+      Plot.line([[0, 0], [1, 1]], { stroke: 'var(--soft)', strokeDasharray: '4 4' }),
+      Plot.ruleX(data, { x: 'mean', y1: bin => bin.true.low, y2: bin => bin.true.high, stroke: 'var(--hue-0)', strokeWidth: 1.5 }),
+      Plot.dot(data, { x: 'mean', y: bin => bin.true.value, r: bin => bin.true.of, fill: 'var(--hue-0)', title: bin => `${range(bin)}: ${rateWords(bin.true)}` }),
+      Plot.text(data, { x: 'mean', y: bin => bin.true.high, text: bin => grouped(bin.true.of), dy: -16 }),
+    ],
+  }, ['P(supported)', right('Mean'), right('Called supported'), right('95 % interval'), right('Claims')], data.map(bin => [range(bin), right(number(bin.mean)), right(number(bin.true.value)),
+    right(`${number(bin.true.low)} to ${number(bin.true.high)}`), right(grouped(bin.true.of))]), { width: 380 });
+}
+
+/** Return the share that people call supported, by the judge's verdict. */
+function byVerdict({ verdicts }) {
+  const data = verdicts.filter(one => one.people.of).map(one => ({ ...one, name: outcomeWords(one.label) }));
+  if (!data.length) return null;
+  return figure('Called supported by people, by verdict', data.map(one => `${one.name}: ${rateWords(one.people)}`).join('; '), {
+    height: 40 + 28 * data.length, marginLeft: marginFor(data.map(one => one.name)), marginTop: 6, marginBottom: 24, marginRight: 46,
+    x: { domain: [0, 1], label: null, ticks: 5, grid: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
+    marks: [
+      Plot.ruleY(data, { x1: one => one.people.low, x2: one => one.people.high, y: 'name', stroke: 'var(--hue-0)', strokeWidth: 1.5 }),
+      Plot.dot(data, { x: one => one.people.value, y: 'name', fill: 'var(--hue-0)', r: 4, title: one => `${one.name}: ${rateWords(one.people)}` }),
+      Plot.text(data, { x: one => one.people.high, y: 'name', text: one => `n = ${grouped(one.people.of)}`, textAnchor: 'start', dx: 6 }),
+    ],
+  }, ['Verdict', right('Called supported'), right('95 % interval'), right('Labelled'), right('Verdicts')], data.map(one => [one.name, right(number(one.people.value)),
+    right(`${number(one.people.low)} to ${number(one.people.high)}`), right(grouped(one.people.of)), right(grouped(one.n))]), { width: 380 });
+}
+
+/** Return how many verdicts have which probability. */
+function probabilities({ counts }) {
+  if (!counts.length) return null;
+  const data = counts.map((n, place) => ({ n, low: place / counts.length, high: (place + 1) / counts.length }));
+  const range = one => `${number(one.low, 1)} to ${number(one.high, 1)}`;
+  return figure('Verdicts by P(supported)', data.filter(one => one.n).map(one => `${range(one)}: ${grouped(one.n)}`).join('; '), {
+    height: 200, marginLeft: 44, marginBottom: 40, marginTop: 12, marginRight: 16,
+    x: { domain: [0, 1], label: 'P(supported)', labelOffset: 34, ticks: 5 }, y: { label: null, ticks: 4, grid: true },
+    marks: [Plot.rectY(data, { x1: 'low', x2: 'high', y: 'n', fill: 'var(--hue-0)', fillOpacity: 0.75, insetLeft: 1, insetRight: 1, title: one => `${range(one)}: ${grouped(one.n)}` }), Plot.ruleY([0])],
+  }, ['P(supported)', right('Verdicts')], data.map(one => [range(one), right(grouped(one.n))]), { width: 380 });
+}
+
+/** Return what the charts rest on and leave out. */
+function reliabilityNotes(one) {
+  const estimate = (name, found) => found && found.value !== null
+    ? `${name} ${number(found.value)}${found.low !== undefined && found.low !== null ? ` (${number(found.low)} to ${number(found.high)})` : ''}` : null;
+  const figures = [estimate('expected calibration error', one.ece), estimate('Brier score', one.brier), estimate('AUC', one.auc)].filter(Boolean);
+  const left = [[one.n_unmatched, 'of claims without a verdict here'], [one.n_unclear, 'unclear']].filter(([n]) => n).map(([n, why]) => `${grouped(n)} ${why}`);
+  return [
+    one.n_labelled ? el('p.fine-print', {}, `${count(one.n_labelled, 'labelled claim')}`, figures.length ? `: ${figures.join(', ')}; 95 % bootstrap intervals over reports` : '', '. ',
+      one.agreement?.n ? `${estimate('Krippendorff’s alpha of the annotators:', one.agreement) ?? ''}. ` : '',
+      one.n_divided ? `${count(one.n_divided, 'claim')} left out, because as many people call it supported as not. ` : '') : null,
+    one.n_labels && left.length ? el('p.fine-print', {}, `Of ${count(one.n_labels, 'label')}: ${left.join(', ')}.`) : null,
+    one.counts.length ? el('p.fine-print', {}, one.calibrations.length
+      ? ['P(supported) is calibrated: ', one.calibrations.map((own, n) => [n ? '; ' : '', `${own.method} on ${count(own.n, 'planted claim')} (${own.language === 'all' ? 'all languages' : own.language})`,
+        own.ece !== null ? `, on which it has an expected calibration error of ${number(own.ece)} and an AUC of ${number(own.auc)}, out of fold` : '']), '.']
+      : 'P(supported) is the judge’s own probability: it is not calibrated.') : null,
+  ];
 }
