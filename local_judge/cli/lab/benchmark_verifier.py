@@ -39,7 +39,7 @@ def benchmark_verifier(
     sets: Annotated[
         list[Path],
         typer.Argument(
-            help="Labelled claims: JSONL, CSV or Parquet, also of LLM-AggreFact, WiCE or RAGTruth."
+            help="Labelled claims: JSONL, CSV or Parquet, also of LLM-AggreFact, WiCE or RAGTruth; or `sample`."
         ),
     ],
     judge: OptionalJudge,

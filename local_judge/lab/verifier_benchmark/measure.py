@@ -32,7 +32,7 @@ from local_judge.lab.verifier_benchmark.evidence import quotation_rate
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
-from local_judge.stats.calibration.measures import Judged
+from local_judge.stats.calibration.measures import NEUTRAL, Judged
 from local_judge.stats.estimate import Estimate, resamples, undefined, with_interval
 from local_judge.stats.rates import Rate
 from serving.types import Frozen
@@ -120,7 +120,8 @@ class SetFigures(Frozen):
     failed: int
     unread: int
     figures: Assessment | None = None
-    """Figures at the verifier's own threshold; None with one class only. The threshold of the baseline is fitted."""
+    """Figures at the verifier's own threshold; None with one class only. The threshold of the baseline is fitted,
+    or 0.5 if nothing can be."""
     fitted: Assessment | None = None
     """Figures with a calibration and a threshold fitted to the set, out of fold by document."""
     transferred: Assessment | None = None
@@ -243,7 +244,9 @@ def _figures(
     if found.verifier == OVERLAP:
         figures, why_not = _fitted(counted, settings)
         plain = _assessed(counted, settings)
-        if figures is not None and plain is not None:  # fits of several folds change the order
+        if figures is None:
+            figures = plain
+        elif plain is not None:  # fits of several folds change the order
             figures = figures.model_copy(update={"auc": plain.auc})
     else:
         figures = _assessed(counted, settings)
@@ -294,7 +297,9 @@ def _assessed(answers: Sequence[Answer], settings: Settings) -> Assessment | Non
     judged = [Judged(one.gold == "supported", one.value or 0.0, one.document) for one in answers]
     if len({one.true for one in judged}) < 2:
         return None
-    called = [one.label == "supported" for one in answers]
+    called = [
+        (one.value or 0.0) >= NEUTRAL if one.label is None else one.label == "supported" for one in answers
+    ]
     return assess(OutOfFold(judged, called, [0.5], []), settings)
 
 

@@ -36,6 +36,7 @@ from indexes.urls import normalise_url
 from local_judge.claims.model import Claim
 from local_judge.errors import InputError, optional_module, os_errors
 from local_judge.judge.requests import sha256
+from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
 from local_judge.rows import parse_object, row_of
 from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES, ClaimRow, claim_of
 from serving.types import Frozen
@@ -86,8 +87,12 @@ class LabelledRow(Frozen):
         return self.document or self.page
 
 
+OTHER_WORDS = "other-words"
+"""Name of the packaged set: claims about the pages of the annotated sample, in other words than theirs."""
+
+
 def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
-    """Load files of labelled claims: JSON Lines, plain or gzipped, CSV, or Parquet.
+    """Load files of labelled claims: JSON Lines, plain or gzipped, CSV, or Parquet. `sample` is the packaged set.
 
     Raises:
         InputError: a file cannot be read, has no rows or an unknown format, or a row is invalid.
@@ -95,8 +100,9 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
     rows: list[LabelledRow] = []
     seen: set[tuple[str, str]] = set()
     for path in paths:
-        name = path.name.split(".")[0]
-        for number, (place, row) in enumerate(_rows_of(path), 1):
+        packaged = path == Path(SAMPLE)
+        name = OTHER_WORDS if packaged else path.name.split(".")[0]
+        for number, (place, row) in enumerate(_packaged() if packaged else _rows_of(path), 1):
             known = row.model_copy(
                 update={
                     "id": row.id or str(number),
@@ -109,6 +115,15 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
             seen.add((known.set, known.id))
             rows.append(known)
     return rows
+
+
+def _packaged() -> Iterator[tuple[str, LabelledRow]]:
+    """Yield the rows of the packaged set, with the text of their pages as evidence."""
+    folder = sample_folder()
+    with snapshot_beside([folder]) as pages:
+        for place, row in _rows_of(folder / f"{OTHER_WORDS}.jsonl"):
+            evidence = pages.page(row.page).text
+            yield place, row.model_copy(update={"evidence": evidence, "url": None, "document": row.page})
 
 
 def sampled(rows: Sequence[LabelledRow], n: int | None, seed: int) -> list[LabelledRow]:

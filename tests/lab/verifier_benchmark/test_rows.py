@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from local_judge.errors import InputError
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.lab.annotations.load import sample_folder
+from local_judge.lab.verifier_benchmark.measure import figures_of, word_overlap
+from local_judge.lab.verifier_benchmark.rows import Gold, evidence_snapshot, load_sets
+from local_judge.stats.agreement.chance import krippendorff_alpha
+from local_judge.stats.calibration.assess import Settings
 
 from .conftest import ROWS, TEXT, write_rows
 
@@ -137,3 +142,30 @@ def test_what_is_no_file_of_rows(tmp_path: Path) -> None:
 def test_an_id_occurs_once_in_a_set(labelled: Path) -> None:
     with pytest.raises(InputError, match="id 'built' occurs twice in the set 'mill'"):
         load_sets([labelled, labelled])
+
+
+def test_the_packaged_set_has_two_passes_and_reasons_for_what_they_disagree_on() -> None:
+    rows = load_sets([Path("sample")])
+    assert Counter(row.label for row in rows) == {
+        "contradicted": 39,
+        "unsupported": 33,
+        "supported": 32,
+        "partial": 24,
+    }
+    assert len({row.document for row in rows}) == 16 and all(row.evidence for row in rows)
+    path = sample_folder() / "other-words.jsonl"
+    stored = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    differing = [one for one in stored if len(set(one["passes"])) > 1]
+    assert len(differing) == 9 and all(one["label"] in one["passes"] and one["note"] for one in differing)
+    assert all(one["label"] == one["passes"][0] for one in stored if one not in differing)
+    # As docs/guides/verifier.md says.
+    codes = [[get_args(Gold).index(label) for label in one["passes"]] for one in stored]
+    assert krippendorff_alpha(codes, "nominal").value == pytest.approx(0.906, abs=0.001)
+
+
+def test_the_packaged_claims_are_in_other_words() -> None:
+    rows = load_sets([Path("sample")])
+    with evidence_snapshot(rows) as snapshot:
+        (one,) = figures_of(word_overlap(rows, snapshot), Settings(draws=0, objective="balanced_accuracy"))
+    # Words hardly tell supported claims apart.
+    assert one.figures is not None and one.figures.auc.value is not None and one.figures.auc.value < 0.6
