@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +20,8 @@ from local_judge.cli.show import print_groups
 from local_judge.errors import plain
 from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.sharding import merge_shards, parse_shard, part_of, shards
 from local_judge.runs.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
 from local_judge.runs.sweep_folder import sweep_manifest
 from local_judge.terminal import is_quiet
@@ -42,6 +44,12 @@ def run_(
     servers: ServerOptions,
     out: Out = None,
     replay: Replay = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard", metavar="I/N", help="Evaluate only the I-th of N shards; then use `sweep merge`."
+        ),
+    ] = None,
     print_config: PrintConfig = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,15 +59,57 @@ def run_(
     if print_config:
         print("---\n".join(f"# {one.name}\n{one.file.as_yaml()}" for one in sweep.runs), end="")
         return
+    if shard is not None:
+        number, of = parse_shard(shard)
+        sweep = part_of(sweep, shards(sweep, of)[number - 1])
+        if not sweep.runs:
+            sys.stderr.write(f"shard {shard} has no reports\n")
+            return
+    watch = _Watch()
     with stoppable(sweep.ledger):
-        shown: list[RunProgress] = []
-
-        def watch(judges: Mapping[str, Judge], total: int) -> RunProgress:
-            shown.append(RunProgress(judges, total, at_once=REPORTS_IN_FLIGHT))
-            return shown[-1]
-
         found = asyncio.run(run_sweep(sweep, watch))
-    if not shown and not is_quiet():
+    _end(sweep, found, watch, replay, as_json)
+
+
+@app.command("merge")
+def merge_(
+    context: typer.Context,
+    file: SweepFilePath,
+    ledgers: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[LEDGER...]", help="Ledgers of shards; by default those in the sweep's folder."
+        ),
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Merge the shards of a sweep: its runs get the files that an undivided sweep has. Makes no model calls."""
+    sweep = open_sweep(file, *given_keys(context), replay=True)
+    watch = _Watch()
+    with stoppable(sweep.ledger):
+        merged, found = asyncio.run(merge_shards(sweep, watch, ledgers or ()))
+    sys.stderr.write(f"{merged.replies:,} replies merged, {merged.present:,} present before\n")
+    for line in (*merged.conflicts, *merged.damaged):
+        sys.stderr.write(f"{plain(line)}\n")
+    _end(sweep, found, watch, True, as_json)
+
+
+class _Watch:
+    """Display of the progress of a sweep, one after another if judges take turns."""
+
+    def __init__(self) -> None:
+        self.shown = False
+
+    def __call__(self, judges: Mapping[str, Judge], total: int) -> RunProgress:
+        self.shown = True
+        return RunProgress(judges, total, at_once=REPORTS_IN_FLIGHT)
+
+
+def _end(
+    sweep: Sweep, found: Mapping[str, Sequence[CaseRecord]], watch: _Watch, replay: bool, as_json: bool
+) -> None:
+    if not watch.shown and not is_quiet():
         sys.stderr.write(f"{plain(str(sweep.root))} is finished; 0 calls\n")
     _print(sweep, as_json)
     leave_runs({str(run.job.store.root): found[run.name] for run in sweep.runs}, replay)

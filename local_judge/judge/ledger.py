@@ -79,8 +79,11 @@ class LedgerStats(Frozen):
 class Ledger:
     """Replies by key. Open it with `open`, and close it when done; it is a context manager."""
 
-    def __init__(self, path: Path, reader: sqlite3.Connection, writer: Writer | None) -> None:
+    def __init__(
+        self, path: Path, reader: sqlite3.Connection, writer: Writer | None, base: Ledger | None = None
+    ) -> None:
         self.path = path
+        self._base = base
         self._reader = reader
         self._writer = writer
         self._known: set[Any] = set()
@@ -89,10 +92,11 @@ class Ledger:
         """Keys of the replies found corrupt since the ledger was opened, with the reason."""
 
     @classmethod
-    def open(cls, path: str | Path, *, read_only: bool = False) -> Ledger:
+    def open(cls, path: str | Path, *, read_only: bool = False, base: str | Path | None = None) -> Ledger:
         """Open the ledger at `path`, and create it if it is missing.
 
-        With `read_only`, a missing file reads as an empty ledger and is not created.
+        With `read_only`, a missing file reads as an empty ledger and is not created. Replies and token counts that the
+        ledger lacks are read from the ledger `base`, which is never written.
 
         Raises:
             LedgerError: Any of its kinds; a file that is not a ledger is refused and left unchanged.
@@ -100,7 +104,8 @@ class Ledger:
         path = Path(path)
         writer = None if read_only else Writer(connect(path), path)
         try:
-            return cls(path, connect_to_read(path), writer)
+            below = None if base is None else cls.open(base, read_only=True)
+            return cls(path, connect_to_read(path), writer, below)
         except BaseException:
             if writer is not None:
                 writer.close()
@@ -117,6 +122,8 @@ class Ledger:
     def close(self) -> None:
         """Commit queued writes and release the file. Idempotent."""
         self._reader.close()
+        if self._base is not None:
+            self._base.close()
         if self._writer is not None:  # last, so that it folds the write-ahead log into the file
             self._writer.close()
 
@@ -136,10 +143,19 @@ class Ledger:
             raise self._corrupt_reply(key)
         with ledger_errors(self.path):
             try:
-                return select_reply(self._reader, key)
+                found = select_reply(self._reader, key)
             except CorruptReply as error:
                 self._corrupt[key] = str(error)
                 raise self._corrupt_reply(key) from None
+        return self._from_base(key) if found is None and self._base is not None else found
+
+    def _from_base(self, key: str) -> Reply | None:
+        """Return a reply of the base; a damaged one counts as missing there, and is asked for again."""
+        assert self._base is not None
+        try:
+            return self._base.get(key)
+        except CorruptReply:
+            return None
 
     def _corrupt_reply(self, key: str) -> CorruptReply:
         return CorruptReply(
@@ -246,7 +262,8 @@ class Ledger:
     def token_count(self, judge: Identified, messages: str) -> int | None:
         """Return the length of a prompt in a judge's tokens; None if it is not stored or damaged."""
         with ledger_errors(self.path):
-            return select_token_count(self._reader, judge.digest, messages)
+            found = select_token_count(self._reader, judge.digest, messages)
+        return self._base.token_count(judge, messages) if found is None and self._base is not None else found
 
     def judges(self) -> list[EngineIdentity]:
         """Return the identities of all judges, the one with the latest reply first.

@@ -64,6 +64,8 @@ class Job:
     config: RunConfig
     store: RunStore
     ledger: Path
+    base: Path | None = None
+    """Ledger that is read where `ledger` lacks a reply."""
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()
     """Files that take precedence over the calibrations in the ledger."""
@@ -92,6 +94,7 @@ class Job:
         return open_judges(
             specs,
             ledger=self.ledger,
+            base=self.base,
             reasks=self.config.reasks,
             only_engine=self.offline,
             planning=planning,

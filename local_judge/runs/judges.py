@@ -202,6 +202,8 @@ class JudgeOptions(TypedDict):
 
     ledger: Path
     """SQLite file, made if absent."""
+    base: NotRequired[Path | None]
+    """Ledger that is read where `ledger` lacks a reply."""
     reasks: int
     """Number of times that an unanswered item is asked again."""
     only_engine: NotRequired[bool]
@@ -239,7 +241,8 @@ async def open_judges(
     async with open_engines(judge_specs, options.get("only_engine", True), persistence) as engines:
         check_given(given, {name: await engine.identity() for name, engine in engines.items()})
         replaying = all(spec.recorded is not None for spec in judge_specs)
-        with Ledger.open(options["ledger"], read_only=planning or replaying) as replies:
+        read_only, base = planning or replaying, options.get("base")
+        with Ledger.open(options["ledger"], read_only=read_only, base=base) as replies:
             yield {
                 spec.name: await judge_on(
                     spec,

@@ -39,7 +39,7 @@ from local_judge.runs.resume import is_finished, kept_of
 from local_judge.runs.run_file import RunFile
 from local_judge.runs.store import RunStore
 from local_judge.runs.sweep_file import SweepFile, expanded, load_sweep_file
-from local_judge.runs.sweep_folder import KEPT, LEDGER, RUNS, SWEEP, SweepManifest, sweep_manifest
+from local_judge.runs.sweep_folder import KEPT, LEDGER, RUNS, SHARDS, SWEEP, SweepManifest, sweep_manifest
 
 REPORTS_IN_FLIGHT = 64
 """Reports of a sweep that a judge examines concurrently, so that many claims about one page are known at a time."""
@@ -67,6 +67,7 @@ class Sweep:
     root: Path
     ledger: Path
     runs: tuple[SweepRun, ...]
+    inputs: Inputs
 
     @property
     def reports(self) -> int:
@@ -108,7 +109,7 @@ def open_sweep(
                     f"{path}: sweep.draws: judge {spec.name!r} has temperature 0, so that its draws are equal; set "
                     "sampling.temperature in its preset, or leave out draws"
                 )
-    return Sweep(file, file.base.out, file.base.ledger or file.base.out / LEDGER, runs)
+    return Sweep(file, file.base.out, file.base.ledger or file.base.out / LEDGER, runs, inputs)
 
 
 async def run_sweep(sweep: Sweep, watch: Watch) -> dict[str, list[CaseRecord]]:
@@ -135,7 +136,9 @@ def _claim(sweep: Sweep) -> None:
     """Write the sweep's files, and those of its runs."""
     store = RunStore(sweep.root)
     before = sweep_manifest(sweep.root)
-    if before is None and any(not name.name.startswith((".", LEDGER)) for name in sweep.root.iterdir()):
+    if before is None and any(
+        not name.name.startswith((".", LEDGER, SHARDS)) for name in sweep.root.iterdir()
+    ):
         raise RunError(f"{sweep.root}: not empty and not a sweep; choose another --out")
     names = [run.name for run in sweep.runs]
     gone = [f"{RUNS}/{name}" for name in before.runs if name not in names] if before is not None else []
@@ -205,6 +208,7 @@ async def _opened(specs: Sequence[JudgeSpec], job: Job) -> AsyncGenerator[Mappin
     async with open_judges(
         specs,
         ledger=job.ledger,
+        base=job.base,
         reasks=job.config.reasks,
         only_engine=job.offline,
         persistence=job.persistence,

@@ -370,14 +370,14 @@ def _named_runs(
             keys = {
                 "judges": list(judges[label]),
                 "protocols": protocols,
-                "select": [one.model_dump(mode="json") for one in _selections(chosen, items)],
+                "select": [one.model_dump(mode="json") for one in selections(chosen, items)],
                 "draw": draw,
             }
             found[name] = NamedRun(name, _run_file(file, run, name, keys, used))
     return tuple(found.values())
 
 
-def _selections(chosen: Sequence[Item], items: Sequence[Item]) -> list[Selection]:
+def selections(chosen: Sequence[Item], items: Sequence[Item]) -> list[Selection]:
     """Return selections of the chosen systems and tasks: none for all items, else one for each set of systems."""
     if len(chosen) == len(items):
         return []

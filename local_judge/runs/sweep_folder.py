@@ -5,6 +5,7 @@
     runs/<name>/        one run each, as `local-judge run runs/<name>.yaml` makes it
     runs/<name>.yaml    its run file
     kept/<name>/        results of a run that the sweep file no longer describes
+    shards/<i>-of-<n>/  shards of the sweep (see `runs.sharding`)
     ledger.sqlite       replies of all judges, unless another ledger was given
     .lock               while a command writes here
 
@@ -25,6 +26,7 @@ SWEEP = "sweep.json"
 KEPT = "kept"
 RUNS = "runs"
 LEDGER = "ledger.sqlite"
+SHARDS = "shards"
 
 
 class SweepManifest(Frozen):

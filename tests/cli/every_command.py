@@ -34,6 +34,7 @@ SMALL = ("--set", "deer.parts=[verification]")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
     "sweep run": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
+    "sweep merge": ("@/sweep.yaml", "@/run/ledger.sqlite", "--out", "@/out/sweep"),
     "show": ("@/run", "--claims"),
     "top": ("@/run",),
     "report": ("@/run", "--out", "@/out/page.html"),

@@ -283,3 +283,59 @@ def test_another_folder_is_refused(command: Command, write: Any, tmp_path: Path,
     assert command(*swept(folder, server)).line() == (
         f"local-judge: {folder / 'out'}: not empty and not a sweep; choose another --out"
     )
+
+
+def test_shards_are_merged_to_the_bytes_of_an_undivided_sweep(
+    tmp_path: Path, write: Any, command: Command
+) -> None:
+    with StubThread(StubPlan(answer=answer, delay=0.01, slots=4)) as server:
+        whole, divided = write(tmp_path / "whole"), write(tmp_path / "divided")
+        given = ["sweep", "sweep.yaml", "--base-url", server.url]
+        assert finish(start(*given, cwd=whole)).code == 0
+        n_calls = len(server.chats)
+        first = start(*given, "--shard", "1/2", cwd=divided)
+        wait_for(server, n_calls + n_calls // 6)
+        first.kill()
+        finish(first)
+        answered = stored(divided / "out/shards/1-of-2/ledger.sqlite")
+        seen = len(server.chats)
+        both = [start(*given, "--shard", f"{number}/2", cwd=divided) for number in (1, 2)]
+        assert [finish(process).code for process in both] == [0, 0]
+        assert distinct(server.chats[seen:]).isdisjoint(answered)
+        assert not (divided / "out/runs").exists()
+        n_calls = len(server.chats)
+        merged = finish(start("sweep", "merge", "sweep.yaml", cwd=divided))
+        assert merged.code == 0 and " replies merged, 0 present before" in merged.err
+        once = undivided(divided)
+        assert once == undivided(whole)
+        again = finish(start("sweep", "merge", "sweep.yaml", cwd=divided))
+        assert again.code == 0 and "0 replies merged" in again.err
+        assert undivided(divided) == once
+        # The undivided command continues the merged sweep, and a shard of a longer file reads the sweep's ledger.
+        for process in (start(*given, cwd=divided), start(*given, "--shard", "1/3", cwd=divided)):
+            assert finish(process).code == 0
+        assert len(server.chats) == n_calls
+
+
+def undivided(folder: Path) -> dict[str, bytes]:
+    """The files of a sweep without those of its shards."""
+    found = files(folder / "out")
+    return {name: content for name, content in found.items() if not name.startswith("shards/")}
+
+
+def test_a_missing_shard_is_counted_and_can_follow(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a")
+    merge = ("sweep", "merge", folder / "sweep.yaml")
+    assert "no shard there" in command(*merge).line()
+    assert "expected i/n with i from 1 to n" in command(*swept(folder, server, "--shard", "3/2")).line()
+    assert command(*swept(folder, server, "--shard", "2/2")).code == 0
+    missing = command(*merge)
+    assert missing.code == 3 and "the ledger has no reply" in missing.err
+    assert command(*swept(folder, server, "--shard", "1/2")).code == 0
+    assert command(*merge).code == 0
+    # More shards than tasks: some have nothing to do.
+    empty = [command(*swept(folder, server, "--shard", f"{number}/5")) for number in range(1, 6)]
+    assert [one.code for one in empty] == [0] * 5
+    assert sum("has no reports" in one.err for one in empty) == 3

@@ -121,75 +121,75 @@ def test_each_run_file_says_the_whole_run(tmp_path: Path) -> None:
     assert one.settings == {"race": {"mode": "pointwise"}}
 
 
-@pytest.mark.parametrize(
-    ("sweep", "keys", "said"),
-    [
-        ({"judge": ["a"]}, {}, "sweep: judge: unknown key; did you mean judges?"),
-        ({"judges": ["a", "a"]}, {}, "sweep.judges: a is given twice"),
-        (
-            {"judges": ["x/.hidden.yaml"]},
-            {},
-            "sweep.judges: a folder is named after '.hidden'; use letters and digits",
-        ),
-        ({}, {}, "sweep.judges is missing: name at least one judge"),
-        (None, {}, "sweep.judges is missing: name at least one judge"),
-        ({"draws": 0}, {}, "sweep: draws must be at least 1 (got 0)"),
-        (
-            {"protocols": ["dear"]},
-            {"judges": ["a"]},
-            "sweep.protocols: no protocol 'dear'; did you mean deer?",
-        ),
-        (
-            {"exclude": [{"judges": "b"}]},
-            {"judges": ["a"]},
-            "sweep.exclude.0.judges: no judge 'b'; there are: a",
-        ),
-        (
-            {"overrides": [{"draws": [1], "set": {}}]},
-            {"judges": ["a"]},
-            "sweep.overrides.0.draws: no draw 1; draws are numbered from 0 to 0",
-        ),
-        (
-            {"settings": {"s": {"snapshots": "x"}}},
-            {"judges": ["a"]},
-            "sweep.settings.s.snapshots: unknown key; did you mean snapshot?",
-        ),
-        (
-            {"settings": {"s": {"out": "x"}}},
-            {"judges": ["a"]},
-            "sweep.settings.s.out: is the same for all runs; set it outside `sweep`, or by an axis",
-        ),
-        (
-            {"settings": {"s": {"claims": {"form": "short"}}}},
-            {"judges": ["a"]},
-            "sweep.settings.s: claims.form: 'short' is not one of full, terse",
-        ),
-        (
-            {"settings": {"s": {"settings": {"race": {}}}}},
-            {"judges": ["a"]},
-            "sweep.settings.s: settings.race: no run of the sweep has this protocol",
-        ),
-        (
-            {"settings": {"s": {"settings": {"deer": {"parst": []}}}}},
-            {"judges": ["a"]},
-            "sweep.settings.s: settings.deer.parst: unknown setting; did you mean deer.parts?",
-        ),
-        (
-            {"systems": ["aldr"]},
-            {"judges": ["a"]},
-            "sweep.systems: no report is of a system 'aldr'; did you mean alder?",
-        ),
-        (
-            {"exclude": [{"tasks": "w"}]},
-            {"judges": ["a"]},
-            "sweep.exclude.0.tasks: no report is on a task 'w'; there are: x, y, z",
-        ),
-        ({}, {"judges": ["a"], "draw": 1}, "draw: use the axes of `sweep`"),
-        ({}, {"judges": ["a"], "out": None}, "give the folder of the sweep as `out`"),
-        ({}, {"judges": ["a"], "protocol": ["deer"]}, "protocol: unknown key; did you mean protocols?"),
-        ({"exclude": [{"systems": ["alder", "birch"]}]}, {"judges": ["a"]}, "sweep: no cell is left"),
-    ],
-)
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    ({"judge": ["a"]}, {}, "sweep: judge: unknown key; did you mean judges?"),
+    ({"judges": ["a", "a"]}, {}, "sweep.judges: a is given twice"),
+    (
+        {"judges": ["x/.hidden.yaml"]},
+        {},
+        "sweep.judges: a folder is named after '.hidden'; use letters and digits",
+    ),
+    ({}, {}, "sweep.judges is missing: name at least one judge"),
+    (None, {}, "sweep.judges is missing: name at least one judge"),
+    ({"draws": 0}, {}, "sweep: draws must be at least 1 (got 0)"),
+    (
+        {"protocols": ["dear"]},
+        {"judges": ["a"]},
+        "sweep.protocols: no protocol 'dear'; did you mean deer?",
+    ),
+    (
+        {"exclude": [{"judges": "b"}]},
+        {"judges": ["a"]},
+        "sweep.exclude.0.judges: no judge 'b'; there are: a",
+    ),
+    (
+        {"overrides": [{"draws": [1], "set": {}}]},
+        {"judges": ["a"]},
+        "sweep.overrides.0.draws: no draw 1; draws are numbered from 0 to 0",
+    ),
+    (
+        {"settings": {"s": {"snapshots": "x"}}},
+        {"judges": ["a"]},
+        "sweep.settings.s.snapshots: unknown key; did you mean snapshot?",
+    ),
+    (
+        {"settings": {"s": {"out": "x"}}},
+        {"judges": ["a"]},
+        "sweep.settings.s.out: is the same for all runs; set it outside `sweep`, or by an axis",
+    ),
+    (
+        {"settings": {"s": {"claims": {"form": "short"}}}},
+        {"judges": ["a"]},
+        "sweep.settings.s: claims.form: 'short' is not one of full, terse",
+    ),
+    (
+        {"settings": {"s": {"settings": {"race": {}}}}},
+        {"judges": ["a"]},
+        "sweep.settings.s: settings.race: no run of the sweep has this protocol",
+    ),
+    (
+        {"settings": {"s": {"settings": {"deer": {"parst": []}}}}},
+        {"judges": ["a"]},
+        "sweep.settings.s: settings.deer.parst: unknown setting; did you mean deer.parts?",
+    ),
+    (
+        {"systems": ["aldr"]},
+        {"judges": ["a"]},
+        "sweep.systems: no report is of a system 'aldr'; did you mean alder?",
+    ),
+    (
+        {"exclude": [{"tasks": "w"}]},
+        {"judges": ["a"]},
+        "sweep.exclude.0.tasks: no report is on a task 'w'; there are: x, y, z",
+    ),
+    ({}, {"judges": ["a"], "draw": 1}, "draw: use the axes of `sweep`"),
+    ({}, {"judges": ["a"], "out": None}, "give the folder of the sweep as `out`"),
+    ({}, {"judges": ["a"], "protocol": ["deer"]}, "protocol: unknown key; did you mean protocols?"),
+    ({"exclude": [{"systems": ["alder", "birch"]}]}, {"judges": ["a"]}, "sweep: no cell is left"),
+]
+
+
+@pytest.mark.parametrize(("sweep", "keys", "said"), REFUSED)
 def test_errors_are_one_line(tmp_path: Path, sweep: Any, keys: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError) as error:
         expand(tmp_path, sweep, **keys)

@@ -100,6 +100,12 @@ def test_each_task_of_an_array_takes_its_own_shard(cluster: Path) -> None:
     assert finish(job) == (2, "error: shards has 2 files, none for task 2: give --array=0-1\n")
 
 
+def test_each_task_of_a_sweep_takes_its_own_shard(cluster: Path) -> None:
+    job = start(cluster, "slurm_sweep.sbatch", "8", "my sweep.yaml", "--quiet", SLURM_ARRAY_TASK_ID="3")
+    assert finish(job) == (0, "")
+    assert calls(cluster) == ["local-judge sweep my sweep.yaml --shard 3/8 --serve --quiet"]
+
+
 @pytest.mark.parametrize(
     ("script", "job"), [("slurm_run.sbatch", "7"), ("slurm_array.sbatch", "7_0")], ids=["run", "array"]
 )
@@ -134,7 +140,7 @@ def test_a_signal_while_the_run_starts_queues_the_job_again(cluster: Path, scrip
     assert calls(cluster) == [f"scontrol requeue {job}"]
 
 
-@pytest.mark.parametrize("script", ["slurm_run.sbatch", "slurm_array.sbatch"])
+@pytest.mark.parametrize("script", ["slurm_run.sbatch", "slurm_array.sbatch", "slurm_sweep.sbatch"])
 def test_a_script_without_arguments_says_how_to_call_it(cluster: Path, script: str) -> None:
     job = start(cluster, script, "reports")
     code, said = finish(job)

@@ -1,0 +1,161 @@
+"""Shards of a sweep: parts that machines evaluate independently, each into a folder of its own.
+
+    shards/<i>-of-<n>/      a sweep of the shard's reports, with its own ledger
+
+    parts = shards(sweep, n)                       on every machine the same
+    await run_shard(sweep, parts[i], watch)        on one machine each, in any order, again after a kill
+    await merge_shards(sweep, watch)               once, or again
+
+Invariants: a report belongs to one shard, and all reports on a task to the same one; the shards depend on the reports
+alone, so that every machine computes the same; a shard reads the replies of the sweep's ledger and writes only into its
+own folder; merging twice changes nothing, and the merged runs have the bytes of a sweep that was never divided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from local_judge.errors import ConfigError, RunError
+from local_judge.judge.ledger_merge import Merged, merge
+from local_judge.runs.inputs import RawReport, task_of
+from local_judge.runs.job import Watch, job_of
+from local_judge.runs.records import CaseRecord
+from local_judge.runs.sweep import Sweep, SweepRun, run_sweep
+from local_judge.runs.sweep_file import selections
+from local_judge.runs.sweep_folder import LEDGER, RUNS, SHARDS
+
+_URL = re.compile(rb"https?://[^\s<>()\[\]\"']+")
+
+
+class Shard(NamedTuple):
+    """One of the shards of a sweep."""
+
+    number: int
+    """Number from 1."""
+    of: int
+    """Number of shards."""
+    tasks: tuple[str, ...]
+    """Ids of the tasks whose reports are in it."""
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        return f"{self.number}-of-{self.of}"
+
+
+def shards(sweep: Sweep, n: int) -> tuple[Shard, ...]:
+    """Divide a sweep into `n` shards of about equal length, in which reports that share pages are together.
+
+    Tasks are taken in input order. Each goes to the shard with the greatest
+
+        (1 + 4 x share of its pages that reports of the shard cite) x (1 - bytes in the shard / bytes per shard)
+
+    as in linear deterministic greedy partitioning (Stanton and Kliot, KDD 2012, doi 10.1145/2339530.2339722). Some
+    shards may be empty if there are few tasks.
+
+    Raises:
+        ConfigError: `n` is less than 1.
+    """
+    if n < 1:
+        raise ConfigError(f"{n} shards: give at least 1")
+    tasks: dict[str, dict[str, RawReport]] = {}
+    for report in (report for run in sweep.runs for report in run.job.reports):
+        tasks.setdefault(task_of(report), {})[report.id] = report
+    sizes = {task: sum(len(one.content) for one in own.values()) for task, own in tasks.items()}
+    capacity = sum(sizes.values()) / n or 1.0
+    loads, placed = [0.0] * n, [list[str]() for _ in range(n)]
+    citing: dict[bytes, set[int]] = {}
+    for task, own in tasks.items():
+        pages = {url for report in own.values() for url in _URL.findall(report.content)}
+        shared = Counter(shard for page in pages for shard in citing.get(page, ()))
+
+        def gain(shard: int, shared: Counter[int] = shared, n_pages: int = len(pages)) -> tuple[float, int]:
+            overlap = 1 + shared[shard] / max(1, n_pages) * _AFFINITY
+            return overlap * (1 - loads[shard] / capacity), -shard
+
+        best = max(range(n), key=gain)
+        placed[best].append(task)
+        loads[best] += sizes[task]
+        for page in pages:
+            citing.setdefault(page, set()).add(best)
+    return tuple(Shard(number, n, tuple(own)) for number, own in enumerate(placed, 1))
+
+
+_AFFINITY = 4.0
+"""Weight of shared pages against equal lengths."""
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number and the count of `i/n`, such as `3/8`.
+
+    Raises:
+        ConfigError: it is not of this form, or i is not from 1 to n.
+    """
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise ConfigError(f"--shard {text[:40]}: expected i/n with i from 1 to n, such as 3/8")
+    return int(found[1]), int(found[2])
+
+
+def part_of(sweep: Sweep, shard: Shard) -> Sweep:
+    """Return the sweep of a shard's reports, in a folder of its own; it may have no runs."""
+    root = sweep.root / SHARDS / shard.name
+    tasks = set(shard.tasks)
+    runs: list[SweepRun] = []
+    for run in sweep.runs:
+        every = [(one.system or "", task_of(one)) for one in sweep.inputs.reports(run.file)]
+        chosen = [(one.system or "", task_of(one)) for one in run.job.reports if task_of(one) in tasks]
+        if chosen:
+            changes = {
+                "select": tuple(selections(list(dict.fromkeys(chosen)), list(dict.fromkeys(every)))),
+                "limit": None,
+                "out": root / RUNS / run.name,
+                "ledger": root / LEDGER,
+            }
+            file = run.file.model_copy(update=changes)
+            job = job_of(file, replay=run.job.replay, inputs=sweep.inputs)
+            base = sweep.ledger if sweep.ledger.exists() else None
+            runs.append(SweepRun(run.name, file, replace(job, grows=True, base=base)))
+    return replace(sweep, root=root, ledger=root / LEDGER, runs=tuple(runs))
+
+
+async def run_shard(sweep: Sweep, shard: Shard, watch: Watch) -> dict[str, list[CaseRecord]]:
+    """Evaluate a shard, and return the records of its runs by name; the same call continues it.
+
+    Raises:
+        UserError, EngineError, LedgerError: as `run_sweep`.
+    """
+    part = part_of(sweep, shard)
+    return await run_sweep(part, watch) if part.runs else {}
+
+
+async def merge_shards(
+    sweep: Sweep, watch: Watch, ledgers: Sequence[Path] = ()
+) -> tuple[Merged, dict[str, list[CaseRecord]]]:
+    """Merge the ledgers of shards into that of the sweep, and derive all runs from it; no judge is asked.
+
+    Of two replies to one request, the earlier one counts. Replies that are missing are failures of the kind
+    `not_in_ledger`.
+
+    Args:
+        sweep: the sweep, opened with `replay`.
+        watch: display of the progress.
+        ledgers: ledgers of the shards; those in the sweep's folder if there are none.
+
+    Raises:
+        RunError: there is no ledger to merge.
+        LedgerError: a ledger cannot be read.
+    """
+    found = list(ledgers) or sorted((sweep.root / SHARDS).glob(f"*/{LEDGER}"))
+    if not found:
+        raise RunError(
+            f"{sweep.root / SHARDS}: no shard there; `local-judge sweep FILE --shard i/n` evaluates one"
+        )
+    sweep.root.mkdir(parents=True, exist_ok=True)
+    merged = merge(sweep.ledger, found, conflicts="earliest")
+    return merged, await run_sweep(sweep, watch)
