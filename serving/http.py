@@ -224,6 +224,8 @@ async def _pieces(url: str, response: aiohttp.ClientResponse) -> AsyncIterator[b
 
 
 async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
+    if response.content_length is not None and response.content_length <= MAX_BODY:
+        return await response.read()
     return b"".join([piece async for piece in _pieces(url, response)])
 
 

@@ -90,6 +90,8 @@ class Replicas:
             prefix: Beginning of the prompt.
             failed: Replica of each attempt that failed; the one with the fewest is tried first.
         """
+        if len(self._replicas) == 1:
+            return list(self._replicas)
         now = self._clock()
         present = [one for one in self._replicas.values() if one.away_since is None]
         total = sum(one.load for one in present)
@@ -109,8 +111,7 @@ class Replicas:
                 place,
             )
 
-        replicas = list(self._replicas.values())
-        return [one.url for one in (sorted(replicas, key=rank) if len(replicas) > 1 else replicas)]
+        return [one.url for one in sorted(self._replicas.values(), key=rank)]
 
     def pause(self) -> float:
         """Return the seconds until a replica that answers may be asked; 0 if one may be asked now."""

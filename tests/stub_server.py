@@ -55,6 +55,8 @@ class StubPlan:
 
     delay: float = 0.0
     """Seconds that one answer takes."""
+    spread: float = 0.0
+    """Share by which single answers take longer or shorter, evenly and by a digest of the request."""
     slots: int = 64
     """Answers under way at one time; further requests wait in order."""
     content: str = '{"ok": true}'
@@ -141,6 +143,10 @@ class Stub:
         self.cache = None if self.plan.cache_tokens is None else PrefixCache(self.plan.cache_tokens)
         self.computed = self.cached = 0
         """Prompt tokens read and found, if there is a prefix cache."""
+        self.ended: list[tuple[float, float]] = []
+        """Of each answer since the last look (GET /stub/ended), if requests are not kept: its end, and the sum of the
+        times for which the slots were taken until then."""
+        self._taken, self._since = 0.0, 0.0
         self._read_until = 0.0
         self.clients: set[_Connection] = set()
         self._server: asyncio.Server | None = None
@@ -202,6 +208,7 @@ class Stub:
         if self.busy >= self.plan.slots:
             self.waiting.append((request, answer))
             return
+        self._count_taken()
         self.busy += 1
         self.peak = max(self.peak, self.busy)
         loop = asyncio.get_running_loop()
@@ -212,10 +219,22 @@ class Stub:
             computed = prompt_tokens(asked) - cached
             self.computed, self.cached = self.computed + computed, self.cached + cached
             read_at = self._read_until = max(read_at, self._read_until) + computed * self.plan.prefill_seconds
-        loop.call_at(read_at + self.plan.delay, self._leave, partial(answer, cached))
+        delay = self.plan.delay
+        if self.plan.spread:
+            delay *= 1 + self.plan.spread * (2 * (crc32(request.body) / 0xFFFFFFFF) - 1)
+        loop.call_at(read_at + delay, self._leave, partial(answer, cached))
+
+    def _count_taken(self) -> None:
+        """Add the time that the slots were taken since the last change."""
+        now = asyncio.get_running_loop().time()
+        self._taken += self.busy * (now - self._since)
+        self._since = now
 
     def _leave(self, answer: Callable[[], None]) -> None:
+        self._count_taken()
         self.busy -= 1
+        if not self.keep:
+            self.ended.append((self._since, self._taken))
         if self.waiting:
             self.enter(*self.waiting.popleft())
         answer()
@@ -258,6 +277,10 @@ class _Connection(asyncio.Protocol):
         if self.stub.keep:
             self.stub.received.append(request)
         if self.stub.silent:
+            return
+        if request.path == "/stub/ended":
+            ended, self.stub.ended = self.stub.ended, []
+            self.send(http_answer(200, json.dumps(ended).encode()))
             return
         if not request.path.endswith("/chat/completions"):
             status, content_type, body = side_answer(self.stub.plan, request, self.stub.metrics())
@@ -418,6 +441,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: any free port, printed on stdout")
     parser.add_argument("--delay-ms", type=float, default=0.0)
+    parser.add_argument("--spread", type=float, default=0.0, help="share by which single delays differ")
     parser.add_argument("--slots", type=int, default=64, help="answers under way at one time")
     parser.add_argument("--model", default=StubPlan.model, help="the model that it claims to serve")
     parser.add_argument("--content", default=StubPlan.content, help="the text of every reply")
@@ -435,6 +459,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--fault: {error}")
     plan = StubPlan(
         delay=given.delay_ms / 1000,
+        spread=given.spread,
         slots=given.slots,
         content=given.content,
         answer=fill if given.fill else None,

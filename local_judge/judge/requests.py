@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from local_judge.judge.layout import Prompt
 from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generation, Message, Sampling, Usage
@@ -134,7 +134,7 @@ class Request:
         self.prompt = prompt
         self.kind: Kind = kind
         self.sampling = sampling
-        self.sampling_json = _sampling_json(sampling)
+        self.sampling_json = _sampling_json(cast("Any", sampling))  # hashable, which its type does not say
         """Canonical JSON of the sampling parameters."""
         self.schema = schema
         self.options = options
@@ -159,6 +159,7 @@ class Request:
         return self.prompt.messages()
 
 
+@lru_cache(maxsize=256)
 def _sampling_json(sampling: Sampling | None) -> str:
     return canonical(None if sampling is None else sampling.model_dump(mode="json"))
 

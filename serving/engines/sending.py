@@ -88,7 +88,7 @@ class Servers:
         task = self._asking
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._asking = asyncio.create_task(self._ask_servers())
-        return await asyncio.shield(task)
+        return task.result() if task.done() else await asyncio.shield(task)
 
     def prefix(self, messages: Sequence[Message]) -> str:
         """Return the beginning of a conversation, which decides its replica; '' if there is only one."""
