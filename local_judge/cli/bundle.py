@@ -58,7 +58,7 @@ def bundle(
     """
     store = RunStore(run)
     read_manifest(store)
-    material = _material(store, tuple(reports or ()), snapshot, ledger, config)
+    material = material_of_run(store, tuple(reports or ()), snapshot, ledger, config)
     if material.reports is None:
         raise RunError(f"{run}: {material.absent}")
     size = asyncio.run(pack(out, material, public=public))
@@ -84,7 +84,9 @@ def audit(
     if path.is_dir():
         store = RunStore(path)
         with modified_allowed():
-            found = asyncio.run(audit_run(_material(store, tuple(reports or ()), snapshot, ledger, config)))
+            found = asyncio.run(
+                audit_run(material_of_run(store, tuple(reports or ()), snapshot, ledger, config))
+            )
     else:
         found = asyncio.run(audit_bundle(path))
     if as_json:
@@ -107,7 +109,7 @@ def _print(found: Audit) -> None:
         console.print(safe(problem), soft_wrap=True)
 
 
-def _material(
+def material_of_run(
     store: RunStore,
     reports: tuple[Path, ...],
     snapshot: Path | None,

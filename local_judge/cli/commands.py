@@ -266,7 +266,11 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
         },
     ),
-    "ledger": Lazy("ledger:app", "Check and merge ledgers, which store the judges' replies.", DATA),
+    "ledger": Lazy(
+        "ledger:app",
+        "Check, merge, describe, export and compact ledgers, which store the judges' replies.",
+        DATA,
+    ),
     "lab": _group(
         RESEARCH,
         "Examine judges: planted errors, experiments, annotations, agents.",

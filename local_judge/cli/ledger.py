@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -11,14 +13,21 @@ from typing import Annotated
 
 import typer
 
+from local_judge.cli.bundle import material_of_run
 from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
-from local_judge.errors import InputError, plain
+from local_judge.errors import InputError, os_errors, plain
+from local_judge.judge.ledger_jsonl import exported, import_ledger
 from local_judge.judge.ledger_merge import Merged
 from local_judge.judge.ledger_merge import merge as merge_ledgers
+from local_judge.judge.ledger_upkeep import collect, contents
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
+from local_judge.runs.audit import used_replies
+from local_judge.runs.store import RunStore
 
-app = CommandGroup(help="Check and merge ledgers, which store the judges' replies.")
+app = CommandGroup(
+    help="Check, merge, describe, export and compact ledgers, which store the judges' replies."
+)
 
 SHOWN = 100
 """Maximum number of problems listed."""
@@ -31,9 +40,19 @@ class Conflicts(StrEnum):
     EARLIEST = "earliest"
 
 
+ConflictsOption = Annotated[
+    Conflicts,
+    typer.Option(
+        "--conflicts",
+        help="For different replies to one request: copy none of them, or keep the one that was made first.",
+    ),
+]
+LedgerFile = Annotated[Path, typer.Argument(help="A ledger file, such as RUN/ledger.sqlite.")]
+
+
 @app.command()
 def verify(
-    ledger: Annotated[Path, typer.Argument(help="A ledger file, such as RUN/ledger.sqlite.")],
+    ledger: LedgerFile,
     remove: Annotated[
         bool,
         typer.Option(
@@ -73,19 +92,112 @@ def merge(
         Path, typer.Argument(help="Ledger that gets the replies. It is created if it is missing.")
     ],
     parts: Annotated[list[Path], typer.Argument(help="Ledgers to merge into it. They may be in use.")],
-    conflicts: Annotated[
-        Conflicts,
-        typer.Option(
-            help="For different replies to one request: copy none of them, or keep the one that was made first."
-        ),
-    ] = Conflicts.LEAVE,
+    conflicts: ConflictsOption = Conflicts.LEAVE,
     as_json: AsJson = False,
 ) -> None:
     """Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes nothing.
 
     Damaged rows are named and left out. The exit code is 1 if there are any, or if a conflict remains.
     """
-    merged = merge_ledgers(into, parts, conflicts=conflicts.value)
+    _print_merged(into, merge_ledgers(into, parts, conflicts=conflicts.value), conflicts, as_json)
+
+
+@app.command("import")
+def import_(
+    into: Annotated[
+        Path, typer.Argument(help="Ledger that gets the replies. It is created if it is missing.")
+    ],
+    file: Annotated[Path, typer.Argument(help="File that `ledger export` wrote.")],
+    conflicts: ConflictsOption = Conflicts.LEAVE,
+    as_json: AsJson = False,
+) -> None:
+    """Merge an exported ledger into a ledger, as `ledger merge` does."""
+    _print_merged(into, import_ledger(into, file, conflicts=conflicts.value), conflicts, as_json)
+
+
+@app.command()
+def export(
+    ledger: LedgerFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="New JSONL file; compressed if it ends in .gz.")],
+) -> None:
+    """Write all rows of a ledger as JSONL, a row per line."""
+    if out.exists():
+        raise InputError(f"{out}: already exists; choose another file")
+    beside, damaged, n_rows = out.with_name(f".{out.name}.partial"), list[str](), 0
+    with os_errors(InputError, f"{out}: cannot be written"):
+        try:
+            with gzip.open(beside, "wt") if out.suffix == ".gz" else beside.open("w") as file:
+                for line in exported(ledger, damaged):
+                    file.write(line)
+                    n_rows += 1
+            beside.replace(out)
+        finally:
+            beside.unlink(missing_ok=True)
+    print(plain(f"{out}: {_number(n_rows, 'row')}"))
+    _print_lines(damaged[:SHOWN], len(damaged) > SHOWN)
+    if damaged:
+        raise SystemExit(1)
+
+
+@app.command()
+def stats(ledger: LedgerFile, as_json: AsJson = False) -> None:
+    """Print what a ledger contains: rows and bytes by table, replies by judge, failures by kind."""
+    found = contents(ledger)
+    if as_json:
+        print_json(found.model_dump() | {"calls": [one._asdict() for one in found.calls]})
+        return
+    print(plain(f"{ledger}: {found.bytes:,} bytes, of which {found.free_bytes:,} are unused"))
+    for name, number in found.rows.items():
+        print(f"  {name:<14}{number:>14,} rows{found.stored[name]:>18,} bytes")
+    for one in found.calls:
+        print(
+            plain(
+                f"{one.judge} ({one.digest[:12]}), {one.kind}: {_number(one.replies, 'reply')}, "
+                f"{one.prompt_tokens:,} prompt and {one.completion_tokens:,} reply tokens, {one.first} to {one.last}"
+            )
+        )
+    for kind, number in found.failures.items():
+        print(plain(f"failures: {kind} {number:,}"))
+
+
+@app.command()
+def gc(
+    ledger: LedgerFile,
+    keep_run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--keep-run",
+            metavar="RUN",
+            help="Keep the replies that this run uses, and remove those that no such run uses. Repeatable.",
+        ),
+    ] = None,
+    failures: Annotated[bool, typer.Option("--failures", help="Remove the failures, too.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove what is no longer needed from a ledger, and compact its file.
+
+    Without options, only requests and texts that no reply or failure refers to are removed. Each run of --keep-run is
+    replayed first, which shows what it uses; the command stops if a run's inputs are not at hand.
+    """
+    keep = None
+    if keep_run:
+        keep = set[str]()
+        for run in keep_run:
+            keep |= asyncio.run(used_replies(material_of_run(RunStore(run), (), None, ledger, None)))
+    done = collect(ledger, keep=keep, failures=failures, dry_run=dry_run)
+    if as_json:
+        print_json({"ledger": str(ledger), "dry_run": dry_run, **done._asdict()})
+        return
+    counts = {"reply": done.replies, "failure": done.failures, "request": done.requests, "text": done.texts}
+    removed = ", ".join(_number(number, name) for name, number in counts.items())
+    print(plain(f"{ledger}: {removed} {'would be ' if dry_run else ''}removed"))
+    if not dry_run:
+        print(f"{done.bytes_before:,} bytes before, {done.bytes_after:,} after")
+
+
+def _print_merged(into: Path, merged: Merged, conflicts: Conflicts, as_json: bool) -> None:
+    """Print the result of a merge; the exit code is 1 for damage, and for a conflict that remains."""
     if as_json:
         print_json({"ledger": str(into), **asdict(merged)})
     else:

@@ -24,6 +24,7 @@ from indexes.verify import verify
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.errors import InputError, RunError, UserError
+from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
@@ -164,11 +165,35 @@ async def pack(out: Path, material: Material, *, public: bool = False) -> int:
             bundle would contain page texts, or `out` cannot be written.
     """
     store = material.store
-    read_records(store)  # refuses an unfinished run
     protocols = [load_protocol(name) for name in protocols_of(store)]
     whole = any(protocol.searches for protocol in protocols)
     if public and whole:
         raise RunError(f"{store.root}: its agents' transcripts contain passages of pages; leave out --public")
+    async with _replayed(material) as replayed:
+        return write_bundle(out, material, *replayed, whole=whole, public=public)
+
+
+async def used_replies(material: Material) -> set[str]:
+    """Return the ledger keys of all replies that a run used, by replaying it.
+
+    Raises:
+        RunError: an input is not at hand or is not the run's, or the findings do not follow from the replies.
+    """
+    async with _replayed(material) as (ledger, _, _):
+        return ledger.used
+
+
+@asynccontextmanager
+async def _replayed(
+    material: Material,
+) -> AsyncGenerator[tuple[NotingLedger, NotingSnapshot | None, list[Calibration]]]:
+    """Replay a run, and yield its ledger and snapshot with what they noted, and the judges' calibrations.
+
+    Raises:
+        RunError: as `used_replies`.
+    """
+    store = material.store
+    read_records(store)  # refuses an unfinished run
     wrong = await _inputs(material, packed=False)
     if wrong.status != "ok":
         raise RunError(f"{store.root}: {'; '.join(wrong.problems) or wrong.note}")
@@ -186,15 +211,7 @@ async def pack(out: Path, material: Material, *, public: bool = False) -> int:
             if problems:
                 raise RunError(f"{store.root}: {problems[0]}")
             calibrations = [one for judge in judges.values() for one in judge.calibrations]
-        return write_bundle(
-            out,
-            material,
-            cast("NotingLedger", ledger),
-            cast("NotingSnapshot | None", snapshot),
-            calibrations,
-            whole=whole,
-            public=public,
-        )
+        yield cast("NotingLedger", ledger), cast("NotingSnapshot | None", snapshot), calibrations
 
 
 def _digests(material: Material) -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -19,6 +20,7 @@ from local_judge.runs.resume import JOURNAL
 from local_judge.runs.store import RunStore
 from tests.stub_server import StubPlan
 
+from ..judge.test_ledger_merge import text_in, write
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, Command, Ended
 from .test_interrupted_run import files
@@ -445,6 +447,23 @@ def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> No
     assert command("ledger", "verify", ledger).code == 0
     made.out = made.folder / "again"
     assert made.read("show").code == 0
+
+
+def test_gc_keeps_what_a_run_uses(made: Made, command: Command) -> None:
+    ledger, other = made.out / "ledger.sqlite", made.folder / "other.sqlite"
+    ended = command("ledger", "gc", ledger, "--keep-run", made.out, "--json")
+    assert ended.code == 0
+    assert (found := json.loads(ended.out))["replies"] == 0
+    assert found["bytes_after"] <= found["bytes_before"]
+    asyncio.run(write(ledger, ("unused", "x", 1)))
+    ended = command("ledger", "gc", ledger, "--keep-run", made.out, "--dry-run")
+    assert ended.out == f"{ledger}: 1 reply, 0 failures, 1 request, 3 texts would be removed\n"
+    assert command("ledger", "gc", ledger, "--keep-run", made.out).code == 0
+    assert text_in(ledger, "unused") is None
+    assert made.run().code == 0
+    asyncio.run(write(other, ("unused", "x", 1)))
+    assert command("ledger", "gc", other, "--keep-run", made.out).code == 1
+    assert text_in(other, "unused") == "x"
 
 
 @pytest.mark.parametrize("folder", ["scores", "claims"])

@@ -1,0 +1,131 @@
+r"""Export of a ledger as JSONL, and import.
+
+A line is a row: an object with the name of its `table` and the table's columns. Digests of texts are hexadecimal, and
+texts are not compressed. Rows come in the order of `judges`, `texts`, `requests`, `replies`, `failures`,
+`token_counts`, `calibrations`, and within a table in the order of their insertion.
+
+Invariant: an exported ledger is imported without loss. A row that was altered in between is named and left out, since
+it no longer matches its digest.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any, cast
+
+from local_judge.errors import InputError, os_errors
+from local_judge.judge.errors import LedgerMissing
+from local_judge.judge.ledger_database import ANY_TEXT, PAGE, Row, insert, transaction
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_merge import Merged, Policy, merge
+from local_judge.judge.ledger_rows import DamagedText, checked_text, text_row
+
+ORDER = ("judges", "texts", "requests", "replies", "failures", "token_counts", "calibrations")
+"""Tables in an order in which rows can be inserted."""
+
+_DIGESTS = frozenset({"digest", "system", "shared", "own", "schema"})
+"""Columns of `texts` and `requests` that contain digests in bytes."""
+
+
+def exported(path: Path, damaged: list[str]) -> Iterator[str]:
+    """Yield the lines of a ledger's export.
+
+    Args:
+        path: The ledger.
+        damaged: Gets a line for each damaged text, which is left out; other damaged rows are exported as they are.
+
+    Raises:
+        LedgerError: Any of its kinds; the file must exist.
+    """
+    if not path.exists():
+        raise LedgerMissing(f"ledger {path}: no such file")
+    with ledger_errors(path), closing(connect_to_read(path)) as connection:
+        connection.text_factory = ANY_TEXT
+        for table in ORDER:
+            rows = connection.execute(f"SELECT * FROM {table} ORDER BY rowid")
+            names = [column[0] for column in rows.description]
+            for row in rows:
+                values = dict(zip(names, row, strict=True))
+                if table == "texts":
+                    try:
+                        values["body"] = checked_text(*row)
+                    except DamagedText as error:
+                        damaged.append(str(error))
+                        continue
+                yield (
+                    json.dumps({"table": table} | {name: _plain(value) for name, value in values.items()})
+                    + "\n"
+                )
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def import_ledger(into: Path, file: Path, *, conflicts: Policy = "leave") -> Merged:
+    """Merge an exported ledger into a ledger, as `merge` does; a name that ends in `.gz` is decompressed.
+
+    Raises:
+        InputError: The file cannot be read, or a line is no row of a ledger.
+        LedgerError: As for `merge`.
+    """
+    with TemporaryDirectory(prefix="ledger-") as folder:
+        part = Path(folder) / file.name
+        with ledger_errors(part), closing(connect(part)) as connection, transaction(connection):
+            names = {
+                table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+                for table in ORDER
+            }
+            waiting: dict[str, list[Row]] = {table: [] for table in ORDER}
+            for number, line in enumerate(_lines(file), 1):
+                try:
+                    table, row = _row(line, names)
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    raise InputError(
+                        f"{file}: line {number} is no row of an exported ledger; nothing was imported"
+                    ) from None
+                waiting[table].append(row)
+                if len(waiting[table]) >= PAGE:
+                    insert(connection, table, waiting[table])
+                    waiting[table].clear()
+            for table, rows in waiting.items():
+                insert(connection, table, rows)
+        merged = merge(into, [part], conflicts=conflicts)
+        merged.conflicts = [line.replace(str(part), str(file)) for line in merged.conflicts]
+        merged.damaged = [line.replace(str(part), str(file)) for line in merged.damaged]
+        return merged
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with os_errors(InputError, f"{file}: cannot be read"):
+        try:
+            with cast("IO[bytes]", gzip.open(file) if file.suffix == ".gz" else file.open("rb")) as lines:
+                yield from lines
+        except EOFError:
+            raise InputError(f"{file}: cut off; export the ledger again") from None
+
+
+def _row(line: bytes, names: dict[str, list[str]]) -> tuple[str, Row]:
+    """Return the table and the row of a line; raises an error of Python if it is none."""
+    values: dict[str, Any] = json.loads(line)
+    table = values.pop("table")
+    if values.keys() != set(names[table]):
+        raise ValueError(table)
+    if any(isinstance(value, dict | list | bool) for value in values.values()):
+        raise ValueError(table)
+    if table in ("texts", "requests"):
+        values |= {
+            name: bytes.fromhex(values[name]) for name in _DIGESTS & values.keys() if values[name] is not None
+        }
+    if table == "texts":
+        return table, text_row(values["digest"], values["body"])
+    row = tuple(values[name] for name in names[table])
+    for value in row:
+        if isinstance(value, str):
+            value.encode()  # what was invalid UTF-8 matches no digest
+    return table, row
