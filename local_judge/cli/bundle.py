@@ -101,9 +101,8 @@ def _print(found: Audit) -> None:
     console = stdout()
     table = plain_table("", ("check", "result", "compared"))
     for check in found.checks:
-        table.add_row(
-            check.name, check.status, count(check.n, _UNITS[check.name]) if check.n else safe(check.note)
-        )
+        compared = count(check.n, _UNITS[check.name]) if check.n else ""
+        table.add_row(check.name, check.status, "; ".join(filter(None, (compared, safe(check.note)))))
     console.print(table)
     for problem in (problem for check in found.checks for problem in check.problems):
         console.print(safe(problem), soft_wrap=True)

@@ -144,11 +144,11 @@ def as_latex(found: Leaderboard) -> str:
     r"""Return the leaderboard as a LaTeX table that needs the package `booktabs`."""
     head = " & ".join(map(_latex, found.heading))
     body = "".join(" & ".join(map(_latex, _joined(line))) + " \\\\\n" for line in found.lines)
-    notes = "".join(f"% {_latex(note)}\n" for note in found.notes)
+    notes = "".join(f"\\par\\smallskip{{\\footnotesize {_latex(note)}\\par}}\n" for note in found.notes)
     return (
-        f"% \\usepackage{{booktabs}}\n{notes}\\begin{{table}}\n\\centering\n\\caption{{{_latex(found.title)}}}\n"
+        f"% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{_latex(found.title)}}}\n"
         f"\\begin{{tabular}}{{l{'r' * (len(found.heading) - 1)}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}"
-        "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+        f"\\bottomrule\n\\end{{tabular}}\n{notes}\\end{{table}}\n"
     )
 
 

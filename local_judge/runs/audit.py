@@ -12,7 +12,7 @@ Invariants: nothing is changed, sent or asked; what cannot be checked is named a
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,6 +56,7 @@ from local_judge.runs.records import read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import differences, modified_allowed, run_files
 from local_judge.runs.store import CASES, MANIFEST, RunStore, claims_file, findings_file, rendered
+from local_judge.terminal import count
 from serving.types import EngineIdentity, Frozen, Sampling
 
 Status = Literal["ok", "failed", "not checked"]
@@ -135,7 +136,7 @@ async def audit_run(material: Material, *, packed: bool = False) -> Audit:
         steps: list[tuple[str, Callable[[], Any]]] = [
             ("inputs", lambda: _inputs(material, packed)),
             ("scores", lambda: _scores(material.store, Path(scratch) / "scores")),
-            ("findings", lambda: _findings(material, Path(scratch) / "findings")),
+            ("findings", lambda: _findings(material, Path(scratch) / "findings", packed)),
             ("quotations", lambda: _quotations(material)),
         ]
         for name, step in steps:
@@ -207,9 +208,9 @@ async def _replayed(
         made = RunStore(Path(scratch))
         async with _judges(material, ledger) as judges:
             await _replay(material, judges, snapshot, made)
-            problems = _unequal(store, made)
-            if problems:
-                raise RunError(f"{store.root}: {problems[0]}")
+            problems, lacking = _unequal(store, made)
+            if problems or lacking:
+                raise RunError(f"{store.root}: {_INCOMPLETE if lacking else problems[0]}")
             calibrations = [one for judge in judges.values() for one in judge.calibrations]
         yield cast("NotingLedger", ledger), cast("NotingSnapshot | None", snapshot), calibrations
 
@@ -246,17 +247,22 @@ async def _inputs(material: Material, packed: bool) -> Check:
         config = RunConfig.model_validate(manifest["config"])
         async with _judges(material, ledger) as judges:
             made = await build_manifest(config, judges, material.reports, manifest["snapshot"], ())
-    snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
-    if not packed and snapshot is not None:
-        made["snapshot"] = snapshot.digest
+    if packed:
+        made["snapshot"] = material.snapshot_digest
+    elif material.snapshot is not None:
+        made["snapshot"] = Snapshot.open(material.snapshot).digest
     # The identity of a judge is the recorded one, and its calibrations are checked with the findings.
     keys = [key for key in changed(manifest, made) if key != "judges"]
     if keys and set(keys) <= {"prompts", "protocols"}:
         return Check(name="inputs", status="not checked", note=_other_version(manifest))
-    problems = [
-        f"{MANIFEST}: other {key} ({'.'.join(difference(manifest.get(key), made[key]))})" for key in keys
-    ]
+    problems = [f"{MANIFEST}: other {key}{_where(manifest.get(key), made[key])}" for key in keys]
     return _check("inputs", problems, len(material.reports))
+
+
+def _where(then: object, now: object) -> str:
+    """Return the place of the first difference between two values; of single values, both."""
+    path = difference(then, now)
+    return f" ({'.'.join(path)})" if path else f": {then} in the run, {now} here"
 
 
 def _scores(store: RunStore, scratch: Path) -> Check:
@@ -285,8 +291,8 @@ def _same(one: Path, other: Path) -> bool:
     return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
 
 
-async def _findings(material: Material, scratch: Path) -> Check:
-    """Make claims and findings again from the stored replies."""
+async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
+    """Make claims and findings again from the stored replies; a bundle has to have all of them."""
     store = material.store
     if material.public:
         return Check(name="findings", status="not checked", note="page texts and prompts are left out")
@@ -306,8 +312,18 @@ async def _findings(material: Material, scratch: Path) -> Check:
     with Ledger.open(material.ledger, read_only=True) as ledger:
         async with _judges(material, ledger) as judges:
             await _replay(material, judges, snapshot, made)
-    problems = _unequal(store, made)
-    return _check("findings", problems, len(read_records(store)))
+    problems, lacking = _unequal(store, made)
+    n = len(read_records(store))
+    if not lacking:
+        return _check("findings", problems, n)
+    if packed:
+        return _check(
+            "findings", [f"calls.jsonl: replies for {count(lacking, 'report')} are missing", *problems], n
+        )
+    found = _check("findings", problems, n - lacking)
+    status: Status = "failed" if problems else "not checked"
+    note = f"{lacking} of {count(n, 'report')} not checked: {_INCOMPLETE}"
+    return found.model_copy(update={"status": status, "note": note})
 
 
 def _other_version(manifest: Mapping[str, Any]) -> str:
@@ -346,29 +362,46 @@ async def _replay(
     await execute(material.reports or (), judges, snapshot, config, made)
 
 
-def _unequal(store: RunStore, made: RunStore) -> list[str]:
-    """Return the claim sets, findings and records that differ, with the path of the first difference."""
-    problems = list(_differences(store, made))
-    lacking = problems and any(_NOT_IN_LEDGER in made.read_bytes(name) for name in run_files(made.root))
-    return [_INCOMPLETE, *problems] if lacking else problems
+def _unequal(store: RunStore, made: RunStore) -> tuple[list[str], int]:
+    """Return the claim sets, findings and records that differ, and the number of reports whose replies are lacking."""
+    unequal = [
+        name
+        for name in sorted({*run_files(store.root), *run_files(made.root)})
+        if not _is_derived(name) and not _same(store.root / name, made.root / name)
+    ]
+    incomplete = [name for name in unequal if _lacks_replies(made, name)]
+    unrated = {record.key: record.n_pages_unrated for record in read_records(store)}
+    lacking = {
+        record.key
+        for record in read_records(made)
+        # A page without a rating has no failure of its own.
+        if any(record.key in name for name in incomplete)
+        or record.n_pages_unrated > unrated.get(record.key, record.n_pages_unrated)
+    }
+    compared = [name for name in unequal if not any(key in name for key in lacking)]
+    return list(_differences(store, made, compared, lacking)), len(lacking)
 
 
-def _differences(store: RunStore, made: RunStore) -> Iterator[str]:
-    for name in sorted({*run_files(store.root), *run_files(made.root)}):
-        if _is_derived(name) or _same(store.root / name, made.root / name):
-            continue
+def _lacks_replies(made: RunStore, name: str) -> bool:
+    return (made.root / name).is_file() and _NOT_IN_LEDGER in made.read_bytes(name)
+
+
+def _differences(
+    store: RunStore, made: RunStore, names: Sequence[str], lacking: Collection[str]
+) -> Iterator[str]:
+    for name in names:
         if not (store.root / name).is_file() or not (made.root / name).is_file():
             yield f"{name}: does not follow from the replies"
             continue
-        stored, other = (_without_failures(_parsed(one, name)) for one in (store, made))
+        stored, other = (_without_failures(_parsed(one, name, lacking)) for one in (store, made))
         if stored != other:
             place = ".".join(difference(stored, other)[:6])
             yield f"{name}: does not follow from the replies ({place})"
 
 
-def _parsed(store: RunStore, name: str) -> object:
+def _parsed(store: RunStore, name: str, lacking: Collection[str]) -> object:
     if name == CASES:
-        return [row.model_dump(mode="json") for row in read_records(store)]
+        return [row.model_dump(mode="json") for row in read_records(store) if row.key not in lacking]
     return store.read_json(name)
 
 

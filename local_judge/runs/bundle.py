@@ -8,13 +8,14 @@
     texts.jsonl        texts of the requests, each once
     calibrations.jsonl
     pages/             snapshot of the pages that the run looked up; the whole snapshot if a protocol searches it
+    snapshot.json      manifest of the run's snapshot, if it is not the whole one that is packed
 
 The file is a zip archive whose comment is the SHA-256 of all bytes before it. A public bundle has neither page texts
 nor prompts.
 
 Invariants: equal runs with equal replies give equal bytes (with one version of zlib); nothing is packed that does not
 follow from the rest. Of a file that is read, names, number, sizes and compression are bounded before anything is
-unpacked, links are refused, and every file matches its digest.
+unpacked, links are refused, every file matches its digest, and a file that belongs to no part is named.
 """
 
 from __future__ import annotations
@@ -56,10 +57,15 @@ from serving.types import EngineIdentity, EngineLimits, Frozen, Sampling
 
 Row = TypeVar("Row", bound=Frozen)
 
-FORMAT = 1
+FORMAT = 2
 """Version of the form."""
 
 INDEX = "bundle.json"
+_SNAPSHOT = "snapshot.json"
+_FILES = {
+    *(INDEX, "reports.jsonl", "judges.json", "calls.jsonl", "texts.jsonl", "calibrations.jsonl", _SNAPSHOT),
+}
+"""Files of a bundle that are in no folder."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 _STEP = 1 << 20
 _TOGETHER = 500
@@ -195,6 +201,8 @@ class Material(NamedTuple):
     """Limits of each judge's engine, by the judge's name."""
     public: bool = False
     """Page texts and prompts were left out."""
+    snapshot_digest: str | None = None
+    """Digest of the run's snapshot, of which a bundle may have only a part."""
     absent: str = ""
     """Reason why something is not at hand."""
 
@@ -240,6 +248,8 @@ def write_bundle(
             sources["calls.jsonl"], sources["texts.jsonl"] = _lines(calls), _lines(texts)
             sources["calibrations.jsonl"] = _lines(calibrations)
             if snapshot is not None:
+                if not whole:
+                    sources[_SNAPSHOT] = render_manifest(snapshot.manifest)
                 _write_pages(work, snapshot, whole=whole, public=public)
                 sources |= {
                     f"pages/{path.relative_to(work).as_posix()}": path
@@ -418,11 +428,22 @@ def unpack(path: Path, folder: Path) -> Unpacked:
                 elif hash_file(target).sha256 != index.files[name]:
                     problems.append(f"{name}: differs from its digest in {INDEX}")
             problems += [f"{name}: missing" for name in sorted(index.files.keys() - names)]
+            problems += [f"{name}: belongs to no part of a bundle" for name in sorted(names - _parts(folder))]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise InputError(f"{path}: a damaged bundle ({str(error)[:200]}); get the file again") from None
     return Unpacked(folder, index.public, index.whole_snapshot, tuple(problems), len(names))
+
+
+def _parts(folder: Path) -> set[str]:
+    """Return the names of the files that belong to the parts of an unpacked bundle."""
+    pages: tuple[str, ...] = ()
+    with contextlib.suppress(OSError, ValidationError):
+        manifest = Manifest.model_validate_json((folder / "pages" / SNAPSHOT_MANIFEST).read_bytes())
+        pages = (SNAPSHOT_MANIFEST, *(one.path for one in manifest.files))
+    run = (MANIFEST, *run_files(folder / "run"))
+    return {*_FILES, *(f"run/{name}" for name in run), *(f"pages/{name}" for name in pages)}
 
 
 def _checked_entries(packed: zipfile.ZipFile, path: Path) -> set[str]:
@@ -500,7 +521,18 @@ def material_of(unpacked: Unpacked) -> Material:
         ledger=None,
         limits=limits,
         public=unpacked.public,
+        snapshot_digest=_snapshot_digest(unpacked) if pages.is_dir() else None,
     )
+
+
+def _snapshot_digest(unpacked: Unpacked) -> str:
+    """Return the digest of the run's snapshot, computed from its manifest. Raises InputError."""
+    path = unpacked.folder / ("pages/" + SNAPSHOT_MANIFEST if unpacked.whole_snapshot else _SNAPSHOT)
+    try:
+        with _opened(path) as file:
+            return Manifest.model_validate_json(file.read()).expected_digest()
+    except ValidationError:
+        raise InputError(f"{path.name}: cannot be read; get the bundle again") from None
 
 
 async def restore_ledger(folder: Path, store: RunStore, path: Path) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from local_judge.api import evaluate
-from local_judge.runs.bundle import MOST_BYTES, MOST_READ
+from local_judge.runs.bundle import INDEX, MOST_BYTES, MOST_READ
 from local_judge.runs.seal import content_digest, sealed_as, unsealed
-from local_judge.runs.store import MANIFEST, RunStore, digest_of
+from local_judge.runs.store import MANIFEST, RunStore, digest_of, rendered
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset
@@ -131,6 +131,53 @@ def resealed(run: Path, name: str, change: Mapping[str, str]) -> None:
     assert content_digest(manifest)
 
 
+def repacked(bundle: Path, change: Mapping[str, bytes]) -> None:
+    """Write a bundle again with files changed or added, and with new digests, as someone who cheats would."""
+    with zipfile.ZipFile(bundle) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()} | dict(change)
+    index = json.loads(files.pop(INDEX))
+    index["files"] = {name: digest_of(content) for name, content in files.items()}
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {INDEX: json.dumps(index).encode(), **files}.items():
+            archive.writestr(name, content)
+        archive.comment = b"sha256:" + 64 * b"0"
+    whole = bundle.read_bytes()[:-71]
+    bundle.write_bytes(whole + b"sha256:" + digest_of(whole).encode())
+
+
+@pytest.mark.parametrize("name", ["notes.jsonl", "run/notes.txt", "pages/notes.txt"])
+def test_a_file_that_belongs_to_no_part_of_a_bundle_is_named(command: Command, run: Path, name: str) -> None:
+    bundle = packed(command, run)
+    repacked(bundle, {name: b"{}"})
+    ended = command("audit", bundle, "--json")
+    assert ended.code == 1
+    assert f"{name}: belongs to no part of a bundle" in checks(ended)["digests"]["problems"]
+
+
+def test_another_digest_of_the_snapshot_is_named(command: Command, run: Path) -> None:
+    bundle = packed(command, run)
+    with zipfile.ZipFile(bundle) as archive:
+        manifest = json.loads(archive.read(f"run/{MANIFEST}"))
+    files, right, wrong = manifest["seal"]["files"], manifest["snapshot"], "0" * 64
+    changed = sealed_as(unsealed(manifest) | {"snapshot": wrong}, files)
+    repacked(bundle, {f"run/{MANIFEST}": rendered(changed).encode()})
+    ended = command("audit", bundle, "--json")
+    assert ended.code == 1
+    assert checks(ended)["inputs"]["problems"] == [
+        f"{MANIFEST}: other snapshot: {wrong} in the run, {right} here"
+    ]
+
+
+def test_a_bundle_without_a_reply_that_its_run_used_is_wrong(command: Command, run: Path) -> None:
+    bundle = packed(command, run)
+    with zipfile.ZipFile(bundle) as archive:
+        calls = archive.read("calls.jsonl").splitlines(keepends=True)
+    repacked(bundle, {"calls.jsonl": b"".join(calls[1:])})
+    ended = command("audit", bundle, "--json")
+    assert statuses(ended) == ALL_OK | {"findings": "failed"}
+    assert checks(ended)["findings"]["problems"] == ["calls.jsonl: replies for 1 report are missing"]
+
+
 def one(run: Path, pattern: str) -> str:
     (path,) = run.glob(pattern)
     return path.relative_to(run).as_posix()
@@ -180,8 +227,8 @@ def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
         ledger.execute("DELETE FROM replies WHERE rowid = (SELECT min(rowid) FROM replies)")
         ledger.commit()
     ended = command("audit", run, "--json")
-    assert statuses(ended)["findings"] == "failed"
-    assert "lacks replies" in checks(ended)["findings"]["problems"][0]
+    assert statuses(ended) == ALL_OK | {"findings": "not checked"}
+    assert checks(ended)["findings"]["note"].startswith("1 of 1 report not checked: the ledger lacks replies")
     assert "lacks replies" in command("bundle", run, "-o", run.with_name("run.ljz")).line()
 
 
