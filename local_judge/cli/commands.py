@@ -268,7 +268,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     ),
     "ledger": Lazy(
         "ledger:app",
-        "Check, merge, describe, export and compact ledgers, which store the judges' replies.",
+        "Check, merge and compact ledgers of replies.",
         DATA,
     ),
     "lab": _group(

@@ -25,9 +25,7 @@ from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_dam
 from local_judge.runs.audit import used_replies
 from local_judge.runs.store import RunStore
 
-app = CommandGroup(
-    help="Check, merge, describe, export and compact ledgers, which store the judges' replies."
-)
+app = CommandGroup(help="Check, merge and compact ledgers of replies.")
 
 SHOWN = 100
 """Maximum number of problems listed."""

@@ -17,6 +17,7 @@ from .conftest import Command
 
 OWN_HELP = {
     "--all": "all of what a command would do in part",
+    "--dry-run": "model calls that are not made, or rows that are not removed",
     "--host": "an address to listen on, or a host of pages",
     "--items": "items of a plan, or of a report's scores",
     "--judge": "a judge to ask, or one of a run's judges",
