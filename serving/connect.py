@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from platformdirs import user_log_path
-
 from serving.engine import Engine
 from serving.errors import PresetError
 from serving.presets import Preset, VllmSettings
@@ -109,8 +107,9 @@ def _vllm_here(
     from serving.engines.batch import BatchEngine, BatchFolder
     from serving.engines.openai import OpenAIEngine
     from serving.engines.vllm_app import VllmApp
+    from serving.launch import log_folder
 
-    log = user_log_path("local_judge") / f"{preset.name}.in-process.log"
+    log = log_folder() / f"{preset.name}.in-process.log"
     app = VllmApp(preset, log, generating=batch is None)
     if batch is not None:
         identity = {"model": preset.model, **_weights(preset), **_server_settings(preset)}

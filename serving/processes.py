@@ -34,6 +34,8 @@ _PROC = Path("/proc")
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Servers that this process has started, by number: only their parent can reap them and get their exit status."""
 
+_BODY_SECONDS = 5.0
+"""Time limit of a whole answer to a health check."""
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 _CAUSES: Sequence[tuple[str, str]] = (
@@ -225,11 +227,18 @@ def body_of(url: str, key: str | None = None) -> bytes | None:
 
 
 def answer_of(url: str, key: str | None = None) -> tuple[int | None, bytes]:
-    """Return status and body of an answer within two seconds; no status if there is none."""
+    """Return status and body of an answer within a few seconds; no status if there is none."""
     request = urllib.request.Request(url, headers={} if key is None else {"Authorization": f"Bearer {key}"})
+    end = time.monotonic() + _BODY_SECONDS
     try:
         with _OPENER.open(request, timeout=2.0) as answer:
-            return answer.status, answer.read(1 << 24)
+            # The time limit is one of each read, which a server that sends byte by byte never exceeds.
+            body = bytearray()
+            while len(body) < 1 << 24 and (piece := answer.read1(1 << 16)):
+                body += piece
+                if time.monotonic() > end:
+                    return None, b""
+            return answer.status, bytes(body)
     except urllib.error.HTTPError as error:
         with error:
             return error.code, b""

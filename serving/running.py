@@ -35,7 +35,7 @@ from serving.judge_records import (
     state_folder,
     write_record,
 )
-from serving.keys import API_KEY, api_key, key_variables
+from serving.keys import api_key, key_variable, key_variables
 from serving.launch import (
     SERVER_KEY,
     Place,
@@ -298,9 +298,10 @@ def _check_serves(url: str, preset: Preset) -> None:
     name = server_name(preset)
     code, body = answer_of(f"{url}/models", api_key(preset.name))
     if code == 401:
+        variable = key_variable(preset.name) or key_variables(name)[0]
         raise LaunchFailed(
-            f"{url} refuses the API key: set {key_variables(preset.name)[0]} or {API_KEY} to the key that {name} was "
-            f"started with (also that of {SERVER_KEY})"
+            f"{url} refuses the API key: set {variable} to the key that {name} was started with (also that of "
+            f"{SERVER_KEY})"
         )
     if code != 200:
         raise LaunchFailed(

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
-from serving.errors import EngineError, KeyRefused, RequestRefused
+from serving.errors import EngineError, KeyRefused, MalformedReply, RequestRefused
 from serving.http import Client
 from serving.metrics import kv_cache_tokens
 
@@ -57,7 +57,10 @@ async def ask_server(client: Client, base_url: str, model: str | None) -> Server
     info = await _optional(client, f"{root}/tokenizer_info")
     template = parse(TokenizerInfo, root, info).chat_template if info is not None else None
     version = await _optional(client, f"{root}/version")
-    metrics = await _optional(client, f"{root}/metrics")
+    try:
+        metrics = await _optional(client, f"{root}/metrics")
+    except MalformedReply:  # more than a client reads: only the size of the cache is then unknown
+        metrics = None
     return ServerFacts(
         model=card.id,
         vllm=True,

@@ -363,6 +363,20 @@ class SaysOfItself(HttpClient):
         return Answer(url, self.body)
 
 
+async def test_metrics_that_are_too_long_leave_the_size_of_the_cache_unknown() -> None:
+    class Long(HttpClient):
+        async def get(self, url: str) -> Answer:
+            if url.endswith("/metrics"):
+                raise MalformedReply(f"{url} answers with more than 32 MiB")
+            if url.endswith("/models"):
+                return Answer(url, json.dumps({"data": [{"id": "m", "owned_by": "vllm"}]}).encode())
+            raise refusal(url, 404, {}, b"")
+
+    client = Long(api_key=None, timeout=1.0)
+    assert await ask_server(client, "http://h/v1", None) == ServerFacts(model="m", vllm=True)
+    await client.aclose()
+
+
 async def test_what_a_server_says_of_itself_makes_no_long_message() -> None:
     long = SaysOfItself({"data": [{"id": "m" * 1_000_000}]})
     with pytest.raises(
