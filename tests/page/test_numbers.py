@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shutil
+from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -16,10 +17,12 @@ from rich.console import Console
 
 from indexes.making.importing import import_pages
 from local_judge.errors import RunError
+from local_judge.protocols.base import load_protocol
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
+from local_judge.reporting.page import detail
 from local_judge.reporting.page.overview import load_results, overview
-from local_judge.reporting.page.sources import Given
+from local_judge.reporting.page.sources import Given, Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
 from local_judge.runs.attributes import open_runs
@@ -91,6 +94,22 @@ def test_a_folder_has_the_same_page_and_is_written_again(sample: Sample, tmp_pat
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(RunError, match="not an empty folder and not a page"):
         write_page([sample.run], tmp_path / "full")
+
+
+def test_a_folder_has_whole_prompts_and_a_file_says_so(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detail, "SHOWN_SHARED", 300)
+    results = load_results([sample.run])
+    run, record = results.runs[0], results.runs[0].records[0]
+    sources = Sources(run.store)
+    read = partial(detail.read_detail, run.store, record, None, sources, [load_protocol("deer")])
+    cut, whole = (read(results.trees(0, None, record.id), whole=one) for one in (False, True))
+    sources.close()
+    notes = [text for text in cut.texts if "characters: local-judge report RUN -o FOLDER shows them" in text]
+    assert notes and all(len(text) < 400 for text in notes)
+    assert max(map(len, whole.texts)) > 400
+    assert all(text.startswith(short[:200]) for text, short in zip(whole.texts, cut.texts, strict=True))
 
 
 def test_the_same_run_gives_the_same_bytes(sample: Sample, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ AROUND = 400
 SHOWN_EVIDENCE = 800
 """Characters of the evidence shown where there is no quotation."""
 SHOWN_SHARED = 1200
-"""Characters shown of a prompt's shared part, which is the report or the page."""
+"""Characters shown in one file of a prompt's shared part, which is the report or the page; a folder has all of it."""
 
 
 class Excerpt(Frozen):
@@ -178,8 +178,9 @@ class _Units:
 class _Calls:
     """Prompts and replies of one report, each once, with the texts that they share."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, whole: bool) -> None:
         self._sources = sources
+        self._whole = whole
         self._places: dict[str, int | None] = {}
         self._texts: dict[str, int] = {}
         self.found: list[Call] = []
@@ -217,9 +218,11 @@ class _Calls:
         )
 
     def _text(self, text: str) -> int:
-        if len(text) > SHOWN_SHARED:
-            left_out = len(text) - SHOWN_SHARED
-            text = f"{text[: SHOWN_SHARED * 2 // 3]}\n\n[… {left_out:,} characters …]\n\n{text[-SHOWN_SHARED // 3 :]}"
+        if len(text) > SHOWN_SHARED and not self._whole:
+            note = (
+                f"[… {len(text) - SHOWN_SHARED:,} characters: local-judge report RUN -o FOLDER shows them …]"
+            )
+            text = f"{text[: SHOWN_SHARED * 2 // 3]}\n\n{note}\n\n{text[-SHOWN_SHARED // 3 :]}"
         return self._texts.setdefault(text, len(self._texts))
 
 
@@ -230,6 +233,8 @@ def read_detail(
     sources: Sources,
     protocols: Sequence[AnyProtocol],
     trees: Mapping[str, Nodes],
+    *,
+    whole: bool = False,
 ) -> Detail:
     """Return the claims and items of one report.
 
@@ -240,12 +245,13 @@ def read_detail(
         sources: texts of the run.
         protocols: protocols of the run.
         trees: scores of the report by protocol.
+        whole: whether to keep prompts uncut.
 
     Raises:
         RunError: the claim set or findings are damaged.
     """
     text = sources.report(record.document)
-    calls = _Calls(sources)
+    calls = _Calls(sources, whole)
     file = claims_file(record.key, judge)
     claims: Sequence[PageClaim] = ()
     verdicts: Sequence[PageVerdict] = ()

@@ -156,7 +156,7 @@ def write_page(
     target = out / "index.html" if in_folder else out
     results = load_results(paths, profile)
     numbers = overview(results)
-    chunks = _Chunks(results, numbers, given, labels)
+    chunks = _Chunks(results, numbers, given, labels, in_folder)
     beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with os_errors(RunError, f"{out}: cannot be written"):
         if in_folder:
@@ -178,7 +178,7 @@ def write_page(
                     scripts=[_asset(name) for name in SCRIPTS],
                     own=_own_script(),
                     chunks=inline,
-                    index=lambda: packed(chunks.index(in_folder)),
+                    index=lambda: packed(chunks.index()),
                 ):
                     file.write(part)
                 size += file.tell()
@@ -198,12 +198,18 @@ class _Chunks:
     """Chunks of data by name, made one after the other; the index is known after the last."""
 
     def __init__(
-        self, results: Results, numbers: Overview, given: Given, labels: Sequence[ClaimLabel]
+        self,
+        results: Results,
+        numbers: Overview,
+        given: Given,
+        labels: Sequence[ClaimLabel],
+        in_folder: bool,
     ) -> None:
         self._results = results
         self._numbers = numbers
         self._given = given
         self._labels = labels
+        self._in_folder = in_folder
         self._reliability: list[Reliability] = []
         self._entries: list[Entry] = []
         self._lists: list[ListOf] = []
@@ -254,7 +260,7 @@ class _Chunks:
             if record.status != "done":
                 continue
             trees = self._results.trees(place, judge, record.id)
-            detail = read_detail(run.store, record, judge, sources, protocols, trees)
+            detail = read_detail(run.store, record, judge, sources, protocols, trees, whole=self._in_folder)
             claims.setdefault(record.system, []).extend(self._claims(detail))
             verdicts += given_verdicts(record.id, detail)
             items.setdefault(record.system, []).extend(self._items(detail))
@@ -268,7 +274,7 @@ class _Chunks:
         known = reliability(place, judge, verdicts, self._labels, calibrations)
         self._reliability += [known] if known is not None else []
 
-    def index(self, in_folder: bool) -> Index:
+    def index(self) -> Index:
         """Return the index of all chunks."""
         return Index(
             version=__version__,
@@ -278,7 +284,7 @@ class _Chunks:
             items={protocol: tuple(paths) for protocol, paths in self._paths.items()},
             outcomes=WORST_FIRST,
             reliability=tuple(self._reliability),
-            in_folder=in_folder,
+            in_folder=self._in_folder,
         )
 
     def _entry(self, number: int, judge: str | None, detail: Detail) -> tuple[str, str]:
