@@ -9,7 +9,8 @@ the snapshot alone. Several judges give verdicts on the claims that one of them 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
@@ -66,7 +67,7 @@ async def build_claim_set(
 ) -> ClaimSet:
     """Extract, back-track, group by source, verify."""
     unverified = await extract_claim_set(document, snapshot, judge, config)
-    return await verify_claim_set(unverified, snapshot, judge, config)
+    return await verify_claim_set(unverified, document, snapshot, judge, config)
 
 
 async def extract_claim_set(
@@ -91,15 +92,36 @@ async def extract_claim_set(
     )
 
 
+def preceding(claims: Sequence[Claim], document: Document, count: int) -> dict[str, str]:
+    """Return the `count` sentences before each claim's own in the same section, as one text by the claim's id."""
+    if not count:
+        return {}
+    sections = sections_by_sentence(document)
+    position = {sentence.label: index for index, sentence in enumerate(document.sentences)}
+    found: dict[str, str] = {}
+    for claim in claims:
+        index = position[claim.sentence]
+        before = document.sentences[max(index - count, 0) : index]
+        same = [one.text for one in before if sections[one.label] == sections[claim.sentence]]
+        found[claim.id] = " ".join(same)
+    return found
+
+
 async def verify_claim_set(
-    unverified: ClaimSet, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+    unverified: ClaimSet, document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
     """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
+    contexts = preceding(unverified.claims, document, config.context_sentences)
     by_id = {claim.id: claim for claim in unverified.claims}
     verdicts = await asyncio.gather(
         *(
             verify_page(
-                snapshot.page(source.url), [by_id[claim] for claim in source.claims], snapshot, judge, config
+                snapshot.page(source.url),
+                [by_id[claim] for claim in source.claims],
+                snapshot,
+                judge,
+                config,
+                contexts,
             )
             for source in unverified.sources
             if source.status == "ok"
@@ -110,7 +132,12 @@ async def verify_claim_set(
 
 
 async def verify_page(
-    page: Page, claims: Sequence[Claim], snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+    page: Page,
+    claims: Sequence[Claim],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    contexts: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on all claims that cite one page, in the order of the claims.
 
@@ -120,13 +147,15 @@ async def verify_page(
         snapshot: the snapshot of the page.
         judge: the judge that decides.
         config: the method and its limits.
+        contexts: text before a claim by its id, which the view `contrast` shows.
     """
     groups = evidence_groups(page, claims, snapshot, config)
     if config.method == "grouped":
         work = [verify_grouped(page_evidence, group, judge, config) for page_evidence, group in groups]
     else:
         work = [
-            verify_scored(page_evidence, group, judge, snapshot, config) for page_evidence, group in groups
+            verify_scored(page_evidence, group, judge, snapshot, config, contexts)
+            for page_evidence, group in groups
         ]
     results, reliable = await asyncio.gather(asyncio.gather(*work), _reliability(groups[0][0], judge, config))
     verdicts = (verdict for group in results for verdict in group)

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from serving.types import Frozen
 
-View = Literal["page", "near"]
+View = Literal["page", "near", "contrast"]
 
 
 class ClaimsConfig(Frozen):
@@ -35,7 +35,12 @@ class ClaimsConfig(Frozen):
     """Method of verification."""
     view: View = "page"
     """`scored`: what a judge is shown of a page. `page`: what `grouped` is shown, once for all claims about it. `near`:
-    of each claim the sentences nearest to it and those around them, at a cost that does not grow with the page."""
+    of each claim the sentences nearest to it and those around them, at a cost that does not grow with the page.
+    `contrast`: as `page`, asked in other words, less half of what the judge answers without a page."""
+    context_sentences: int = Field(default=0, ge=0, le=5)
+    """`contrast`: sentences of the report that are shown before a claim, for pronouns."""
+    partial: bool = False
+    """`contrast`: ask whether the page supports a part of a claim that is neither supported nor contradicted."""
     claims_per_call: int = Field(default=20, ge=1, le=50)
     """Claims of one page in one `grouped` call, and claims that share the passages of a long page."""
     evidence_tokens: int = Field(default=6000, ge=200)
@@ -58,4 +63,7 @@ class ClaimsConfig(Frozen):
     def _view_of_scored(self) -> ClaimsConfig:
         if self.view != "page" and self.method != "scored":
             raise ValueError(f"the view {self.view} is one of the method scored, not of {self.method}")
+        for name in ("context_sentences", "partial"):
+            if getattr(self, name) and self.view != "contrast":
+                raise ValueError(f"{name} belongs to the view contrast, not to {self.view}")
         return self

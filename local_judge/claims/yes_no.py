@@ -6,6 +6,7 @@ digest of its words; an answer is calibrated only by a calibration of the same w
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
@@ -16,6 +17,8 @@ from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Claim, Quote
 from local_judge.documents.model import Span
+from local_judge.judge.calibration import sigmoid
+from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
 from local_judge.judge.layout import Prompt, fence, fenced, fill, load_prompt
 from local_judge.judge.requests import canonical, prompt_digest, sha256
@@ -37,13 +40,82 @@ class Questions(NamedTuple):
 QUESTIONS: Mapping[View, Questions] = {
     "page": Questions("supported", "contradicted"),
     "near": Questions("supported_near", "contradicted_near"),
+    "contrast": Questions("supports", "contradicted"),
 }
-NAMES = tuple(name for questions in QUESTIONS.values() for name in questions)
+NAMES = tuple(dict.fromkeys(name for questions in QUESTIONS.values() for name in questions))
 SUPPORTED = QUESTIONS["page"].supported
+SUPPORTS = QUESTIONS["contrast"].supported
+SUPPORTS_PART = "supports_part"
+PRIOR_WEIGHT = 0.5
+"""Weight of the log-odds without a page in those of the view `contrast`."""
+
+
+class Asked(NamedTuple):
+    """A question as it is asked."""
+
+    prompt: Prompt
+    prior: Prompt | None = None
+    """The same question without a page, whose answer is subtracted."""
+
+
+class Answer(NamedTuple):
+    """The answer to a question, and the ledger keys of the replies that it rests on."""
+
+    choice: ChoiceResult
+    replies: tuple[str, ...]
+
+
+async def answer(judge: Judge, asked: Asked) -> Answer | Failure:
+    """Ask a question. Log-odds of an answer with a prior are those with the page minus half of those without it.
+
+    A judge that calls a claim likely before it has read anything calls it supported too often: subtracting its answer
+    without evidence is the contextual calibration of Zhao et al. (2021), section 4, for one example at a time.
+    """
+    if asked.prior is None:
+        choice = await judge.choose(asked.prompt, OPTIONS)
+        return choice if isinstance(choice, Failure) else Answer(choice, (choice.reply,))
+    choice, prior = await asyncio.gather(
+        judge.choose(asked.prompt, OPTIONS), judge.choose(asked.prior, OPTIONS)
+    )
+    for one in (choice, prior):
+        if isinstance(one, Failure):
+            return one
+    assert isinstance(choice, ChoiceResult) and isinstance(prior, ChoiceResult)
+    return Answer(less(choice, prior), (choice.reply, prior.reply))
+
+
+def less(choice: ChoiceResult, prior: ChoiceResult) -> ChoiceResult:
+    """Subtract the answer without a page: log-odds l - w l0, with w = `PRIOR_WEIGHT`."""
+    logs = {name: value - PRIOR_WEIGHT * prior.logprobs[name] for name, value in choice.logprobs.items()}
+    yes = sigmoid(logs["Yes"] - logs["No"])
+    unreported = 0.0
+    if choice.unreported or prior.unreported:
+        (low, high), (prior_low, prior_high) = (map(_logit, _ends(one)) for one in (choice, prior))
+        least, most = sigmoid(low - PRIOR_WEIGHT * prior_high), sigmoid(high - PRIOR_WEIGHT * prior_low)
+        unreported = max(yes - least, most - yes)
+    return choice.model_copy(
+        update={"probabilities": {"Yes": yes, "No": 1.0 - yes}, "logprobs": logs, "unreported": unreported}
+    )
+
+
+def ask_about(
+    page_evidence: PageEvidence, name: str, claim: Claim, nearest: Sequence[Quote] = (), context: str = ""
+) -> Asked:
+    """Return a question about a claim as runs ask it; see `question`."""
+    prompt = question(page_evidence, name, claim, nearest, context)
+    if name not in (SUPPORTS, SUPPORTS_PART):
+        return Asked(prompt)
+    shared = fence("", "Page:")
+    own = fill(template(name), {"claim": fence(claim.text, "Claim:")})
+    return Asked(prompt, Prompt(shared=shared, own=own, prefix_key="page:none"))
 
 
 def question(
-    page_evidence: PageEvidence, name: str, claim: Claim | None = None, nearest: Sequence[Quote] = ()
+    page_evidence: PageEvidence,
+    name: str,
+    claim: Claim | None = None,
+    nearest: Sequence[Quote] = (),
+    context: str = "",
 ) -> Prompt:
     """Return a yes-or-no question about a page.
 
@@ -55,12 +127,15 @@ def question(
         name: of the question.
         claim: which it is about, if the question has a place for one.
         nearest: the page's sentences nearest to the claim, shown once more beside it: small judges compare two
-            sentences better than a sentence and a page.
+            sentences better than a sentence and a page. The view `contrast` leaves them out.
+        context: sentences before the claim, which only the view `contrast` shows.
     """
     values: dict[str, str] = {}
     if claim is not None:
         lines = [quote.text for quote in sorted(nearest, key=lambda quote: quote.start)]
         shown = [fence("\n".join(lines), "The page says:")] if lines else []
+        if name in (SUPPORTS, SUPPORTS_PART):
+            shown = [fence(context, "The claim follows this text:")] if context else []
         values["claim"] = "\n\n".join([*shown, fence(claim.text, "Claim:")])
     if name in QUESTIONS["near"]:
         supported = QUESTIONS["near"].supported
@@ -106,8 +181,12 @@ def digest_as_laid_out(name: str, is_fenced: bool) -> str:
     claim = Claim(
         id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
     )
-    prompt = question(PageEvidence(page, (), whole=True), name, claim, quotes)
-    return sha256(canonical([prompt_digest(prompt), OPTIONS]))
+    asked = ask_about(PageEvidence(page, (), whole=True), name, claim, quotes)
+    if asked.prior is not None:
+        return sha256(
+            canonical([prompt_digest(asked.prompt), prompt_digest(asked.prior), PRIOR_WEIGHT, OPTIONS])
+        )
+    return sha256(canonical([prompt_digest(asked.prompt), OPTIONS]))
 
 
 def log_odds(choice: ChoiceResult) -> float:

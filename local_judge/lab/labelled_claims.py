@@ -20,11 +20,10 @@ from local_judge.claims.evidence import evidence_groups
 from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
-from local_judge.claims.yes_no import OPTIONS, QUESTIONS, log_odds, question
+from local_judge.claims.yes_no import QUESTIONS, Answer, Asked, answer, ask_about, log_odds
 from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
-from local_judge.judge.judge import ChoiceResult, Judge
-from local_judge.judge.layout import Prompt
+from local_judge.judge.judge import Judge
 from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.verification import Version, questions
@@ -110,14 +109,14 @@ def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
 
 def claim_prompts(
     page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: ClaimsConfig
-) -> Iterator[tuple[Claim, Prompt | None]]:
+) -> Iterator[tuple[Claim, Asked | None]]:
     """Yield the claims about a page with their questions; None for a claim that runs ask about in another view."""
     for evidence, group in evidence_groups(page, claims, snapshot, config):
         nearest = nearest_sentences(page, group, snapshot, config)
         for claim, found in zip(group, nearest, strict=True):
             asked = view_of(claim, evidence.page, found, config) == config.view
             name = QUESTIONS[config.view].supported
-            yield claim, question(evidence, name, claim, found) if asked else None
+            yield claim, ask_about(evidence, name, claim, found) if asked else None
 
 
 async def ask_claims(
@@ -144,11 +143,11 @@ async def ask_claims(
         by_url.setdefault(normalise_url(row.url), []).append(row)
     pages = {url: snapshot.page(url) for url in by_url}
     readable = [url for url in by_url if pages[url].status == "ok"]
-    picks: dict[str, ChoiceResult | Failure] = {}
+    picks: dict[str, Answer | Failure] = {}
     elsewhere: set[str] = set()
 
-    async def ask(claim: Claim, prompt: Prompt) -> None:
-        picks[claim.id] = await judge.choose(prompt, OPTIONS)
+    async def ask(claim: Claim, asked: Asked) -> None:
+        picks[claim.id] = await answer(judge, asked)
 
     async def one(url: str, watcher: Watcher | None) -> None:
         claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in by_url[url]]
@@ -174,19 +173,17 @@ def refuse_duplicates(rows: Iterable[LabelledClaim]) -> None:
         seen.add(row.id)
 
 
-def _answer(
-    row: LabelledClaim, page: Page, pick: ChoiceResult | Failure | None, elsewhere: bool
-) -> ClaimAnswer:
-    answered = isinstance(pick, ChoiceResult)
+def _answer(row: LabelledClaim, page: Page, pick: Answer | Failure | None, elsewhere: bool) -> ClaimAnswer:
+    answered = isinstance(pick, Answer)
     return ClaimAnswer(
         row=row,
         url=page.url,
         status=page.status,
         language=page.language,
         text_digest=page.text_digest,
-        log_odds=log_odds(pick) if answered else None,
+        log_odds=log_odds(pick.choice) if answered else None,
         failure=pick if isinstance(pick, Failure) else None,
-        reply=pick.reply if answered else None,
+        reply=pick.replies[0] if answered else None,
         elsewhere=elsewhere,
     )
 

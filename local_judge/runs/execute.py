@@ -308,7 +308,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
             async def verified(snapshot: Snapshot, by: RunJudge) -> ClaimSet:
                 # Shielded, so that a judge that stops waiting does not cancel it for the others.
                 claims = await asyncio.shield(extracted(snapshot))
-                made = await verify_claim_set(claims, snapshot, by.judge, run.config.claims)
+                made = await verify_claim_set(claims, case.report, snapshot, by.judge, run.config.claims)
                 if run.store is not None:
                     run.store.write_json(claims_file(file_key(case.id), by.name), made)
                 return made

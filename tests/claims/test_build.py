@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import build_claim_set, gather_sources, urls_of
+from local_judge.claims.build import build_claim_set, gather_sources, preceding, urls_of
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
@@ -226,3 +226,24 @@ async def test_the_same_claim_set_whatever_the_delays(make_judge: MakeJudge, sna
         orders.add(tuple(engine.finished))
     assert len(orders) > 1, "the delays changed nothing"
     assert len(set(sets)) == 1
+
+
+def test_the_text_before_a_claim_stays_in_its_section() -> None:
+    claims = [claim(1, "Visitors came.").model_copy(update={"sentence": "L3.S3", "id": "L3.S3.1"})]
+    claims += [claim(1, "Warm.").model_copy(update={"sentence": "L5.S1", "id": "L5.S1.1"})]
+    first, second = "The retrofit connected 1,240 dwellings [1][2].", "All of them lie in the town."
+    assert preceding(claims, DOCUMENT, 0) == {}
+    assert preceding(claims, DOCUMENT, 1) == {"L3.S3.1": second, "L5.S1.1": ""}
+    assert preceding(claims, DOCUMENT, 5) == {"L3.S3.1": f"{first} {second}", "L5.S1.1": ""}
+
+
+async def test_a_run_shows_the_sentences_before_a_claim_in_the_view_contrast(
+    make_judge: MakeJudge, snapshot: Snapshot
+) -> None:
+    settings = {"method": "scored", "view": "contrast", "context_sentences": 1}
+    found, engine = await built(make_judge, snapshot, **settings)
+    shown = (
+        "The claim follows this text:\n```\nThe retrofit connected 1,240 dwellings [1][2].\n```\n\nClaim:\n"
+    )
+    assert any(shown in call.prompt for call in engine.calls)
+    assert all(verdict.failure is None for verdict in found.verdicts)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field
+from sentencex import get_sentence_boundaries
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
@@ -178,7 +179,7 @@ async def ask(
         page, claims = snapshot.page(url), [claim_of_row(row) for row in asked]
         answers: list[Answer] = [_about(row, page.language, page.text, unread=page.status) for row in asked]
         if page.status == "ok":
-            verdicts = await verify_page(page, claims, snapshot, judge, config)
+            verdicts = await verify_page(page, claims, snapshot, judge, config, _contexts(asked, config))
             answers = [
                 _about(row, page.language, page.text, **_answer(verdict))
                 for row, verdict in zip(asked, verdicts, strict=True)
@@ -191,6 +192,17 @@ async def ask(
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
     return Answers(verifier, rows, answers, _costs(answers, judge, seconds), config.method == "scored")
+
+
+def _contexts(rows: Sequence[LabelledRow], config: ClaimsConfig) -> dict[str, str]:
+    """Return the last sentences of each row's context, as many as a run shows, by the claim's id."""
+    if not config.context_sentences:
+        return {}
+    found: dict[str, str] = {}
+    for row in rows:
+        bounds = list(get_sentence_boundaries("en", row.context))[-config.context_sentences :]
+        found[claim_of_row(row).id] = row.context[bounds[0]["start_index"] :].strip() if bounds else ""
+    return found
 
 
 def word_overlap(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Answers:

@@ -20,6 +20,9 @@ from serving.strict_yaml import load_yaml
 VERIFIERS: Mapping[str, ClaimsConfig] = {
     "scored": ClaimsConfig(method="scored", reliability=False, calibration="none"),
     "near": ClaimsConfig(method="scored", view="near", reliability=False, calibration="none"),
+    "contrast": ClaimsConfig(
+        method="scored", view="contrast", context_sentences=2, reliability=False, calibration="none"
+    ),
     "grouped": ClaimsConfig(method="grouped", reliability=False),
 }
 """Settings that have a name."""

@@ -268,7 +268,7 @@ async def _options(context: PartContext, n: int) -> list[Item]:
         page = context.snapshot.page(url)
         rows = [claim_of(ClaimRow(id=one.id, claim=one.claim, url=url)) for one in planted]
         asked = [pair for pair in claim_prompts(page, rows, context.snapshot, config) if pair[1]]
-        both = (choose(one) for _, prompt in asked if prompt for one in (prompt, turned(prompt)))
+        both = (choose(one) for _, found in asked if found for one in (found.prompt, turned(found.prompt)))
         said = await asyncio.gather(*both)
         answers = {
             claim.id: _option(first, second)
