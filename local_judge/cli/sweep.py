@@ -13,18 +13,20 @@ import typer
 from local_judge.cli.ending import leave_runs, stoppable
 from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
-from local_judge.cli.options import AsJson, CommandGroup
+from local_judge.cli.options import AsJson, CommandGroup, DryRun
 from local_judge.cli.output import print_json
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
-from local_judge.errors import plain
+from local_judge.errors import ConfigError, brief, plain
 from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.tables import sweep_plan_notes, sweep_plan_tables
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.sharding import merge_shards, parse_shard, part_of, shards
 from local_judge.runs.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
 from local_judge.runs.sweep_folder import sweep_manifest
-from local_judge.terminal import is_quiet
+from local_judge.runs.sweep_plan import SweepPlan, plan_sweep
+from local_judge.terminal import is_quiet, stdout
 
 app = CommandGroup(
     cls=group_with_default("run"),
@@ -50,6 +52,15 @@ def run_(
             "--shard", metavar="I/N", help="Evaluate only the I-th of N shards; then use `sweep merge`."
         ),
     ] = None,
+    dry_run: DryRun = False,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rate",
+            metavar="[NAME=]N",
+            help="With --dry-run: prompt and output tokens per second of a judge; by default measured from the ledger.",
+        ),
+    ] = None,
     print_config: PrintConfig = False,
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +76,9 @@ def run_(
         if not sweep.runs:
             sys.stderr.write(f"shard {shard} has no reports\n")
             return
+    if dry_run:
+        _print_plan(asyncio.run(plan_sweep(sweep, _rates(rate or ()))), as_json)
+        return
     watch = _Watch()
     with stoppable(sweep.ledger):
         found = asyncio.run(run_sweep(sweep, watch))
@@ -104,6 +118,32 @@ class _Watch:
     def __call__(self, judges: Mapping[str, Judge], total: int) -> RunProgress:
         self.shown = True
         return RunProgress(judges, total, at_once=REPORTS_IN_FLIGHT)
+
+
+def _rates(given: Sequence[str]) -> dict[str, float]:
+    """Return tokens per second by judge; "" for all others."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            found[name] = 0.0
+        if not 0 < found[name] < float("inf"):
+            raise ConfigError(
+                f"--rate {brief(text)}: expected tokens per second, such as 2500 or qwen3-14b=2500"
+            )
+    return found
+
+
+def _print_plan(plan: SweepPlan, as_json: bool) -> None:
+    if as_json:
+        print_json(plan)
+        return
+    console = stdout()
+    console.print(*sweep_plan_tables(plan), sep="\n")
+    for line in sweep_plan_notes(plan):
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def _end(

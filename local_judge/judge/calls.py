@@ -19,7 +19,7 @@ from local_judge.judge.errors import CorruptReply, TooManyFailures
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.planning import NotInLedger
+from local_judge.judge.planning import STAGE, NotInLedger
 from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
@@ -50,6 +50,8 @@ class Meter:
     """Calls that the engine answered."""
     replayed: int = 0
     """Calls that the ledger answered, or that shared the reply of a concurrent equal call."""
+    replayed_stages: Counter[str] = field(default_factory=Counter[str])
+    """Calls that the ledger answered, by stage."""
     failed: int = 0
     """Calls that failed."""
     failures: Counter[str] = field(default_factory=Counter[str])
@@ -213,6 +215,7 @@ class Caller:
             return await self._ledger.set_aside(request)
         if stored is not None:
             self.meter.replayed += 1
+            self.meter.replayed_stages[STAGE.get()] += 1
             return stored
         self.meter.replayed += self._calls.running(request.key)
         return await self._calls.run(

@@ -7,7 +7,11 @@ answers are not counted.
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import NoReturn
 
 from serving.engine import Engine, JsonSchema
@@ -21,13 +25,38 @@ class NotInLedger(EngineError):
     kind = "not_in_ledger"
 
 
+STAGE: ContextVar[str] = ContextVar("stage", default="other")
+"""Purpose of the calls of this task: `extraction`, `verification`, or the name of a protocol."""
+
+
+@dataclass
+class PlannedCalls:
+    """Counts of the calls that would be made."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    most_output_tokens: int = 0
+    """Sum of the limits of the replies."""
+
+
 class PlanningEngine:
-    """Stand-in for `engine` that counts calls and their prompt tokens."""
+    """Stand-in for `engine` that counts calls and their prompt tokens, each different call once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.calls = 0
-        self.prompt_tokens = 0
+        self._seen: set[int] = set()
+        self.stages: defaultdict[str, PlannedCalls] = defaultdict(PlannedCalls)
+        """Counts by stage."""
+
+    @property
+    def calls(self) -> int:
+        """Number of calls."""
+        return sum(stage.calls for stage in self.stages.values())
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Prompt tokens of these calls."""
+        return sum(stage.prompt_tokens for stage in self.stages.values())
 
     async def identity(self) -> EngineIdentity:
         """Return the identity of the engine."""
@@ -53,7 +82,8 @@ class PlanningEngine:
         Raises:
             PlannedCall: Always.
         """
-        return await self._count(messages)
+        most = sampling.max_tokens + (sampling.thinking_tokens if sampling.thinking else 0)
+        return await self._count(messages, (sampling.model_dump_json(), json.dumps(schema)), most)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """Count the call.
@@ -61,16 +91,21 @@ class PlanningEngine:
         Raises:
             PlannedCall: always.
         """
-        return await self._count(messages)
+        return await self._count(messages, tuple(options), 1)
 
     async def aclose(self) -> None:
         """Close the engine."""
         await self._engine.aclose()
 
-    async def _count(self, messages: Sequence[Message]) -> NoReturn:
+    async def _count(self, messages: Sequence[Message], how: tuple[str, ...], most: int) -> NoReturn:
         tokens = await self.count_tokens(messages)
-        self.calls += 1
-        self.prompt_tokens += tokens
+        call = hash((tuple(messages), how))
+        if call not in self._seen:
+            self._seen.add(call)
+            stage = self.stages[STAGE.get()]
+            stage.calls += 1
+            stage.prompt_tokens += tokens
+            stage.most_output_tokens += most
         raise PlannedCall(f"dry run: a call with {tokens} prompt tokens would have been made")
 
 

@@ -3,11 +3,11 @@
 Invariants: of the calls that share a prefix, one (the leader) goes first, and the others only after its
 prompt has been processed, so that they find it in the prefix cache; after a leader that fails, the
 next call leads; at most `concurrency` calls are in flight; the prefixes in flight together take at most
-`kv_tokens`, unless there is only one. Calls go in order of arrival, with three exceptions: calls that
-wait for their leader are skipped; a leader goes ahead when few calls are left that may follow one, so that
-the server stays busy while the next prefix is processed; and calls whose prefix is held may overtake one
-that does not fit yet. The last two are bounded, so that no call waits for ever. The order changes neither prompts nor
-replies.
+`kv_tokens`, unless there is only one. Calls go in order of arrival, with three exceptions: calls that wait for their
+leader are skipped; a leader goes ahead when few calls are left that may follow one, so that the server stays busy while
+the next prefix is processed; and calls whose prefix is held may overtake one that does not fit yet. The last two are
+bounded, so that no call waits for ever. In a plan (`in_order_of`), calls go by phase and place instead, and in one
+phase those whose prefix is held go before leaders. The order changes neither prompts nor replies.
 """
 
 from __future__ import annotations
@@ -17,14 +17,42 @@ import contextlib
 import heapq
 import math
 import threading
-from collections import deque
+from bisect import insort
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
+
+Order = tuple[int, int, int]
+"""Phase and place of a call in the plan, then number of its arrival; smaller ones go first."""
+
+_UNPLANNED = 0
+_PLAN: ContextVar[tuple[int, int] | None] = ContextVar("plan", default=None)
+"""Round and place of this task's report; None without a plan."""
+
+
+def in_order_of(place: int, per_round: int) -> None:
+    """Give a place to all calls that this task, and tasks started by it, will make.
+
+    Calls about reports go by place. Calls about pages go after those about the reports of the same round, when all
+    claims about a page are known, and before the next round.
+
+    Args:
+        place: Place of the report in the plan.
+        per_round: Number of reports in a round.
+    """
+    _PLAN.set((place // per_round, place))
+
+
+def _planned(prefix_key: str) -> tuple[int, int]:
+    plan = _PLAN.get()
+    if plan is None:
+        return _UNPLANNED, 0
+    return 1 + 2 * plan[0] + prefix_key.startswith("page:"), plan[1]
 
 
 @dataclass(eq=False)
 class _Waiting:
-    order: int
+    order: Order
     turn: asyncio.Future[bool]
     """Future whose result is whether the call leads."""
 
@@ -35,7 +63,8 @@ class _Group:
 
     key: str
     tokens: int
-    waiting: deque[_Waiting] = field(default_factory=deque[_Waiting])
+    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    """Calls that wait, in order."""
     running: int = 0
     warm: bool = False
     """True if the prefix has been processed since it is held."""
@@ -52,7 +81,7 @@ def _may_go(group: _Group) -> bool:
 def _drop_cancelled(group: _Group) -> None:
     """Remove the calls whose tasks were cancelled but have not run since."""
     while group.waiting and group.waiting[0].turn.cancelled():
-        group.waiting.popleft()
+        group.waiting.pop(0)
 
 
 class Turn:
@@ -92,15 +121,15 @@ class Scheduler:
         self._concurrency = max(1, concurrency)
         self._kv_tokens = kv_tokens
         self._groups: dict[str, _Group] = {}
-        self._followers: list[tuple[int, str]] = []
+        self._followers: list[tuple[Order, str]] = []
         """Heap of (order of the oldest waiting call, prefix) of groups with a warm prefix, and of stale entries."""
-        self._leaders: list[tuple[int, str]] = []
+        self._leaders: list[tuple[Order, str]] = []
         """Heap of the same pairs for groups that need a leader."""
-        self._order = 0
+        self._arrivals = 0
         self._running = 0
         self._held: dict[str, _Group] = {}
         self._blocked: tuple[_Group, int] | None = None
-        """Next group, whose prefix does not fit, and the order of the first call after it was found not to fit."""
+        """Next group, whose prefix does not fit, and the number of calls that had arrived when that was found."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
@@ -116,9 +145,9 @@ class Scheduler:
     async def wait(self, prefix_key: str, tokens: int) -> tuple[_Group, bool]:
         """Wait until a call may go; return its group and whether it leads. `leave` must follow."""
         group = self._groups.setdefault(prefix_key, _Group(prefix_key, tokens))
-        call = _Waiting(self._order, self._loop.create_future())
-        self._order += 1
-        group.waiting.append(call)
+        call = _Waiting((*_planned(prefix_key), self._arrivals), self._loop.create_future())
+        self._arrivals += 1
+        insort(group.waiting, call, key=lambda waiting: waiting.order)
         self._offer(group)
         self._admit()
         try:
@@ -170,11 +199,14 @@ class Scheduler:
         follower, leader = self._first(self._followers), self._first(self._leaders)
         if follower is None or leader is None:
             return follower or leader
-        if leader.waiting[0].order < follower.waiting[0].order:
+        first, second = leader.waiting[0].order, follower.waiting[0].order
+        if (
+            first < second and not first[0] == second[0] != _UNPLANNED
+        ):  # of one phase of a plan, followers go first
             return leader
         return leader if self._goes_ahead(leader) else follower
 
-    def _first(self, line: list[tuple[int, str]]) -> _Group | None:
+    def _first(self, line: list[tuple[Order, str]]) -> _Group | None:
         """Return the group at the head of a queue, and drop stale entries."""
         while line:
             order, key = line[0]
@@ -215,7 +247,7 @@ class Scheduler:
             self._blocked = None
         group.running += 1
         self._running += 1
-        group.waiting.popleft().turn.set_result(not group.warm)
+        group.waiting.pop(0).turn.set_result(not group.warm)
         self._offer(group)
 
     def _make_room(self, group: _Group) -> bool:
@@ -223,7 +255,7 @@ class Scheduler:
         if self._kv_tokens is None:
             return True
         if self._blocked is None or self._blocked[0] is not group:
-            self._blocked = group, self._order
+            self._blocked = group, self._arrivals
         free = self._free()
         for held in list(self._held.values()):
             if free >= group.tokens:
@@ -247,7 +279,11 @@ class Scheduler:
         return min(able, key=lambda held: held.waiting[0].order, default=None)
 
     def _goes_before_blocked(self, group: _Group) -> bool:
-        return self._blocked is not None and bool(group.waiting) and group.waiting[0].order < self._blocked[1]
+        return (
+            self._blocked is not None
+            and bool(group.waiting)
+            and group.waiting[0].order[-1] < self._blocked[1]
+        )
 
     def _settle(self, group: _Group) -> None:
         """Remove a group without calls, or queue its next call; then admit the calls that may go."""

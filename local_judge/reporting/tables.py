@@ -13,9 +13,10 @@ from rich.table import Table
 
 from local_judge.runs.job import Plan
 from local_judge.runs.records import ScoreRecord
+from local_judge.runs.sweep_plan import SweepPlan
 from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
-from local_judge.terminal import plain_table, safe
+from local_judge.terminal import NONE, plain_table, safe
 
 
 class _Columns(NamedTuple):
@@ -119,6 +120,41 @@ def plan_notes(plan: Plan) -> Iterator[str]:
         yield f"cannot be evaluated: {safe(one.id, 60)}: {safe(one.why)}"
     for name in plan.too_long:
         yield f"too long for the judge: {safe(name, 60)}"
+
+
+def sweep_plan_tables(plan: SweepPlan) -> Iterator[Table]:
+    """Yield the calls of a sweep by judge and stage, and the time of each judge."""
+    calls = plain_table(title=f"{plan.runs:,} runs, {plan.reports:,} reports in all runs together")
+    for name in ("judge", "stage"):
+        calls.add_column(name)
+    for name in ("calls", "prompt tokens", "output tokens", "in the ledger"):
+        calls.add_column(name, justify="right")
+    for one in plan.stages:
+        about = "about " if one.estimated else ""
+        numbers = (f"{about}{number:,}" for number in (one.calls, one.prompt_tokens, one.output_tokens))
+        calls.add_row(safe(one.judge), one.stage, *numbers, f"{one.replayed:,}")
+    yield calls
+    hours = plain_table()
+    hours.add_column("judge")
+    for name in ("GPUs", "tokens/s", "GPU hours"):
+        hours.add_column(name, justify="right")
+    hours.add_column("rate from")
+    hours.add_column("output tokens from")
+    for judge in plan.judges:
+        rate = NONE if judge.tokens_per_second is None else f"{judge.tokens_per_second:,.0f}"
+        time = NONE if judge.gpu_hours is None else f"{judge.gpu_hours:.2f}"
+        hours.add_row(safe(judge.judge), str(judge.gpus), rate, time, judge.rate_from, judge.output_from)
+    yield hours
+
+
+def sweep_plan_notes(plan: SweepPlan) -> Iterator[str]:
+    """Yield what the tables leave out."""
+    if any(one.estimated for one in plan.stages):
+        yield "about: one call for each page that a report with unknown claims cites; exact after the extraction"
+    for id in plan.unreadable:
+        yield f"cannot be evaluated: {safe(id, 60)}"
+    for id in plan.too_long:
+        yield f"too long for a judge: {safe(id, 60)}"
 
 
 def score_notes(by_profile: Mapping[str, Sequence[ScoreNode]]) -> Iterator[str]:

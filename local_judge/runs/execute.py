@@ -26,6 +26,8 @@ from local_judge.documents.words import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
+from local_judge.judge.planning import STAGE
+from local_judge.judge.scheduler import in_order_of
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
@@ -96,13 +98,26 @@ class Gates:
     Args:
         judges: number of judges.
         reports: number of reports that a judge examines concurrently.
+        order: places of reports, by id, in which their calls are made; without it, in order of arrival.
     """
 
-    def __init__(self, judges: int, reports: int = CASES_IN_FLIGHT) -> None:
+    def __init__(
+        self, judges: int, reports: int = CASES_IN_FLIGHT, order: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         self._reports = reports
+        self._order = order
         self._judges: dict[str, Gate] = {}
         self.run = Gate(reports * judges)
         """Enough reports that no judge is idle while a slower one is busy."""
+
+    def planned(self, reports: Sequence[RawReport]) -> list[RawReport]:
+        """Return reports in the order in which they are evaluated."""
+        return sorted(reports, key=lambda report: self._order.get(report.id, 0))
+
+    def begin(self, report: str) -> None:
+        """Give the calls of this task the place of its report."""
+        if report in self._order:
+            in_order_of(self._order[report], self._reports)
 
     def judge(self, name: str) -> Gate:
         """Return the gate of a judge."""
@@ -175,6 +190,7 @@ async def execute(
         if report.id in kept:
             done(kept[report.id])
             return kept[report.id]
+        gates.begin(report.id)
         async with gates.run.entered(report.id):
             record = await _evaluate(report, others[report.id], run)
         done(record)
@@ -182,10 +198,10 @@ async def execute(
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(report)) for report in reports]
+            tasks = {report.id: group.create_task(one(report)) for report in gates.planned(reports)}
     except ExceptionGroup as failed:
         raise first_error(failed) from None
-    records = [task.result() for task in tasks]
+    records = [tasks[report.id].result() for report in reports]
     if store is not None:
         store.write_jsonl(CASES, records)
         rescore(store, config.protocols, records, list(named) if len(named) > 1 else ())
@@ -300,13 +316,16 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 nonlocal extraction
                 if extraction is None:
                     lead = run.judges[run.extractor].judge
+                    STAGE.set("extraction")
                     extraction = group.create_task(
                         extract_claim_set(case.report, snapshot, lead, run.config.claims)
                     )
+                    STAGE.set("verification")
                 return extraction
 
             async def verified(snapshot: Snapshot, by: RunJudge) -> ClaimSet:
                 # Shielded, so that a judge that stops waiting does not cancel it for the others.
+                STAGE.set("verification")
                 claims = await asyncio.shield(extracted(snapshot))
                 made = await verify_claim_set(claims, case.report, snapshot, by.judge, run.config.claims)
                 if run.store is not None:
@@ -343,6 +362,7 @@ async def _findings(
             raise RuntimeError("a protocol that declares no need for claims asked for them")
         return await asyncio.shield(claims)
 
+    STAGE.set(protocol.name)
     context = EvalContext(judge=by.judge, snapshot=run.snapshot, today=run.config.date, claims=claim_set)
     found = await protocol.examine(case, context)
     if run.store is not None:

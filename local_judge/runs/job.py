@@ -403,14 +403,16 @@ async def plan(job: Job) -> Plan:
         records = await execute(
             job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor
         )
-        engines = [judge.engine for judge in judges.values()]
-        calls = {name: judge.meter.planned for name, judge in judges.items()}
+        planning = {
+            name: engine
+            for name, judge in judges.items()
+            if isinstance(engine := judge.engine, PlanningEngine)
+        }
+        calls = {name: engine.calls for name, engine in planning.items()}
         return Plan(
             reports=len(job.reports),
             calls=sum(calls.values()),
-            prompt_tokens=sum(
-                engine.prompt_tokens for engine in engines if isinstance(engine, PlanningEngine)
-            ),
+            prompt_tokens=sum(engine.prompt_tokens for engine in planning.values()),
             replayed=sum(judge.meter.replayed for judge in judges.values()),
             sentences_unread=sum(record.n_sentences_failed for record in records),
             calls_by_judge=calls if len(calls) > 1 else {},

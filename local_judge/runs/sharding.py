@@ -14,7 +14,6 @@ own folder; merging twice changes nothing, and the merged runs have the bytes of
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,14 +21,13 @@ from typing import NamedTuple
 
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.ledger_merge import Merged, merge
-from local_judge.runs.inputs import RawReport, task_of
+from local_judge.runs.grouping import divided
+from local_judge.runs.inputs import task_of
 from local_judge.runs.job import Watch, job_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.sweep import Sweep, SweepRun, run_sweep
 from local_judge.runs.sweep_file import selections
 from local_judge.runs.sweep_folder import LEDGER, RUNS, SHARDS
-
-_URL = re.compile(rb"https?://[^\s<>()\[\]\"']+")
 
 
 class Shard(NamedTuple):
@@ -51,43 +49,15 @@ class Shard(NamedTuple):
 def shards(sweep: Sweep, n: int) -> tuple[Shard, ...]:
     """Divide a sweep into `n` shards of about equal length, in which reports that share pages are together.
 
-    Tasks are taken in input order. Each goes to the shard with the greatest
-
-        (1 + 4 x share of its pages that reports of the shard cite) x (1 - bytes in the shard / bytes per shard)
-
-    as in linear deterministic greedy partitioning (Stanton and Kliot, KDD 2012, doi 10.1145/2339530.2339722). Some
-    shards may be empty if there are few tasks.
+    Some shards may be empty if there are few tasks.
 
     Raises:
         ConfigError: `n` is less than 1.
     """
     if n < 1:
         raise ConfigError(f"{n} shards: give at least 1")
-    tasks: dict[str, dict[str, RawReport]] = {}
-    for report in (report for run in sweep.runs for report in run.job.reports):
-        tasks.setdefault(task_of(report), {})[report.id] = report
-    sizes = {task: sum(len(one.content) for one in own.values()) for task, own in tasks.items()}
-    capacity = sum(sizes.values()) / n or 1.0
-    loads, placed = [0.0] * n, [list[str]() for _ in range(n)]
-    citing: dict[bytes, set[int]] = {}
-    for task, own in tasks.items():
-        pages = {url for report in own.values() for url in _URL.findall(report.content)}
-        shared = Counter(shard for page in pages for shard in citing.get(page, ()))
-
-        def gain(shard: int, shared: Counter[int] = shared, n_pages: int = len(pages)) -> tuple[float, int]:
-            overlap = 1 + shared[shard] / max(1, n_pages) * _AFFINITY
-            return overlap * (1 - loads[shard] / capacity), -shard
-
-        best = max(range(n), key=gain)
-        placed[best].append(task)
-        loads[best] += sizes[task]
-        for page in pages:
-            citing.setdefault(page, set()).add(best)
-    return tuple(Shard(number, n, tuple(own)) for number, own in enumerate(placed, 1))
-
-
-_AFFINITY = 4.0
-"""Weight of shared pages against equal lengths."""
+    reports = [report for run in sweep.runs for report in run.job.reports]
+    return tuple(Shard(number, n, tuple(tasks)) for number, tasks in enumerate(divided(reports, n), 1))
 
 
 def parse_shard(text: str) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from local_judge.judge.judge import Judge
 from local_judge.runs.calibrations import check_given
 from local_judge.runs.config import chosen_protocols
 from local_judge.runs.execute import Gates, check_inputs, first_error
+from local_judge.runs.grouping import planned
 from local_judge.runs.job import (
     Inputs,
     Job,
@@ -192,7 +193,8 @@ async def _run_together(runs: Sequence[SweepRun], watch: Watch) -> dict[str, lis
             specs[spec.name] = spec
     first = runs[0].job
     async with _opened(list(specs.values()), first) as judges:
-        gates = Gates(len(judges), REPORTS_IN_FLIGHT)
+        every = (report for run in runs for report in run.job.reports)
+        gates = Gates(len(judges), REPORTS_IN_FLIGHT, planned(every, REPORTS_IN_FLIGHT))
         with watch(judges, sum(len(run.job.reports) for run in runs)) as watcher:
             shared = _Shared(watcher)
             try:

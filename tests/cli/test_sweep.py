@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -201,11 +203,17 @@ def test_a_new_judge_needs_no_server_of_a_finished_one(
 
 
 def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) -> None:
-    folder = write(tmp_path / "a")
-    with StubThread(StubPlan(answer=answer, delay=0.02, slots=2)) as server:
+    folder, shown, answers = write(tmp_path / "a"), threading.Event(), itertools.count()
+
+    def stalling(asked: Mapping[str, Any]) -> str:
+        if next(answers) == 25:
+            shown.wait(120)
+        return answer(asked)
+
+    with StubThread(StubPlan(answer=stalling)) as server:
         process = start("sweep", "sweep.yaml", "--base-url", server.url, cwd=folder)
-        wait_for(server, 30)
         try:
+            wait_for(server, 20)
             state = json.loads(command("top", folder / "out", "--once", "--json").out)
             assert (state["status"], state["reports"]) == ("running", 8)
             assert state["judges"] == ["stub", "warm"]
@@ -213,9 +221,10 @@ def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) 
             assert "is writing to it; wait until it ends" in refused.line()
         finally:
             process.kill()
+            shown.set()
             finish(process)
-    shown = command("top", folder / "out")
-    assert shown.code == 1 and "stopped after" in shown.out
+    stopped = command("top", folder / "out")
+    assert stopped.code == 1 and "stopped after" in stopped.out
     # The finished reports of the stopped sweep, if there are any, or one line.
     table = command("show", folder / "out")
     assert (table.code == 0 and "alder" in table.out) or "no report has a score" in table.line()
@@ -339,3 +348,50 @@ def test_a_missing_shard_is_counted_and_can_follow(
     empty = [command(*swept(folder, server, "--shard", f"{number}/5")) for number in range(1, 6)]
     assert [one.code for one in empty] == [0] * 5
     assert sum("has no reports" in one.err for one in empty) == 3
+
+
+def test_a_dry_run_counts_calls_tokens_and_hours_and_asks_nothing(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a")
+    dry = swept(folder, server, "--dry-run", "--json")
+    plan = json.loads(command(*dry, "--rate", "1000", "--rate", "warm=500").out)
+    assert not server.chats and not (folder / "out").exists()
+    assert (plan["runs"], plan["reports"]) == (2, 8)
+    stages = {(one["judge"], one["stage"], one["estimated"]): one for one in plan["stages"]}
+    assert set(stages) == {
+        (j, s, s == "verification") for j in ("stub", "warm") for s in ("extraction", "verification")
+    }
+    # Both judges read the same: the slower one takes twice the time, from tokens / rate.
+    stub, warm = plan["judges"]
+    tokens = sum(
+        one["prompt_tokens"] + one["output_tokens"] for one in plan["stages"] if one["judge"] == "stub"
+    )
+    assert stub["gpu_hours"] == pytest.approx(tokens / 1000 / 3600)
+    assert warm["gpu_hours"] == pytest.approx(2 * stub["gpu_hours"]) and warm["rate_from"] == "--rate"
+    unknown = json.loads(command(*dry).out)["judges"][0]
+    assert unknown["gpu_hours"] is None and unknown["rate_from"].startswith("unknown: give --rate")
+    # With one judge's replies in the ledger, only the other's calls are left.
+    write(folder, sweep={"judges": ["../stub.yaml"]})
+    assert command(*swept(folder, server)).code == 0
+    n_calls = len(server.chats)
+    write(folder)
+    half = json.loads(command(*dry).out)
+    calls = {
+        judge: sum(one["calls"] for one in half["stages"] if one["judge"] == judge)
+        for judge in ("stub", "warm")
+    }
+    assert calls["stub"] == 0 < calls["warm"] and len(server.chats) == n_calls
+    assert sum(one["replayed"] for one in half["stages"] if one["judge"] == "stub") >= n_calls
+    assert half["judges"][0]["rate_from"] == f"{n_calls} replies in the ledger"
+    table = command(*swept(folder, server, "--dry-run")).out
+    assert "GPU hours" in table and "about: one call for each page" in table
+    for wrong in ("fast", "0", "stub=-1", "nan"):
+        assert (
+            "expected tokens per second"
+            in command(*swept(folder, server, "--dry-run", "--rate", wrong)).line()
+        )
+    assert (
+        "--rate other: no such judge"
+        in command(*swept(folder, server, "--dry-run", "--rate", "other=1")).line()
+    )

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from local_judge.judge.scheduler import Scheduler, Turn
+from local_judge.judge.scheduler import Scheduler, Turn, in_order_of
 
 
 class Broken(Exception):
@@ -265,3 +265,28 @@ async def test_a_call_cancelled_as_its_leader_fails_leaves_no_slot_taken() -> No
         "NoneType",
     ]
     assert order == ["a0", "a2", "b0"]
+
+
+async def test_planned_calls_go_by_report_then_by_page_in_rounds() -> None:
+    scheduler, done, arrived = Scheduler(1, kv_tokens=10), list[str](), asyncio.Event()
+
+    async def call(place: int, prefix: str) -> None:
+        in_order_of(place, 2)
+        async with scheduler.turn(prefix, 10):
+            done.append(f"{place} {prefix}")
+            await arrived.wait()
+
+    asked = [(place, prefix) for prefix in ("page:a", "page:b", "report") for place in (3, 2, 1, 0)]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(call(0, "first"))
+        await asyncio.sleep(0)
+        for place, prefix in asked:
+            group.create_task(call(place, f"report:{place}" if prefix == "report" else prefix))
+        await asyncio.sleep(0)
+        arrived.set()
+    # Reports 0 and 1 are the first round. While a page is held, all calls about it go, of any round.
+    assert done[1:] == [
+        *("0 report:0", "1 report:1"),
+        *(f"{place} {page}" for page in ("page:a", "page:b") for place in range(4)),
+        *("2 report:2", "3 report:3"),
+    ]
