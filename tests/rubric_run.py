@@ -8,10 +8,11 @@ from pathlib import Path
 from local_judge.protocols.deer import DeerFindings
 from local_judge.protocols.deer.rubric.model import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows
+from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import RunStore
 
 
 def write_run(
@@ -19,16 +20,20 @@ def write_run(
 ) -> RunStore:
     """A finished run of `reports`; `records` replace the lines of `cases.jsonl` of the same id."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     given = {record.id: record for record in records}
     cases: list[CaseRecord] = []
     for id in dict.fromkeys([*reports, *given]):
         case = given.get(id) or CaseRecord(id=id, key=file_key(id), document="d", status="done")
         cases.append(case)
-        if id in reports:
-            rows, rubric = reports[id]
-            findings = DeerFindings(case=id, document="d", rows=rows, rubric=rubric)
-            store.write_json(f"findings/deer/{case.key}.json", findings)
+    found = (
+        (id, DeerFindings(case=id, document="d", rows=rows, rubric=rubric))
+        for id, (rows, rubric) in reports.items()
+    )
+    store.write_items(findings_file("deer", None), found)
     store.write_jsonl("cases.jsonl", cases)
     rescore(store, ["deer"], cases)
     seal_run(store)

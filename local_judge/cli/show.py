@@ -31,12 +31,13 @@ from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import score_notes, score_table, trees
 from local_judge.runs.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
 from local_judge.runs.records import load_records, read_records
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
-from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.runs.sweep_folder import runs_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
@@ -270,16 +271,15 @@ def _details(found: Results, judge: str | None, items: bool) -> Details:
     record = found.records[0]
     if record.status != "done" or (found.judges and judge is None):
         return Details()
-    store, file = found.store, claims_file(record.key, judge)
+    store = found.store
     views: list[View] = []
     for name in found.protocols:
         protocol = load_protocol(name)
-        findings = store.read_model(findings_file(name, record.key, judge), protocol.findings_type)
+        findings = store.read_item(findings_file(name, judge), record.key, protocol.findings_type)
         key = (name, "paper", judge)
         paper = [row.scores for row in found.scores if (row.protocol, row.profile, row.judge) == key]
         views.append(protocol.view(findings, paper[0] if paper else (), items))
-    claims = store.read_model(file, ClaimSet) if (store.root / file).exists() else None
-    return Details(claims, tuple(views))
+    return Details(store.find_item(claims_file(judge), record.key, ClaimSet), tuple(views))
 
 
 def _data(details: Details) -> dict[str, object]:

@@ -19,6 +19,7 @@ from local_judge.documents import parse_report
 from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.items import claims_file
 from local_judge.runs.job import Job, Watch, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
@@ -67,7 +68,7 @@ async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResu
     records = load_records(job.store)
     if records[0].status != "done":
         raise RunError(f"{job.store.root}: the sample could not be evaluated: {records[0].detail}")
-    claims = job.store.read_model(f"claims/{records[0].key}.json", ClaimSet)
+    claims = job.store.read_item(claims_file(None), records[0].key, ClaimSet)
     document = parse_report(job.reports[0].content)
     return DemoResult(
         records,

@@ -20,9 +20,10 @@ from local_judge.protocols.file_formats import (
     RunFindings,
     json_text,
 )
+from local_judge.runs.items import findings_file
 from local_judge.runs.manifest import one_judge_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.terminal import count, safe
 
 
@@ -82,7 +83,7 @@ def run_findings(store: RunStore, protocol: str, judge: str | None) -> RunFindin
                 id=record.id,
                 task=record.task,
                 system=record.system,
-                findings=store.read_model(findings_file(protocol, record.key, judge), findings_type)
+                findings=store.read_item(findings_file(protocol, judge), record.key, findings_type)
                 if record.status == "done"
                 else None,
                 status=record.status,

@@ -15,9 +15,9 @@ from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
 from local_judge.reporting.summary import BY_RULE, marked_value
 from local_judge.runs.attributes import Entry, Key, OpenRun
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import claims_file, findings_file
 from local_judge.scoring.node import Score
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.terminal import NONE, plain_table, safe
@@ -77,15 +77,14 @@ def _labels(
     run: OpenRun, record: CaseRecord, judge: str | None, protocols: Sequence[AnyProtocol]
 ) -> Iterator[tuple[str, str | None]]:
     """Each label of a report with its kind; None for a decision without an answer."""
-    file = claims_file(record.key, judge)
-    if (run.store.root / file).exists():
-        claims = run.store.read_model(file, ClaimSet)
+    claims = run.store.find_item(claims_file(judge), record.key, ClaimSet)
+    if claims is not None:
         yield from (("claim type", claim.type) for claim in claims.claims)
         yield from (("source status", source.status) for source in claims.sources)
         yield from (("verdict", verdict.label) for verdict in claims.verdicts)
     for protocol in protocols:
-        findings = run.store.read_model(
-            findings_file(protocol.name, record.key, judge), protocol.findings_type
+        findings = run.store.read_item(
+            findings_file(protocol.name, judge), record.key, protocol.findings_type
         )
         for one in protocol.decisions(findings):
             if one.scale == "nominal":

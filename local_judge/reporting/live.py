@@ -18,10 +18,11 @@ from local_judge.judge.calls import Meter
 from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
 from local_judge.judge.requests import Identified
 from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
+from local_judge.runs.items import Journal
 from local_judge.runs.lock import held_since
 from local_judge.runs.manifest import existing_manifest
-from local_judge.runs.resume import JOURNAL, is_finished, journal_entries
-from local_judge.runs.store import MANIFEST, RunStore
+from local_judge.runs.resume import is_finished, journaled
+from local_judge.runs.store import JOURNAL, MANIFEST, RunStore
 from local_judge.runs.sweep_folder import RUNS, ledger_in, sweep_manifest
 from local_judge.terminal import count, safe
 from serving.types import EngineIdentity, Frozen
@@ -80,9 +81,11 @@ class LiveRun:
         self._store = RunStore(root)
         self._ledger = ledger or self._store.ledger
         self._calls: _Calls | None = None
-        self._journal: tuple[int, int] | None = None
+        self._journal: Journal | None = None
+        self._file = 0
+        """Number of the journal's file: a run that begins again has another one."""
         self._written: dict[str, float] = {}
-        """When the files of the reports that are done were written, in seconds since 1970."""
+        """When the reports that are done were complete, in seconds since 1970."""
 
     def __enter__(self) -> LiveRun:
         return self
@@ -107,7 +110,7 @@ class LiveRun:
         if manifest is None:
             return LiveState(status="starting", seconds=None if since is None else max(0.0, now - since))
         names = tuple(judge["name"] for judge in manifest.get("judges", ()))
-        written, n_reports = self.written(manifest), len(manifest["reports"])
+        written, n_reports = self.written(manifest), int(manifest["reports"]["n"])
         if since is None:
             status: Status = "finished" if is_finished(self._store) else "stopped"
             return LiveState(status=status, reports_done=len(written), reports=n_reports, judges=names)
@@ -115,11 +118,10 @@ class LiveRun:
         return self._opened(begun, judges_in(manifest)).state(names, written, n_reports, begun, now)
 
     def written(self, manifest: dict[str, Any]) -> dict[str, float]:
-        """Return when the files of each finished report were written, in seconds since 1970; 0 in a finished run."""
-        ids = {report["id"] for report in manifest["reports"]}
+        """Return when each finished report was complete, in seconds since 1970; 0 in a finished run."""
         if is_finished(self._store):
-            return dict.fromkeys(ids, 0.0)
-        return {id: at for id, at in self._done(manifest).items() if id in ids}
+            return {row["id"]: 0.0 for row in self._store.inputs()}
+        return self._done(manifest)
 
     def _opened(self, begun: float, judges: frozenset[str]) -> _Calls:
         """Return the calls since `begun`, which are read again if the command began again or has other judges."""
@@ -129,22 +131,16 @@ class LiveRun:
     def _done(self, manifest: dict[str, Any]) -> dict[str, float]:
         try:
             found = (self._store.root / JOURNAL).stat()
+            if self._journal is None or self._file != found.st_ino:
+                self._journal, self._file, self._written = (
+                    Journal(self._store.root / JOURNAL),
+                    found.st_ino,
+                    {},
+                )
         except OSError:
             return {}
-        if self._journal != (found.st_ino, found.st_size):
-            if self._journal is None or self._journal[0] != found.st_ino:
-                self._written = {}
-            self._journal = (found.st_ino, found.st_size)
-            for entry in journal_entries(self._store, manifest):
-                if entry.record.id not in self._written:
-                    self._written[entry.record.id] = max(map(self._time_of, entry.files), default=0.0)
+        self._written |= {one.record.id: one.written for one in journaled(self._journal, manifest)}
         return self._written
-
-    def _time_of(self, name: str) -> float:
-        try:
-            return (self._store.root / name).stat().st_mtime
-        except OSError:
-            return 0.0
 
 
 class LiveSweep:
@@ -187,7 +183,7 @@ class LiveSweep:
             if manifest is not None:
                 run = self._runs.setdefault(name, LiveRun(store.root))
                 written |= {f"{name}/{id}": at for id, at in run.written(manifest).items()}
-                n_reports += len(manifest["reports"])
+                n_reports += manifest["reports"]["n"]
                 judges |= {judge["name"]: judges_in({"judges": [judge]}) for judge in manifest["judges"]}
         if since is None:
             status: Status = "finished" if finished else "stopped"

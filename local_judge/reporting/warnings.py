@@ -13,11 +13,12 @@ from local_judge.claims.model import ClaimSet
 from local_judge.errors import plain
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.reporting.qualification import qualification_line
+from local_judge.runs.items import claims_file
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import is_finished
-from local_judge.runs.store import RunStore, claims_file
+from local_judge.runs.store import RunStore
 from local_judge.terminal import count
 from serving.types import Frozen, ReplicaUse
 
@@ -121,7 +122,7 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
 
 def _unfinished(store: RunStore, records: Sequence[CaseRecord]) -> Iterator[RunWarning]:
     if not is_finished(store):
-        n_reports = len(read_manifest(store)["reports"])
+        n_reports = read_manifest(store)["reports"]["n"]
         text = (
             f"the run is not finished: {len(records)} of {count(n_reports, 'report')} so far; the same command "
             "continues it"
@@ -143,9 +144,10 @@ def stored_claims(store: RunStore, records: Iterable[CaseRecord]) -> Iterator[Cl
     """Yield the claim sets of all evaluated reports by all judges."""
     for record in records:
         for judge in judges_of(store) or (None,):
-            file = claims_file(record.key, judge)
-            if record.status == "done" and (store.root / file).exists():
-                yield store.read_model(file, ClaimSet)
+            if record.status == "done":
+                found = store.find_item(claims_file(judge), record.key, ClaimSet)
+                if found is not None:
+                    yield found
 
 
 def _qualifications(store: RunStore, judge: str | None) -> Iterator[RunWarning]:

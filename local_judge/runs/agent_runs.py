@@ -13,9 +13,10 @@ from local_judge.agents.result import EVIDENCE_GAPS, AgentResult, write_evidence
 from local_judge.agents.transcript import render_transcript
 from local_judge.errors import RunError
 from local_judge.protocols.base import load_protocol
+from local_judge.runs.items import findings_file
 from local_judge.runs.manifest import one_judge_of, protocols_of
 from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore
 
 ANSWER, TRANSCRIPT = "answer.json", "transcript.md"
 
@@ -50,7 +51,7 @@ def stored_runs(
     for name in protocols_of(store):
         protocol = load_protocol(name)
         for record in records:
-            findings = store.read_model(findings_file(name, record.key, judge), protocol.findings_type)
+            findings = store.read_item(findings_file(name, judge), record.key, protocol.findings_type)
             found += [
                 StoredRun(name, record.id, about, result)
                 for about, result in protocol.agent_runs(findings)

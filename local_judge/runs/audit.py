@@ -11,7 +11,8 @@ Invariants: nothing is changed, sent or asked; what cannot be checked is named a
 
 from __future__ import annotations
 
-import shutil
+import filecmp
+import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport, parse_report
-from local_judge.errors import InputError, RunError, UserError
+from local_judge.errors import InputError, RunError, UserError, brief
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge, JudgeSettings
@@ -43,10 +44,12 @@ from local_judge.runs.bundle import (
 from local_judge.runs.calibrations import calibrations_for
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import execute
+from local_judge.runs.items import Index, case_of, claims_file, findings_file, index_of, is_item_file
 from local_judge.runs.manifest import (
     build_manifest,
     changed,
     difference,
+    different_inputs,
     judges_of,
     prompts_digest,
     protocols_of,
@@ -54,8 +57,8 @@ from local_judge.runs.manifest import (
 )
 from local_judge.runs.records import read_records
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import differences, modified_allowed, run_files
-from local_judge.runs.store import CASES, MANIFEST, RunStore, claims_file, findings_file, rendered
+from local_judge.runs.seal import differences, is_score, modified_allowed, run_files
+from local_judge.runs.store import CASES, MANIFEST, RunStore, rendered
 from local_judge.terminal import count
 from serving.types import EngineIdentity, Frozen, Sampling
 
@@ -66,8 +69,8 @@ _INCOMPLETE = (
     "the run with another --out and this --ledger adds them"
 )
 
-_NOT_IN_LEDGER = b'"kind": "not_in_ledger"'
-"""Failure in a stored file."""
+_NOT_IN_LEDGER = b'"kind":"not_in_ledger"'
+"""Failure in the line of an item."""
 
 NAMED = 20
 """Most problems that one check lists."""
@@ -221,6 +224,10 @@ def _digests(material: Material) -> Check:
     written = rendered(read_manifest(store)).encode("utf-8", "backslashreplace")
     if store.read_bytes(MANIFEST) != written:
         problems.append(f"{MANIFEST} is not written as the program writes it")
+    for name in filter(is_item_file, run_files(store.root)):
+        index = store.root / index_of(name)
+        if index.is_file() and index.read_bytes() != Index.of(store.root / name).content:
+            problems.append(f"{index_of(name)}: does not follow from {name}")
     n = len(run_files(store.root)) + 1
     if material.ledger is not None:
         problems += [f"{material.ledger.name}: {line}" for line in ledger_problems(material.ledger)]
@@ -255,7 +262,14 @@ async def _inputs(material: Material, packed: bool) -> Check:
     keys = [key for key in changed(manifest, made) if key != "judges"]
     if keys and set(keys) <= {"prompts", "protocols"}:
         return Check(name="inputs", status="not checked", note=_other_version(manifest))
-    problems = [f"{MANIFEST}: other {key}{_where(manifest.get(key), made[key])}" for key in keys]
+    problems: list[str] = []
+    for key in keys:
+        if key == "reports":
+            problems.append(
+                f"{MANIFEST}: other reports ({'.'.join(different_inputs(store, material.reports))})"
+            )
+        else:
+            problems.append(f"{MANIFEST}: other {key}{_where(manifest.get(key), made[key])}")
     return _check("inputs", problems, len(material.reports))
 
 
@@ -267,14 +281,13 @@ def _where(then: object, now: object) -> str:
 
 def _scores(store: RunStore, scratch: Path) -> Check:
     """Compute the scores again from the findings."""
-    for name in run_files(store.root):
-        if name == CASES or name.startswith(("claims/", "findings/")):
+    for name in (MANIFEST, *run_files(store.root)):
+        if not is_score(name):
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(store.root / name, scratch / name)
-    shutil.copyfile(store.root / MANIFEST, scratch / MANIFEST)
+            (scratch / name).symlink_to((store.root / name).resolve())
     made = RunStore(scratch)
     rescore(made, protocols_of(store), read_records(store), judges_of(store))
-    names = sorted(name for name in {*run_files(scratch), *run_files(store.root)} if _is_derived(name))
+    names = sorted(filter(is_score, {*run_files(scratch), *run_files(store.root)}))
     problems = [
         f"{name}: does not follow from the findings"
         for name in names
@@ -283,12 +296,8 @@ def _scores(store: RunStore, scratch: Path) -> Check:
     return _check("scores", problems, len(names))
 
 
-def _is_derived(name: str) -> bool:
-    return name != CASES and not name.startswith(("claims/", "findings/"))
-
-
 def _same(one: Path, other: Path) -> bool:
-    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+    return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
 
 
 async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
@@ -364,45 +373,52 @@ async def _replay(
 
 def _unequal(store: RunStore, made: RunStore) -> tuple[list[str], int]:
     """Return the claim sets, findings and records that differ, and the number of reports whose replies are lacking."""
+    names = {*run_files(store.root), *run_files(made.root)}
     unequal = [
         name
-        for name in sorted({*run_files(store.root), *run_files(made.root)})
-        if not _is_derived(name) and not _same(store.root / name, made.root / name)
+        for name in sorted(names)
+        if (name == CASES or is_item_file(name)) and not _same(store.root / name, made.root / name)
     ]
-    incomplete = [name for name in unequal if _lacks_replies(made, name)]
+    items = (one for name in filter(is_item_file, unequal) for one in made.items(name))
+    incomplete = {key for key, line in items if _NOT_IN_LEDGER in line}
     unrated = {record.key: record.n_pages_unrated for record in read_records(store)}
     lacking = {
         record.key
         for record in read_records(made)
         # A page without a rating has no failure of its own.
-        if any(record.key in name for name in incomplete)
+        if record.key in incomplete
         or record.n_pages_unrated > unrated.get(record.key, record.n_pages_unrated)
     }
-    compared = [name for name in unequal if not any(key in name for key in lacking)]
-    return list(_differences(store, made, compared, lacking)), len(lacking)
+    return [one for name in unequal for one in _differences(store, made, name, lacking)], len(lacking)
 
 
-def _lacks_replies(made: RunStore, name: str) -> bool:
-    return (made.root / name).is_file() and _NOT_IN_LEDGER in made.read_bytes(name)
-
-
-def _differences(
-    store: RunStore, made: RunStore, names: Sequence[str], lacking: Collection[str]
-) -> Iterator[str]:
-    for name in names:
-        if not (store.root / name).is_file() or not (made.root / name).is_file():
-            yield f"{name}: does not follow from the replies"
-            continue
-        stored, other = (_without_failures(_parsed(one, name, lacking)) for one in (store, made))
-        if stored != other:
-            place = ".".join(difference(stored, other)[:6])
-            yield f"{name}: does not follow from the replies ({place})"
-
-
-def _parsed(store: RunStore, name: str, lacking: Collection[str]) -> object:
+def _differences(store: RunStore, made: RunStore, name: str, lacking: Collection[str]) -> Iterator[str]:
+    """Yield the differences of one file, without the reports whose replies are lacking."""
     if name == CASES:
-        return [row.model_dump(mode="json") for row in read_records(store) if row.key not in lacking]
-    return store.read_json(name)
+        stored, other = (
+            [row.model_dump(mode="json") for row in read_records(one) if row.key not in lacking]
+            for one in (store, made)
+        )
+        yield from _difference(name, stored, other)
+        return
+    for key in dict.fromkeys(key for one in (store, made) for key, _ in one.items(name)):
+        lines = [one.item(name, key) or b"null" for one in (store, made)]
+        if lines[0] != lines[1] and key not in lacking:
+            case = next(filter(None, map(case_of, lines)), key)
+            yield from _difference(f"{name} (of {brief(case)})", *map(_parsed, lines))
+
+
+def _difference(place: str, stored: object, made: object) -> Iterator[str]:
+    stored, made = _without_failures(stored), _without_failures(made)
+    if stored != made:
+        yield f"{place}: does not follow from the replies ({'.'.join(difference(stored, made)[:6])})"
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _without_failures(value: object) -> object:
@@ -441,7 +457,9 @@ def _quotations(material: Material) -> Check:
             text = (page.title,) if quote.in_title else (page.text,)
         n += 1
         if not any(one[quote.start : quote.end] == quote.text for one in text):
-            problems.append(f"{name}: {quote.text[:60]!r} is not at its place in {url or f'report {report}'}")
+            problems.append(
+                f"{name} (of {brief(report)}): {quote.text[:60]!r} is not at its place in {url or f'report {report}'}"
+            )
     return _check("quotations", problems, n)
 
 
@@ -461,14 +479,14 @@ def _quotes(store: RunStore) -> Iterator[_Quoted]:
         if record.status != "done":
             continue
         for judge in judges_of(store) or (None,):
-            name = claims_file(record.key, judge)
-            if (store.root / name).exists():
-                for verdict in store.read_model(name, ClaimSet).verdicts:
-                    if verdict.quote is not None:
-                        yield _Quoted(name, record.id, verdict.url, verdict.quote)
+            name = claims_file(judge)
+            claims = store.find_item(name, record.key, ClaimSet)
+            for verdict in claims.verdicts if claims is not None else ():
+                if verdict.quote is not None:
+                    yield _Quoted(name, record.id, verdict.url, verdict.quote)
             for protocol in protocols:
-                name = findings_file(protocol.name, record.key, judge)
-                for item in protocol.items(store.read_model(name, protocol.findings_type)):
+                name = findings_file(protocol.name, judge)
+                for item in protocol.items(store.read_item(name, record.key, protocol.findings_type)):
                     if item.quote is not None:
                         yield _Quoted(name, record.id, item.url, item.quote)
 

@@ -49,9 +49,10 @@ from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified, Reply, Request, sha256
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import digest_of
 from local_judge.runs.manifest import read_manifest
 from local_judge.runs.seal import run_files
-from local_judge.runs.store import MANIFEST, RunStore, canonical, digest_of
+from local_judge.runs.store import MANIFEST, RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
 from serving.types import EngineIdentity, EngineLimits, Frozen, Sampling
 

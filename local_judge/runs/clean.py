@@ -19,7 +19,8 @@ from local_judge.errors import InputError
 from local_judge.judge.judge import Judge
 from local_judge.runs.execute import CASES_IN_FLIGHT
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.items import file_key
+from local_judge.runs.store import RunStore
 
 _FILE_NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 

@@ -1,9 +1,9 @@
 """Evaluation of all reports by all protocols and judges.
 
-Invariants: a report's claim sets and findings are written as soon as they are complete; a report that cannot be
+Invariants: a report's claim sets and findings are written as soon as all of them are complete; a report that cannot be
 evaluated gets a line in `cases.jsonl` with its failure and does not stop the others; judges do not wait for slower
 ones, except for the claims, which one of them extracts for all; scores are computed from stored findings only, by
-the function that `rescore` uses.
+the function that `rescore` uses. Only the reports in flight are in memory.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from local_judge.judge.scheduler import in_order_of
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, Findings, OtherReport
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import FAILED, claims_file, file_key, findings_file, line_of
 from local_judge.runs.records import CaseRecord, n_too_long
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import CASES, RunStore, claims_file, file_key, findings_file
+from local_judge.runs.store import CASES, RunStore
 from local_judge.tasks.model import Task
 from serving.errors import ServingError
 
@@ -52,7 +53,8 @@ class Gate:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
+        """Maximum number of reports in progress."""
         self._inside: Counter[str] = Counter()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
 
@@ -66,7 +68,7 @@ class Gate:
             self._leave(report)
 
     async def _enter(self, report: str) -> None:
-        if report in self._inside or len(self._inside) < self._limit:
+        if report in self._inside or len(self._inside) < self.limit:
             self._inside[report] += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -83,7 +85,7 @@ class Gate:
         if self._inside[report]:
             return
         del self._inside[report]
-        while self._waiting and len(self._inside) < self._limit:
+        while self._waiting and len(self._inside) < self.limit:
             following = next(iter(self._waiting))
             turns = [turn for turn in self._waiting.pop(following) if not turn.cancelled()]
             if turns:
@@ -185,27 +187,32 @@ async def execute(
     lead = 0 if extractor is None else list(named).index(extractor)
     run = RunContext(run_judges, lead, snapshot, config, chosen_protocols(config), store)
     others = other_reports_of(reports)
+    records: dict[str, CaseRecord] = {}
+    waiting = iter(gates.planned(reports))
 
-    async def one(report: RawReport) -> CaseRecord:
-        if report.id in kept:
-            done(kept[report.id])
-            return kept[report.id]
-        gates.begin(report.id)
-        async with gates.run.entered(report.id):
-            record = await _evaluate(report, others[report.id], run)
-        done(record)
-        return record
+    async def work() -> None:
+        for report in waiting:  # shared: each report is taken by one worker
+            record = kept.get(report.id)
+            if record is None:
+                gates.begin(report.id)
+                async with gates.run.entered(report.id):
+                    record = await _evaluate(report, others[report.id], run)
+            records[report.id] = record
+            done(record)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = {report.id: group.create_task(one(report)) for report in gates.planned(reports)}
+            # Twice as many as may be in progress: runs that share the gates wait for the same reports.
+            for _ in range(min(len(reports), 2 * gates.run.limit)):
+                group.create_task(work())
     except ExceptionGroup as failed:
         raise first_error(failed) from None
-    records = [tasks[report.id].result() for report in reports]
+    found = [records[report.id] for report in reports]
     if store is not None:
-        store.write_jsonl(CASES, records)
-        rescore(store, config.protocols, records, list(named) if len(named) > 1 else ())
-    return records
+        store.collect(record.key for record in found)
+        store.write_jsonl(CASES, found)
+        rescore(store, config.protocols, found, list(named) if len(named) > 1 else ())
+    return found
 
 
 def other_reports_of(reports: Sequence[RawReport]) -> dict[str, tuple[OtherReport, ...]]:
@@ -259,6 +266,19 @@ def check_inputs(
 
 
 async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: RunContext) -> CaseRecord:
+    """Evaluate one report, and add it to the run's journal."""
+    record, items = await _evaluated(report, others, run)
+    if run.store is not None:
+        failed = record.n_calls_failed or any(FAILED in line for line in items.values())
+        complete = record.status != "crashed" and not failed
+        run.store.append(record.key, record, items, complete=complete)
+    return record
+
+
+async def _evaluated(
+    report: RawReport, others: tuple[OtherReport, ...], run: RunContext
+) -> tuple[CaseRecord, dict[str, bytes]]:
+    """Return the record of a report, and its lines by the names of their files."""
     record = CaseRecord(
         id=report.id,
         key=file_key(report.id),
@@ -270,7 +290,7 @@ async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: Run
     try:
         document = parse_report(report.content)
     except UnreadableReport as error:
-        return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"})
+        return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"}), {}
     record = record.model_copy(
         update={
             "document": document.id,
@@ -281,13 +301,23 @@ async def _evaluate(report: RawReport, others: tuple[OtherReport, ...], run: Run
     case = Case(id=report.id, report=document, task=report.task, others=others)
     try:
         examined = await _examine(case, run)
+        items = {} if run.store is None else dict(_items(examined, run, report.id))
     except RUN_ERRORS:
         raise
     except Exception as error:  # a bug fails this report, not the run
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        return record.model_copy(update={"status": "crashed", "detail": detail})
-    return record.model_copy(update=_counts(examined, run))
+        return record.model_copy(update={"status": "crashed", "detail": detail}), {}
+    return record.model_copy(update=_counts(examined, run)), items
+
+
+def _items(examined: Sequence[Examined], run: RunContext, case: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of a report by the names of their files, for each judge."""
+    for by, one in zip(run.judges, examined, strict=True):
+        if one.claims is not None:
+            yield claims_file(by.name), line_of(case, one.claims)
+        for protocol, found in zip(run.protocols, one.findings, strict=True):
+            yield findings_file(protocol.name, by.name), line_of(case, found)
 
 
 def _attributes(task: Task) -> dict[str, str]:
@@ -327,10 +357,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 # Shielded, so that a judge that stops waiting does not cancel it for the others.
                 STAGE.set("verification")
                 claims = await asyncio.shield(extracted(snapshot))
-                made = await verify_claim_set(claims, case.report, snapshot, by.judge, run.config.claims)
-                if run.store is not None:
-                    run.store.write_json(claims_file(file_key(case.id), by.name), made)
-                return made
+                return await verify_claim_set(claims, case.report, snapshot, by.judge, run.config.claims)
 
             async def examined_by(by: RunJudge) -> Examined:
                 async with by.gate.entered(case.id), asyncio.TaskGroup() as own:
@@ -364,10 +391,7 @@ async def _findings(
 
     STAGE.set(protocol.name)
     context = EvalContext(judge=by.judge, snapshot=run.snapshot, today=run.config.date, claims=claim_set)
-    found = await protocol.examine(case, context)
-    if run.store is not None:
-        run.store.write_json(findings_file(protocol.name, file_key(case.id), by.name), found)
-    return found
+    return await protocol.examine(case, context)
 
 
 def first_error(failed: ExceptionGroup[Exception]) -> Exception:

@@ -13,11 +13,13 @@ import local_judge
 from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import Findings, file_formats
 from local_judge.protocols.file_formats import Imported, ReadableFormat
+from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.lock import LOCK, locked
+from local_judge.runs.manifest import listed_inputs
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import CASES, FORMAT, MANIFEST, RunStore, file_key
+from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore
 
 
 def readable_formats() -> dict[str, ReadableFormat[Any]]:
@@ -62,6 +64,7 @@ def _sealed(
     protocol: str, found: Imported[Findings], store: RunStore, system: str | None
 ) -> list[CaseRecord]:
     records = [_record(findings, system) for findings in found.findings]
+    inputs = [{"id": record.id, "system": record.system, "task": record.task} for record in records]
     store.write_json(
         MANIFEST,
         {
@@ -69,13 +72,11 @@ def _sealed(
             "local_judge": local_judge.__version__,
             "config": {"protocols": [protocol]},
             "imported": {"format": protocol, "sha256": found.sha256},
-            "reports": [
-                {"id": record.id, "system": record.system, "task": record.task} for record in records
-            ],
+            "reports": listed_inputs(inputs),
         },
     )
-    for record, findings in zip(records, found.findings, strict=True):
-        store.write_json(f"findings/{protocol}/{record.key}.json", findings)
+    store.write_jsonl(INPUTS, inputs)
+    store.write_items(findings_file(protocol, None), ((one.case, one) for one in found.findings))
     store.write_jsonl(CASES, records)
     rescore(store, [protocol], records)
     seal_run(store)

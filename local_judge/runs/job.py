@@ -45,7 +45,7 @@ from local_judge.runs.qualifications import (
     qualifications_of,
 )
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.resume import Journal, kept_of, remove_journal
+from local_judge.runs.resume import begin_journal, kept_of, remove_journal
 from local_judge.runs.run_file import RunFile, Selection
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
@@ -358,28 +358,22 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
             manifest["qualifications"] = qualifications_as_json(
                 await qualifications_of(judges, job.qualifications)
             )
-        claim_directory(job.store, manifest, grows=job.grows)
+        claim_directory(job.store, manifest, job.reports, grows=job.grows)
         if not job.replay:
             await keep(judges.values())
         names = tuple(judges) if len(judges) > 1 else ()
         kept = kept_of(job.store, names)
         records = list(kept.records.values())
         if not kept.whole:
-            journal = Journal(job.store, job.config.protocols, names)
-            with journal.begin(kept), watch(judges, len(job.reports)) as watcher:
-
-                def done(record: CaseRecord) -> None:
-                    if record.id not in kept.entries:
-                        journal.add(record)
-                    watcher.one_done()
-
+            begin_journal(job.store, kept, names)
+            with watch(judges, len(job.reports)) as watcher:
                 records = await execute(
                     job.reports,
                     judges,
                     job.snapshot,
                     job.config,
                     job.store,
-                    done=done,
+                    done=lambda record: watcher.one_done(),
                     kept=kept.records,
                     extractor=job.extractor,
                     gates=job.gates,

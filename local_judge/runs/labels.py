@@ -15,8 +15,9 @@ from pydantic import Field
 from local_judge.claims.model import Claim, ClaimSet, Verdict
 from local_judge.errors import InputError, RunError
 from local_judge.rows import read_models
+from local_judge.runs.items import claims_file
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore, claims_file
+from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.prediction_powered import LabelledUnit
@@ -95,13 +96,12 @@ def verdicts_of(store: RunStore, records: Sequence[CaseRecord], judge: str | Non
     for record in records:
         if record.status != "done":
             continue
-        name = claims_file(record.key, judge)
-        if not (store.root / name).exists():
+        claims = store.find_item(claims_file(judge), record.key, ClaimSet)
+        if claims is None:
             by = "" if judge is None else f" of the judge {judge!r}"
             raise RunError(
                 f"{store.root}: no verdicts{by} on report {record.id!r}; its protocols verify no claims"
             )
-        claims = store.read_model(name, ClaimSet)
         by_id = {claim.id: claim for claim in claims.claims}
         for verdict in claims.verdicts:
             if verdict.label is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -29,8 +29,9 @@ from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import digest_of
 from local_judge.runs.seal import check_seal, content_digest, seal_of, sealed_as, unsealed
-from local_judge.runs.store import CASES, FORMAT, MANIFEST, RunStore, check_format, digest_of
+from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore, canonical, check_format
 from local_judge.tasks.model import Guidance, Task
 from serving.types import EngineIdentity
 
@@ -59,7 +60,7 @@ async def build_manifest(
     arguments: Sequence[str],
     extractor: str | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest as plain data.
+    """Return the manifest as plain data; it names the list of reports (`input_rows`) by its digest.
 
     Args:
         config: settled settings.
@@ -87,19 +88,31 @@ async def build_manifest(
         "snapshot": snapshot_digest,
         "protocols": protocols,
         "prompts": prompts_digest(),
-        "reports": [
-            {
-                "id": report.id,
-                "sha256": hashlib.sha256(report.content).hexdigest(),
-                "system": report.system,
-                "task": report.task.id if report.task else report.task_id,
-                "task_sha256": _sha256(report.task.prompt) if report.task else None,
-                "guidance": _guidance(report.task.guidance) if report.task else None,
-                **_task_digests(report.task),
-            }
-            for report in reports
-        ],
+        "reports": listed_inputs(input_rows(reports)),
     }
+
+
+def input_rows(reports: Iterable[RawReport]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of `inputs.jsonl`: digests of each report and of its task."""
+    for report in reports:
+        yield {
+            "id": report.id,
+            "sha256": hashlib.sha256(report.content).hexdigest(),
+            "system": report.system,
+            "task": report.task.id if report.task else report.task_id,
+            "task_sha256": _sha256(report.task.prompt) if report.task else None,
+            "guidance": _guidance(report.task.guidance) if report.task else None,
+            **_task_digests(report.task),
+        }
+
+
+def listed_inputs(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the value of `reports` in a manifest: number of lines and SHA-256 of `inputs.jsonl`."""
+    n, digest = 0, hashlib.sha256()
+    for row in rows:
+        n += 1
+        digest.update(canonical(row).encode() + b"\n")
+    return {"n": n, "sha256": digest.hexdigest()}
 
 
 async def _judge(name: str, judge: Judge, config: RunConfig) -> dict[str, Any]:
@@ -141,8 +154,10 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = False) -> None:
-    """Write the manifest, or check that the existing one is equal except for versions and arguments.
+def claim_directory(
+    store: RunStore, manifest: dict[str, Any], reports: Sequence[RawReport], *, grows: bool = False
+) -> None:
+    """Write manifest and list of reports, or check that the manifest is equal except for versions and arguments.
 
     Qualifications that judges got in the meantime are recorded. If versions differ, or judges are added, the new ones
     are recorded and the seal is removed, so that all results are derived again. The command line that adds judges
@@ -151,6 +166,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = 
     Args:
         store: the run directory.
         manifest: the manifest of the run.
+        reports: reports of the run.
         grows: also accept a run that the new one `extends`.
 
     Raises:
@@ -160,6 +176,7 @@ def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = 
     store.sweep()
     if there is None:
         store.write_json(MANIFEST, manifest)
+        store.write_jsonl(INPUTS, input_rows(reports))
         return
     try:
         seal = seal_of(there)
@@ -167,13 +184,19 @@ def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = 
         seal = None
     if "seal" in there and (seal is None or content_digest(there) != seal.manifest):
         raise RunError(f"{store.root}: {MANIFEST} differs from its seal; choose another --out, or delete it")
-    added = extends(there, manifest) if grows else _adds_judges(there, manifest)
+    added = extends(store, manifest, reports) if grows else _adds_judges(there, manifest)
     for key in changed(there, manifest):
         if added and (grows or key in _OF_JUDGES):
             continue
+        if key == "reports":
+            below = different_inputs(store, reports)
+            differing = (
+                f"different reports ({'.'.join(['reports', *below])})" if below else "different reports"
+            )
+        else:
+            differing = _differing(there, manifest, key)
         raise RunError(
-            f"{store.root}: already contains a run with {_differing(there, manifest, key)}; "
-            "choose another --out, or delete it"
+            f"{store.root}: already contains a run with {differing}; choose another --out, or delete it"
         )
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
@@ -188,6 +211,9 @@ def claim_directory(store: RunStore, manifest: dict[str, Any], *, grows: bool = 
     made = sealed_as(made, seal.files) if seal is not None and same else made
     if made != there:
         store.write_json(MANIFEST, made)
+    if not (store.root / INPUTS).is_file() or store.file_digest(INPUTS) != manifest["reports"]["sha256"]:
+        store.write_jsonl(INPUTS, input_rows(reports))
+    store.digests[INPUTS] = manifest["reports"]["sha256"]
 
 
 _OF_JUDGES = ("judges", "extractor")
@@ -202,10 +228,16 @@ def _adds_judges(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     return same and len(new) > len(stored) > 0 and extractor_of(there) == extractor_of(manifest)
 
 
-def extends(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Check whether a new run has all of the stored one and more: more reports, protocols or judges."""
+def extends(store: RunStore, manifest: Mapping[str, Any], reports: Sequence[RawReport]) -> bool:
+    """Check whether a new run has all of the stored one and more: more reports, protocols or judges.
+
+    Args:
+        store: the stored run.
+        manifest: manifest of the new run.
+        reports: reports of the new run.
+    """
+    there = _parsed(store)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({row["id"]: row for row in there["reports"]}, {row["id"]: row for row in manifest["reports"]}),
         (there["protocols"], manifest["protocols"]),
         (there["config"]["settings"], manifest["config"]["settings"]),
     ]
@@ -214,6 +246,10 @@ def extends(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     ) == _rest(manifest)
     same_judges = all(there.get(key) == manifest.get(key) for key in _OF_JUDGES)
     more = any(len(new) > len(stored) for stored, new in pairs)
+    if there["reports"] != manifest["reports"]:
+        rows = {row["id"]: row for row in input_rows(reports)}
+        kept &= all(rows.get(row["id"]) == row for row in store.inputs())
+        more |= manifest["reports"]["n"] > there["reports"]["n"]
     return kept and (_adds_judges(there, manifest) or (same_judges and more))
 
 
@@ -226,6 +262,14 @@ def _rest(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def extractor_of(manifest: Mapping[str, Any]) -> str:
     """Return the name of the judge that extracts the claims."""
     return manifest.get("extractor") or manifest["judges"][0]["name"]
+
+
+def different_inputs(store: RunStore, reports: Iterable[RawReport]) -> list[str]:
+    """Return the path to the first difference between the reports of a run and others; empty without the run's list."""
+    try:
+        return difference(list(store.inputs()), list(input_rows(reports)))
+    except RunError:
+        return []
 
 
 def _differing(there: Mapping[str, Any], manifest: Mapping[str, Any], key: str) -> str:
@@ -379,8 +423,8 @@ class _ShapeOfJudge(_Lax):
     sampling: dict[str, Any]
 
 
-class _ShapeOfReport(_Lax):
-    id: str
+class _ShapeOfReports(_Lax):
+    n: int
 
 
 class _Shape(_Lax):
@@ -388,7 +432,7 @@ class _Shape(_Lax):
 
     config: _ShapeOfConfig
     judges: list[_ShapeOfJudge] = []
-    reports: list[_ShapeOfReport]
+    reports: _ShapeOfReports
     qualifications: dict[str, QualificationRecord | None] | None = None
 
 

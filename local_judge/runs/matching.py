@@ -14,9 +14,9 @@ from local_judge.claims.model import ClaimSet, Verdict
 from local_judge.errors import InputError
 from local_judge.protocols.base import ItemRow, load_protocol
 from local_judge.runs.attributes import OpenRun
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Scored, ScoredReport
-from local_judge.runs.store import claims_file, findings_file
 from local_judge.stats.paired import Pair
 
 Place = tuple[str, ...]
@@ -113,10 +113,11 @@ def verdicts_by_claim(
     run: OpenRun, record: CaseRecord, judge: str | None
 ) -> dict[tuple[str, str], StoredVerdict]:
     """Return the verdicts on a report's claims by text and page; of equal claims, the first."""
-    file = claims_file(record.key, judge)
-    if record.status != "done" or not (run.store.root / file).exists():
+    claims = None
+    if record.status == "done":
+        claims = run.store.find_item(claims_file(judge), record.key, ClaimSet)
+    if claims is None:
         return {}
-    claims = run.store.read_model(file, ClaimSet)
     texts = {claim.id: claim.text for claim in claims.claims}
     found: dict[tuple[str, str], StoredVerdict] = {}
     for verdict in claims.verdicts:
@@ -132,5 +133,5 @@ def items_by_question(
     if record.status != "done":
         return {}
     loaded = load_protocol(protocol)
-    findings = run.store.read_model(findings_file(protocol, record.key, judge), loaded.findings_type)
+    findings = run.store.read_item(findings_file(protocol, judge), record.key, loaded.findings_type)
     return {(row.metric, row.item, row.url or ""): row for row in loaded.items(findings)}

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.base import load_protocol
+from local_judge.runs.items import findings_file
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
-from local_judge.runs.store import RunStore, canonical, findings_file
+from local_judge.runs.store import RunStore, canonical
 from local_judge.scoring.coverage import Coverage, coverage_of
 from local_judge.scoring.node import Profile, Score
 from local_judge.stats.numeric import exact
@@ -72,7 +73,7 @@ def compared(
                 without.append(record.id)
                 continue
             findings = [
-                store.read_model(findings_file(name, record.key, one), loaded.findings_type) for one in names
+                store.read_item(findings_file(name, one), record.key, loaded.findings_type) for one in names
             ]
             task, system = record.task or record.id, record.system or record.id
             for contest in loaded.contests(findings, profile):

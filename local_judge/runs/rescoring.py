@@ -18,10 +18,11 @@ from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.failures import FailureKind
 from local_judge.protocols.base import AnyProtocol, load_protocol
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, failures_in
 from local_judge.runs.seal import AGREEMENT
-from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import known_enough_trees
 from local_judge.scoring.node import ScoreNode, placed
 from local_judge.stats.agreement.inter_judge import Answer, agreement_of_judges
@@ -161,13 +162,12 @@ def failure_kinds(store: RunStore, records: Sequence[CaseRecord]) -> set[Failure
         if record.status != "done" or not record.n_calls_failed:
             continue
         for judge in judges_of(store) or (None,):
-            models: list[BaseModel] = [
-                store.read_model(findings_file(one.name, record.key, judge), one.findings_type)
+            items: list[BaseModel | None] = [
+                store.read_item(findings_file(one.name, judge), record.key, one.findings_type)
                 for one in protocols
             ]
-            if (store.root / claims_file(record.key, judge)).exists():
-                models.append(store.read_model(claims_file(record.key, judge), ClaimSet))
-            found |= {failure.kind for one in models for failure in failures_in(one)}
+            items.append(store.find_item(claims_file(judge), record.key, ClaimSet))
+            found |= {failure.kind for one in items for failure in failures_in(one)}
     return found
 
 
@@ -176,7 +176,7 @@ def _found(
 ) -> Found:
     return {
         record.id: [
-            store.read_model(findings_file(protocol.name, record.key, judge), protocol.findings_type)
+            store.read_item(findings_file(protocol.name, judge), record.key, protocol.findings_type)
             for judge in judges or (None,)
         ]
         for record in records

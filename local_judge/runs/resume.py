@@ -1,68 +1,48 @@
-"""Resuming a run: reports whose stored files are reused.
+"""Resuming a run: reports whose stored items are reused.
 
 Invariants: a report is reused only if the stored run was derived from the same inputs by the same program, nothing
-about the report failed, and its files are unchanged; every other report is evaluated again from the ledger. Reused or
+about the report failed, and its items are unchanged; every other report is evaluated again from the ledger. Reused or
 evaluated, the bytes are the same.
 
-    journal.jsonl      of an unfinished run: a digest of its inputs, then a line for each completed report: the SHA-256
-                       of the rest of the line, and JSON with the record and the SHA-256 of each of its files
+    journal.jsonl      of an unfinished run: a digest of its inputs, then a line for each evaluated report
+                       (`items.Journal`)
 
-For a finished run, `cases.jsonl` and the seal contain the same information. A line cut off when the process was killed
-is ignored, and its report is evaluated again.
+For a finished run, `cases.jsonl`, the indexes and the seal contain the same information. A line cut off when the
+process was killed is ignored, and its report is evaluated again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from local_judge.errors import RunError, os_errors
 from local_judge.judge.requests import sha256
+from local_judge.runs.items import FAILED, Journal, claims_file, findings_file
 from local_judge.runs.records import CaseRecord, read_records
 from local_judge.runs.seal import Seal, differences, seal_of, unsealed
-from local_judge.runs.store import (
-    CASES,
-    MANIFEST,
-    RunStore,
-    canonical,
-    claims_file,
-    digest_of,
-    file_key,
-    findings_file,
-)
-from serving.types import Frozen
-
-JOURNAL = "journal.jsonl"
-
-_FAILED = b'"attempts":'
-"""Key of every failure in the JSON of claims and findings. Inside a text its quotation marks would be escaped."""
+from local_judge.runs.store import CASES, INPUTS, JOURNAL, MANIFEST, PARTIAL, RunStore, canonical
 
 
-class JournalEntry(Frozen):
-    """Report that is complete."""
+class DoneReport(NamedTuple):
+    """Report of an unfinished run that is complete."""
 
     record: CaseRecord
-    files: dict[str, str]
-    """SHA-256 of its files, by name."""
+    written: float
+    """Time at which it was complete, in seconds since 1970."""
 
 
 class Kept(NamedTuple):
     """Reports that are reused."""
 
-    entries: Mapping[str, JournalEntry]
-    """Journal entries by report id."""
+    records: Mapping[str, CaseRecord]
+    """Records by report id."""
     whole: bool
     """True if the run is finished and sealed, and all of its reports are reused."""
-
-    @property
-    def records(self) -> dict[str, CaseRecord]:
-        """Records by report id."""
-        return {id: entry.record for id, entry in self.entries.items()}
 
 
 def derivation(manifest: Mapping[str, Any]) -> str:
@@ -77,18 +57,18 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
     """Return the reusable reports of the run whose manifest is in the directory.
 
     Args:
-        store: the run; it gets the digests of the reused files.
+        store: the run; if it is unfinished, its items are then read from the journal.
         judges: names of the judges, if there are several.
     """
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
-    entries = journal_entries(store, manifest) if seal is None else _sealed(store, seal, manifest, judges)
-    whole = seal is not None and not differences(store)
-    kept = {entry.record.id: entry for entry in entries if _complete(store, entry, manifest, judges)}
-    for entry in kept.values():
-        store.digests.update(entry.files)
-    ids = [report["id"] for report in manifest["reports"]]
-    return Kept(kept, whole and list(kept) == ids)
+    if seal is None:
+        with suppress(OSError):  # a run that was killed before its first report
+            store.journal = Journal(store.root / JOURNAL)
+        done = journaled(store.journal, manifest) if store.journal is not None else ()
+        return Kept({one.record.id: one.record for one in done}, whole=False)
+    records = _sealed(store, seal, manifest, judges)
+    return Kept(records, not differences(store) and list(records) == [row["id"] for row in store.inputs()])
 
 
 def is_finished(store: RunStore) -> bool:
@@ -103,145 +83,97 @@ def unfinished_records(store: RunStore, judges: Sequence[str]) -> list[CaseRecor
         RunError: the directory is not that of a run.
     """
     records = kept_of(store, judges).records
-    manifest: dict[str, Any] = store.read_json(MANIFEST)
-    return [records[report["id"]] for report in manifest["reports"] if report["id"] in records]
+    return [records[row["id"]] for row in store.inputs() if row["id"] in records]
 
 
-def journal_entries(store: RunStore, manifest: Mapping[str, Any]) -> list[JournalEntry]:
-    """Return the entries of an unfinished run's journal; none if it belongs to other inputs."""
-    try:
-        first, *lines = store.read_bytes(JOURNAL).split(b"\n")
-    except RunError:
-        return []
-    if first != _header(derivation(manifest)).encode():
-        return []
-    found: list[JournalEntry] = []
-    for line in lines:
-        digest, _, said = line.partition(b" ")
-        if digest.decode("ascii", "replace") != digest_of(said):
-            continue  # cut off or altered
-        try:
-            found.append(JournalEntry.model_validate_json(said))
-        except ValidationError:
-            continue  # written by another version
-    return found
-
-
-def _line(entry: JournalEntry) -> str:
-    """Return the line of an entry: the SHA-256 of its JSON, then the JSON."""
-    said = entry.model_dump_json()
-    return f"{digest_of(said.encode())} {said}"
+def journaled(journal: Journal, manifest: Mapping[str, Any]) -> Iterator[DoneReport]:
+    """Yield the complete reports that were added to a journal since the last call; none if it has other inputs."""
+    if journal.header() != _header(manifest):
+        return
+    for line in journal.read():
+        with suppress(ValidationError):  # written by another version
+            record = CaseRecord.model_validate_json(line.record)
+            if line.complete:
+                yield DoneReport(record, line.written)
 
 
 def _sealed(
     store: RunStore, seal: Seal, manifest: Mapping[str, Any], judges: Sequence[str]
-) -> list[JournalEntry]:
-    """Return the entries of a finished run; none if its list of reports differs from the seal."""
+) -> dict[str, CaseRecord]:
+    """Return the reusable reports of a finished run by id; none if its list of reports differs from the seal."""
+    store.digests.update(seal.files)
     try:
-        content = store.read_bytes(CASES)
-        records = read_records(store) if digest_of(content) == seal.files.get(CASES) else []
+        records = read_records(store)
     except RunError:
-        return []
-    return [
-        JournalEntry(
-            record=record,
-            files={
-                name: seal.files[name]
-                for name in case_files(record.id, manifest["config"]["protocols"], judges)
-                if name in seal.files
-            },
-        )
+        return {}
+    usable = {record.key for record in records if record.status == "done" and not record.n_calls_failed}
+    for name in item_files(manifest["config"]["protocols"], judges):
+        if name in seal.files or name.startswith("findings/"):
+            usable &= _sound(store, name)
+    return {
+        record.id: record
         for record in records
-    ]
+        if record.status == "unreadable" or record.key in usable  # depends on the text alone
+    }
 
 
-def _complete(
-    store: RunStore, entry: JournalEntry, manifest: Mapping[str, Any], judges: Sequence[str]
-) -> bool:
-    """Check whether a report is complete: no answer is missing, and its files are unchanged."""
-    record = entry.record
-    if record.status == "unreadable":  # depends on the text alone
-        return True
-    protocols: Sequence[str] = manifest["config"]["protocols"]
-    names = set(case_files(record.id, protocols, judges))
-    findings = {name for name in names if name.startswith("findings/")}
-    if record.status != "done" or record.n_calls_failed or not findings <= entry.files.keys() <= names:
-        return False
+def _sound(store: RunStore, name: str) -> set[str]:
+    """Return the keys of the reports with an unchanged item in a file in which nothing failed."""
     try:
-        contents = {name: store.read_bytes(name) for name in entry.files}
-    except RunError:
-        return False
-    return all(
-        digest_of(content) == entry.files[name] and _FAILED not in content
-        for name, content in contents.items()
-    )
+        if store.file_digest(name) != store.digests.get(name):
+            store.find_moved(name)
+        file = store.item_file(name)
+    except RunError:  # missing, or without its index
+        return set()
+    found: set[str] = set()
+    for place in file.index if file is not None else ():
+        line = file.read(place) if file is not None else None
+        if line is not None and FAILED not in line:
+            found.add(place.key)
+    return found
 
 
-def case_files(case: str, protocols: Sequence[str], judges: Sequence[str]) -> list[str]:
-    """Return the names of a report's files; a run that verifies no claims has no claim sets."""
-    key = file_key(case)
+def item_files(protocols: Sequence[str], judges: Sequence[str]) -> list[str]:
+    """Return the names of the files of items that a run may have; one that verifies no claims has no claim sets."""
     return [
         name
         for judge in judges or (None,)
-        for name in (
-            claims_file(key, judge),
-            *(findings_file(protocol, key, judge) for protocol in protocols),
-        )
+        for name in (claims_file(judge), *(findings_file(protocol, judge) for protocol in protocols))
     ]
 
 
-class Journal:
-    """Writer of a run's journal; a context manager."""
+def begin_journal(store: RunStore, kept: Kept, judges: Sequence[str]) -> None:
+    """Open the journal of a run that is about to be evaluated, with the reused reports, and mark it as unfinished.
 
-    def __init__(self, store: RunStore, protocols: Sequence[str], judges: Sequence[str]) -> None:
-        self._store = store
-        self._protocols = protocols
-        self._judges = judges
-        self._descriptor = -1
+    The journal is complete before the seal is removed, so that a kill in between loses nothing.
 
-    @property
-    def _path(self) -> Path:
-        return self._store.root / JOURNAL
-
-    def begin(self, kept: Kept) -> Self:
-        """Write the journal of the reused reports, and mark the run as unfinished.
-
-        The journal is complete before the seal is removed, so that a kill in between loses nothing.
-
-        Raises:
-            RunError: the journal cannot be written.
-        """
-        manifest: dict[str, Any] = self._store.read_json(MANIFEST)
-        lines = [_header(derivation(manifest)), *(_line(entry) for entry in kept.entries.values())]
-        self._store.write_text(JOURNAL, "".join(line + "\n" for line in lines))
-        if "seal" in manifest:
-            self._store.write_json(MANIFEST, unsealed(manifest))
-        self._store.unfinish()
-        with os_errors(RunError, f"{self._path}: cannot be written"):
-            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        return self
-
-    def add(self, record: CaseRecord) -> None:
-        """Add a report whose files have been written."""
-        digests = self._store.digests
-        names = case_files(record.id, self._protocols, self._judges)
-        entry = JournalEntry(record=record, files={name: digests[name] for name in names if name in digests})
-        with os_errors(RunError, f"{self._path}: cannot be written"):
-            os.write(self._descriptor, (_line(entry) + "\n").encode())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.close(self._descriptor)
+    Raises:
+        RunError: the journal cannot be written.
+    """
+    manifest: dict[str, Any] = store.read_json(MANIFEST)
+    path, header = store.root / JOURNAL, _header(manifest)
+    with os_errors(RunError, f"{path}: cannot be written"):
+        if store.journal is not None and store.journal.header() == header:
+            store.journal.write_on()
+        else:
+            made = Journal.new(store.root / f".{JOURNAL}.{os.getpid()}{PARTIAL}", header)
+            names = item_files(manifest["config"]["protocols"], judges)
+            for record in kept.records.values():
+                lines = ((name, store.item(name, record.key)) for name in names)
+                items = {name: line for name, line in lines if line is not None}
+                made.add(record.key, record.model_dump_json().encode(), items, complete=True)
+            made.move(path)
+            store.journal = made
+    if "seal" in manifest:
+        store.write_json(MANIFEST, unsealed(manifest))
+    store.unfinish()
+    store.digests = {INPUTS: manifest["reports"]["sha256"]}  # all other files are written again
 
 
 def remove_journal(store: RunStore) -> None:
-    """Remove the journal of a sealed run: its list of reports and its seal hold the same information."""
+    """Remove the journal of a sealed run: its files contain the same information."""
     (store.root / JOURNAL).unlink(missing_ok=True)
 
 
-def _header(derived: str) -> str:
-    return canonical({"derived_from": derived})
+def _header(manifest: Mapping[str, Any]) -> bytes:
+    return canonical({"derived_from": derivation(manifest)}).encode()

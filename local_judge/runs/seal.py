@@ -1,8 +1,9 @@
 """Seal of a finished run: the digests of its files, in its manifest.
 
-Invariants: a finished run is read only if every file matches the seal, none is missing and none was added. If the user
-allows modified runs, every output names the differences. The seal contains no clock time, so equal runs have equal
-seals. It detects accidental changes: anyone who can write the directory can also write a new seal.
+Invariants: a finished run is read only if no file is missing and none was added, and a file only if it matches the
+seal; of claims and findings, only the lines that are read. If the user allows modified runs, all files are compared
+first, and every output names the differences. The seal contains no clock time, so equal runs have equal seals. It
+detects accidental changes: anyone who can write the directory can also write a new seal.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from local_judge.agents.result import EVIDENCE_GAPS
-from local_judge.errors import RunError, os_errors
+from local_judge.errors import RunError, brief, os_errors
 from local_judge.judge.requests import sha256
-from local_judge.runs.store import CASES, MANIFEST, RunStore, canonical, check_format, digest_of
+from local_judge.runs.items import Index, claims_file, digest_of, file_key, index_of, is_item_file
+from local_judge.runs.store import CASES, INPUTS, MANIFEST, RunStore, canonical, check_format
 from serving.types import Frozen
 
 AGREEMENT = "agreement.jsonl"
 FOLDERS = ("claims", "findings", "scores")
-FILES = (CASES, EVIDENCE_GAPS, AGREEMENT)
+FILES = (INPUTS, CASES, claims_file(None), index_of(claims_file(None)), EVIDENCE_GAPS, AGREEMENT)
 
 NAMED = 20
 """Maximum number of files named in one message."""
+NAMED_REPORTS = 3
+"""Maximum number of reports named for one file."""
 
 _OTHER_MANIFEST = f"{MANIFEST} differs from the seal"
 _UNREADABLE_SEAL = f"the seal in {MANIFEST} cannot be read"
@@ -61,30 +65,31 @@ def modifications() -> tuple[str, ...]:
 
 
 def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
-    """Check every file of a finished run against its seal, once per `store`; later reads are compared with the digests.
+    """Check the list of files of a finished run against its seal, once per `store`; each is compared when it is read.
 
     Args:
         store: the run.
-        rescoring: whether its scores are about to be computed again, so that an interrupted rescoring is accepted.
+        rescoring: whether its scores are about to be computed again, so that an interrupted rescoring is accepted; all
+            files are compared first.
 
     Raises:
-        RunError: a file differs, is missing or was added, or the run has no seal; names them. Not inside
+        RunError: the manifest differs, a file is missing or was added, or the run has no seal; names them. Not inside
             `modified_allowed`.
     """
     if store.checked:
         return
-    found = differences(store, rescoring=rescoring)
     seen = _SEEN.get()
+    found = differences(store, rescoring=rescoring, contents=rescoring or seen is not None)
     if not found:
-        seal = seal_of(store.read_json(MANIFEST))
+        manifest = store.read_json(MANIFEST)
+        seal = seal_of(manifest)
         store.digests.update(seal.files if seal else {})
+        store.remedy = _remedy(manifest)
     elif seen is None:
         if {_OTHER_MANIFEST, _UNREADABLE_SEAL} & set(found):
             remedy = f"restore {MANIFEST} from a copy"
-        elif "imported" in store.read_json(MANIFEST):
-            remedy = "import the files again into another folder"
         else:
-            remedy = "the command that made the run restores it"
+            remedy = _remedy(store.read_json(MANIFEST))
         listed = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         raise RunError(
             f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it anyway"
@@ -94,10 +99,19 @@ def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
     store.checked = True
 
 
-def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
+def _remedy(manifest: dict[str, Any]) -> str:
+    if "imported" in manifest:
+        return "import the files again into another folder"
+    return "the command that made the run restores it"
+
+
+def differences(store: RunStore, *, rescoring: bool = False, contents: bool = True) -> list[str]:
     """Return the differences between the files of a finished run and its seal, in order of file names.
 
-    If the seal lists no scores (see `unseal_scores`), `rescoring` ignores the scores.
+    Args:
+        store: the run.
+        rescoring: whether to ignore the scores if the seal lists none (see `unseal_scores`).
+        contents: whether to compare the contents of all files, and not only manifest and names.
 
     Raises:
         RunError: the run has another format version.
@@ -115,16 +129,32 @@ def differences(store: RunStore, *, rescoring: bool = False) -> list[str]:
         return [f"{MANIFEST} has no seal"]
     found = [_OTHER_MANIFEST] if content_digest(manifest) != seal.manifest else []
     there = run_files(store.root)
-    if rescoring and not any(map(_is_score, seal.files)):
-        there = [name for name in there if not _is_score(name)]
+    if rescoring and not any(map(is_score, seal.files)):
+        there = [name for name in there if not is_score(name)]
     for name in sorted({*there, *seal.files}):
         if name not in there:
             found.append(f"{name} is missing")
         elif name not in seal.files:
             found.append(f"{name} is not in the seal")
-        elif digest_of(store.read_bytes(name)) != seal.files[name]:
-            found.append(f"{name} differs from the seal")
+        elif contents and store.file_digest(name) != seal.files[name]:
+            found.append(f"{name} differs from the seal{_altered(store, name, seal)}")
     return found
+
+
+def _altered(store: RunStore, name: str, seal: Seal) -> str:
+    """Return the ids of the reports whose items differ from an index that matches the seal, in parentheses."""
+    if not is_item_file(name) or index_of(name) not in seal.files:
+        return ""
+    content = store.read_bytes(index_of(name))
+    if digest_of(content) != seal.files[index_of(name)]:
+        return ""
+    now = Index.of(store.root / name)
+    digests = {place.key: place.sha256 for place in now}
+    keys = [place.key for place in Index(content) if digests.get(place.key) != place.sha256]
+    ids = {file_key(row["id"]): str(row["id"]) for row in store.inputs()}
+    shown = [brief(ids.get(key, key)) for key in keys[:NAMED_REPORTS]]
+    more = f" and {len(keys) - NAMED_REPORTS} more" if len(keys) > NAMED_REPORTS else ""
+    return f" (of {', '.join(shown)}{more})" if shown else ""
 
 
 def seal_run(store: RunStore) -> None:
@@ -136,11 +166,7 @@ def seal_run(store: RunStore) -> None:
     there = run_files(store.root)
     files = {name: digest for name, digest in store.digests.items() if is_run_file(name)}
     _remove(store, (name for name in there if name not in files))
-    changed = [
-        name
-        for name in sorted(files)
-        if name not in there or digest_of(store.read_bytes(name)) != files[name]
-    ]
+    changed = [name for name in sorted(files) if name not in there or store.file_digest(name) != files[name]]
     if changed:
         raise RunError(
             f"{store.root}: changed during the run: {', '.join(changed[:NAMED])}; the same command restores it"
@@ -160,7 +186,7 @@ def unseal_scores(store: RunStore) -> None:
     manifest = store.read_json(MANIFEST)
     seal = seal_of(manifest)
     if seal is not None:
-        files = {name: digest for name, digest in seal.files.items() if not _is_score(name)}
+        files = {name: digest for name, digest in seal.files.items() if not is_score(name)}
         store.write_json(
             MANIFEST, {**manifest, "seal": Seal(files=files, manifest=seal.manifest).model_dump()}
         )
@@ -177,16 +203,16 @@ def reseal_scores(store: RunStore) -> None:
         seal = seal_of(manifest)
     except ValidationError:  # modified with permission, and stays so
         return
-    kept = {name: digest for name, digest in seal.files.items() if not _is_score(name)} if seal else {}
-    there = [name for name in run_files(store.root) if not _is_score(name)]
+    kept = {name: digest for name, digest in seal.files.items() if not is_score(name)} if seal else {}
+    there = [name for name in run_files(store.root) if not is_score(name)]
     if (
         seal is None
         or content_digest(manifest) != seal.manifest
-        or {name: digest_of(store.read_bytes(name)) for name in there} != kept
+        or {name: store.file_digest(name) for name in there} != kept
     ):
         return
-    scores = {name: digest for name, digest in store.digests.items() if _is_score(name)}
-    _remove(store, (name for name in run_files(store.root) if _is_score(name) and name not in scores))
+    scores = {name: digest for name, digest in store.digests.items() if is_score(name)}
+    _remove(store, (name for name in run_files(store.root) if is_score(name) and name not in scores))
     sealed = Seal(files=kept | scores, manifest=seal.manifest)
     store.write_json(MANIFEST, {**manifest, "seal": sealed.model_dump()})
 
@@ -235,7 +261,8 @@ def run_files(root: Path) -> list[str]:
     return sorted(found)
 
 
-def _is_score(name: str) -> bool:
+def is_score(name: str) -> bool:
+    """Check whether a file of this name is computed from the findings."""
     return name.startswith("scores/") or name in (EVIDENCE_GAPS, AGREEMENT)
 
 

@@ -1,9 +1,11 @@
 """Run directory.
 
     manifest.json              inputs, judges and settings (`runs.manifest`); of a finished run its seal (`runs.seal`)
+    inputs.jsonl               one line per report: digests of it and of its task
     cases.jsonl                one line per report, in input order: id, file key, document id, failure
-    claims/<key>.json          claim set of one report
-    findings/<protocol>/<key>.json
+    claims.jsonl               one line per report: its claim set
+    findings/<protocol>.jsonl  one line per report: the protocol's findings
+    *.index                    beside each file of claims or findings: place and digest of each line (`runs.items`)
     scores/<protocol>.jsonl    one line per report and profile
     evidence_gaps.jsonl        pages and queries that the protocols' agents missed in the snapshot, if they have agents
     agreement.jsonl            of several judges: one line per protocol, metric and set of judges compared
@@ -11,12 +13,13 @@
     ledger.sqlite              the judges' replies, unless another ledger was given
     .lock                      while a command writes here: see `runs.lock`
 
-With several judges, each has its own claim sets and findings: claims/<judge>/<key>.json and
-findings/<protocol>/<judge>/<key>.json.
+With several judges, each has its own claim sets and findings: claims/<judge>.jsonl and
+findings/<protocol>/<judge>.jsonl.
 
 Invariants: a file is complete or absent (written beside its place, then renamed), except the journal, whose last line
-may be cut off; file names are hashes, never report ids; the same inputs and replies give the same bytes, so no file
-contains a clock time; a file with a known digest is read only if it still matches.
+may be cut off; file names contain no report ids; the same inputs and replies give the same bytes, so no file but the
+journal contains a clock time; a file with a known digest is read only if it still matches; items are read and written
+one by one.
 """
 
 from __future__ import annotations
@@ -25,44 +28,39 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from local_judge.errors import RunError, brief, first_problem, not_json, os_errors, reason_of
+from local_judge.runs.items import (
+    Index,
+    ItemFile,
+    ItemWriter,
+    Journal,
+    digest_of,
+    file_key,
+    index_of,
+    item_json,
+    line_of,
+)
 
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 """Version of a run's files, `format_version` in the manifest; a manifest without one has version 1. It is raised when
 the form of findings, scores or records changes."""
+INPUTS = "inputs.jsonl"
 CASES = "cases.jsonl"
+JOURNAL = "journal.jsonl"
 
 PARTIAL = ".partial"
 """Suffix of a file that is being written; the number of the writing process comes before it."""
-
-
-def file_key(case_id: str) -> str:
-    """Return the name of a report's files: the first 16 hex digits of the SHA-256 of its id."""
-    return hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def claims_file(key: str, judge: str | None) -> str:
-    """Return the name of a report's claim set; `judge` is None for the only judge."""
-    return f"claims/{key}.json" if judge is None else f"claims/{judge}/{key}.json"
-
-
-def findings_file(protocol: str, key: str, judge: str | None) -> str:
-    """Return the name of a protocol's findings on a report; `judge` is None for the only judge."""
-    return f"findings/{protocol}/" + (f"{key}.json" if judge is None else f"{judge}/{key}.json")
-
-
-def digest_of(content: bytes) -> str:
-    """Return the SHA-256 in hex digits."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def check_format(root: Path, manifest: Mapping[str, Any]) -> None:
@@ -95,9 +93,14 @@ class RunStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.digests: dict[str, str] = {}
-        """SHA-256 by name, of files written through this object or found to match the seal."""
+        """SHA-256 by name, of files written through this object or sealed; a file is checked when it is read."""
         self.checked = False
         """Whether the seal of the finished run has been checked (see `seal.check_seal`)."""
+        self.remedy = ""
+        """What restores a file that differs from the seal; empty before the seal has been checked."""
+        self.journal: Journal | None = None
+        """Items of an unfinished run; None if they are in their files."""
+        self._opened: dict[str, ItemFile] = {}
 
     @property
     def ledger(self) -> Path:
@@ -109,13 +112,29 @@ class RunStore:
         data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
         self.write_text(name, rendered(data))
 
-    def write_jsonl(self, name: str, rows: Iterable[BaseModel | dict[str, Any]]) -> None:
-        """Write one JSON object per line."""
-        dumped = (row.model_dump(mode="json") if isinstance(row, BaseModel) else row for row in rows)
-        self.write_text(name, "".join(canonical(row) + "\n" for row in dumped))
+    def write_jsonl(
+        self, name: str, rows: Iterable[BaseModel | dict[str, Any]], *, exclude_defaults: bool = False
+    ) -> None:
+        """Write one JSON object per line; nothing is written if a row cannot be."""
+        with self.replacing(name) as file:
+            for row in rows:
+                if isinstance(row, BaseModel):
+                    row = row.model_dump(mode="json", exclude_defaults=exclude_defaults)
+                file.write(canonical(row).encode() + b"\n")
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file so that it is complete or absent.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        with self.replacing(name) as file:
+            # A command line may contain bytes that are not UTF-8; inside JSON their escapes are valid.
+            file.write(text.encode("utf-8", "backslashreplace"))
+
+    @contextmanager
+    def replacing(self, name: str) -> Generator[_Hashed]:
+        """Open a new file that replaces `name` when the block ends, and is removed if the block raises.
 
         Raises:
             RunError: it cannot be written.
@@ -125,15 +144,72 @@ class RunStore:
         with os_errors(RunError, f"{path}: cannot be written"):
             self.check_inside(path.parent)
             path.parent.mkdir(parents=True, exist_ok=True)
-            # A command line may contain bytes that are not UTF-8; inside JSON their escapes are valid.
-            content = text.encode("utf-8", "backslashreplace")
             beside.unlink(missing_ok=True)
-            with beside.open("xb") as file:  # never through an existing link
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-            self.digests[name] = digest_of(content)
+            try:
+                with beside.open("xb") as file:  # never through an existing link
+                    hashed = _Hashed(file)
+                    yield hashed
+                    file.flush()
+                    os.fsync(file.fileno())
+                beside.replace(path)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
+            self.digests[name] = hashed.digest
+            self._opened.pop(name, None)
+
+    def append(self, key: str, record: BaseModel, items: Mapping[str, bytes], *, complete: bool) -> None:
+        """Add a report to the journal; without one that `resume` began, to one that ends with `collect`.
+
+        Args:
+            key: key of the report.
+            record: its line of `cases.jsonl`.
+            items: its lines (`items.line_of`) by the names of their files.
+            complete: whether a continued run may reuse them.
+
+        Raises:
+            RunError: the journal cannot be written.
+        """
+        with os_errors(RunError, f"{self.root / JOURNAL}: cannot be written"):
+            if self.journal is None:
+                self.root.mkdir(parents=True, exist_ok=True)
+                self.journal = Journal.new(self.root / JOURNAL, b"")
+            self.journal.add(key, record.model_dump_json().encode(), items, complete=complete)
+
+    def collect(self, keys: Iterable[str]) -> None:
+        """Write the items in the journal to their files, in the order of `keys`, and close the journal.
+
+        Raises:
+            RunError: a file cannot be written.
+        """
+        if self.journal is None:
+            return
+        with ExitStack() as opened:
+            writers: dict[str, ItemWriter] = {}
+            for key in keys:
+                for name, line in self.journal.items(key).items():
+                    if name not in writers:
+                        writers[name] = opened.enter_context(self._writing(name))
+                    writers[name].add(key, line)
+        if not self.journal.header():
+            (self.root / JOURNAL).unlink()
+        self.journal.close()
+        self.journal = None
+
+    def write_items(self, name: str, items: Iterable[tuple[str, BaseModel]]) -> None:
+        """Write a file of items: pairs of a report's id and its claim set or findings, in input order.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        with self._writing(name) as writer:
+            for case, item in items:
+                writer.add(file_key(case), line_of(case, item))
+
+    @contextmanager
+    def _writing(self, name: str) -> Generator[ItemWriter]:
+        with self.replacing(name) as items, self.replacing(index_of(name)) as index:
+            yield ItemWriter(items, index)
 
     def check_inside(self, folder: Path) -> None:
         """Refuse a folder of the run that a link leads out of the run directory.
@@ -189,7 +265,7 @@ class RunStore:
         """
         content = self.read_bytes(name)
         if name in self.digests and digest_of(content) != self.digests[name]:
-            raise RunError(f"{self.root / name}: changed by another process; run the command again")
+            raise self._differs(name)
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -201,21 +277,48 @@ class RunStore:
         Raises:
             RunError: the file is missing.
         """
+        with self._open(name) as file:
+            return file.read()
+
+    def file_digest(self, name: str) -> str:
+        """Return the SHA-256 of a file. Raises RunError: it cannot be read."""
+        with self._open(name) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @contextmanager
+    def _open(self, name: str) -> Generator[BufferedReader]:
+        """Open a file of the run for reading.
+
+        Raises:
+            RunError: it is missing, or cannot be read.
+        """
         path = self.root / name
         try:
             if path.exists() and not path.is_file():  # reading from a pipe may never end
                 raise RunError(f"{path}: not a file")
-            return path.read_bytes()
+            with path.open("rb") as file:
+                yield file
         except FileNotFoundError:
-            if not self.root.exists():
-                raise RunError(f"{self.root}: no such folder") from None
-            if not self._has_manifest():
-                raise RunError(f"{self.root}: not a run; `local-judge run` makes one") from None
-            if name == CASES or not (self.root / CASES).exists():
-                raise RunError(f"{self.root}: the run is not finished; repeat its command") from None
-            raise RunError(f"{self.root}: no {name} there; repeat the command of the run") from None
+            raise self._absent(name) from None
         except OSError as error:
             raise RunError(f"{path}: {reason_of(error)}") from None
+
+    def _absent(self, name: str) -> RunError:
+        if not self.root.exists():
+            return RunError(f"{self.root}: no such folder")
+        if not self._has_manifest():
+            return RunError(f"{self.root}: not a run; `local-judge run` makes one")
+        if name == CASES or not (self.root / CASES).exists():
+            return RunError(f"{self.root}: the run is not finished; repeat its command")
+        return RunError(f"{self.root}: no {name} there; repeat the command of the run")
+
+    def _differs(self, name: str, of: str = "") -> RunError:
+        if not self.remedy:
+            return RunError(f"{self.root / name}: changed by another process; run the command again")
+        return RunError(
+            f"{self.root}: modified since the run ended: {name} differs from the seal{of}; {self.remedy}, "
+            "--allow-modified reads it anyway"
+        )
 
     def _has_manifest(self) -> bool:
         """Check whether the directory has the manifest of a run; a snapshot has a file of the same name."""
@@ -238,9 +341,134 @@ class RunStore:
 
     def read_models(self, name: str, model: type[T]) -> list[T]:
         """Read one model per line."""
-        # Not `splitlines`: it also splits at U+2028 and others, which JSON texts may contain.
-        lines = enumerate(self.read_text(name).split("\n"), 1)
-        return [_validated(model, line, f"{self.root / name}:{number}") for number, line in lines if line]
+        return list(self.each_model(name, model))
+
+    def each_model(self, name: str, model: type[T]) -> Iterator[T]:
+        """Yield one model per line; a file that differs from what was written or sealed raises at its end.
+
+        Raises:
+            RunError: as `read_text`, or a line cannot be read.
+        """
+        lines = self.lines(name)
+        for number, line in enumerate(lines, 1):
+            if line:
+                try:
+                    yield _validated(model, line, f"{self.root / name}:{number}")
+                except RunError:
+                    for _ in lines:  # a modified file is named as that
+                        pass
+                    raise
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Yield the lines of a file without their ends; raises as `each_model`."""
+        digest = hashlib.sha256()
+        with self._open(name) as file:
+            for line in file:
+                digest.update(line)
+                yield line.removesuffix(b"\n")
+        if digest.hexdigest() != self.digests.get(name, digest.hexdigest()):
+            raise self._differs(name)
+
+    def read_item(self, name: str, key: str, model: type[T]) -> T:
+        """Return an item of a report; arguments and errors as `find_item`, and RunError if there is none."""
+        found = self.find_item(name, key, model)
+        if found is None:
+            raise self._absent(f"line {key} in {name}")
+        return found
+
+    def find_item(self, name: str, key: str, model: type[T]) -> T | None:
+        """Return an item of a report; None if there is none.
+
+        Args:
+            name: name of the file (`items.claims_file`, `items.findings_file`).
+            key: key of the report.
+            model: type of the item.
+
+        Raises:
+            RunError: it differs from what was written or sealed, or cannot be read.
+        """
+        line = self.item(name, key)
+        if line is None:
+            return None
+        return _validated(model, item_json(line, model), f"{self.root / name}: {key}")
+
+    def inputs(self) -> Iterator[dict[str, Any]]:
+        """Yield the reports of the run, finished or not, in input order. Raises RunError: they cannot be read."""
+        for number, line in enumerate(self.lines(INPUTS), 1):
+            try:
+                row: object = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise RunError(f"{self.root / INPUTS}:{number}: {not_json(error)}") from None
+            if not isinstance(row, dict) or "id" not in row:
+                raise RunError(f"{self.root / INPUTS}:{number}: not a report")
+            yield cast("dict[str, Any]", row)
+
+    def item(self, name: str, key: str) -> bytes | None:
+        """Return the line of a report in a file of items, without its end; None if it has none.
+
+        Raises:
+            RunError: it differs from what was written or sealed.
+        """
+        if self.journal is not None:
+            return self.journal.items(key).get(name)
+        file = self.item_file(name)
+        place = None if file is None else file.index.find(key)
+        if file is None or place is None:
+            return None
+        line = file.read(place)
+        if line is None:
+            raise self._differs(name, f" ({key})")
+        return line
+
+    def items(self, name: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the keys and lines of a finished file of items, in its order; raises as `item`."""
+        file = self.item_file(name)
+        for place in file.index if file is not None else ():
+            line = self.item(name, place.key)
+            if line is not None:
+                yield place.key, line
+
+    def find_moved(self, name: str) -> None:
+        """Look for the items of a modified file: those that its index knows are read from where they are now."""
+        file = self.item_file(name)
+        if file is not None:
+            with os_errors(RunError, f"{self.root / name}: cannot be read"):
+                now = Index.of(self.root / name)
+                known = {(place.key, place.sha256) for place in file.index}
+                same = (place.line() for place in now if (place.key, place.sha256) in known)
+                self._opened[name] = ItemFile(self.root / name, Index(b"".join(same)))
+
+    def item_file(self, name: str) -> ItemFile | None:
+        """Return a finished file of items, None if the run has none of this name.
+
+        A sealed or written file is read through its index. The index of any other follows from the file.
+        """
+        if name not in self._opened:
+            path = self.root / name
+            if not path.is_file():
+                return None
+            with os_errors(RunError, f"{path}: cannot be read"):
+                known = name in self.digests
+                index = Index(self.read_text(index_of(name)).encode()) if known else Index.of(path)
+                self._opened[name] = ItemFile(path, index)
+        return self._opened[name]
+
+
+class _Hashed:
+    """File that is written, and the SHA-256 of what was."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex digits."""
+        return self._digest.hexdigest()
+
+    def write(self, content: bytes) -> None:
+        """Write some bytes."""
+        self._digest.update(content)
+        self._file.write(content)
 
 
 def _finite(written: str) -> float:
@@ -260,7 +488,7 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _validated(model: type[T], text: str, place: str) -> T:
+def _validated(model: type[T], text: str | bytes, place: str) -> T:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:

@@ -231,7 +231,7 @@ async def _run(run: SweepRun, judges: Mapping[str, Judge], gates: Gates, watch: 
     there = existing_manifest(job.store)
     if there is not None:
         manifest = await manifest_of(job, held, run.arguments)
-        if changed(there, manifest) and not extends(there, manifest):
+        if changed(there, manifest) and not extends(job.store, manifest, job.reports):
             _set_aside(job.store.root)
     return await run_job(job, run.arguments, watch)
 

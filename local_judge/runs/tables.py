@@ -15,10 +15,11 @@ from local_judge.errors import RunError
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified, canonical
 from local_judge.protocols.base import ItemRow, load_protocol
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import CaseRecord, load_records, load_scores
 from local_judge.runs.scored import system_scores
-from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from serving.types import EngineIdentity
 
@@ -250,10 +251,8 @@ def claim_rows(store: RunStore, judge: str | None = None) -> list[Row]:
     return [
         row
         for record, name, file_name in _judged(store, judge)
-        if (store.root / claims_file(record.key, file_name)).exists()
-        for row in _claims(
-            store.read_model(claims_file(record.key, file_name), ClaimSet), {**_of(record), "judge": name}
-        )
+        if (found := store.find_item(claims_file(file_name), record.key, ClaimSet)) is not None
+        for row in _claims(found, {**_of(record), "judge": name})
     ]
 
 
@@ -265,7 +264,7 @@ def item_rows(store: RunStore, judge: str | None = None) -> list[Row]:
         for record, name, file_name in _judged(store, judge)
         for protocol in protocols
         for one in protocol.items(
-            store.read_model(findings_file(protocol.name, record.key, file_name), protocol.findings_type)
+            store.read_item(findings_file(protocol.name, file_name), record.key, protocol.findings_type)
         )
     ]
 

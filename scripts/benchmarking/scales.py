@@ -11,8 +11,9 @@ from pathlib import Path
 from local_judge.errors import InputError
 from local_judge.protocols.race.findings import CriterionScore, RaceFindings
 from local_judge.rows import read_jsonl
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore
 from scripts.benchmarking.scale_report import Scores
 
 
@@ -47,7 +48,7 @@ def scores_of(store: RunStore, judge: str | None = None) -> dict[str, Scores]:
     for record in store.read_models("cases.jsonl", CaseRecord):
         if record.status != "done":
             continue
-        found = store.read_model(findings_file("race", record.key, judge), RaceFindings)
+        found = store.read_item(findings_file("race", judge), record.key, RaceFindings)
         marks: dict[str, list[CriterionScore]] = {}
         for comparison in found.comparisons:
             for mark in comparison.scores:

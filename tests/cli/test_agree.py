@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
@@ -44,7 +45,10 @@ def node(id: str, value: float | None, *children: ScoreNode) -> ScoreNode:
 def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float | None]) -> Path:
     """A run directory of reports by task and system, with ids `task-system`."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     cases = [
         CaseRecord(id=id, key=file_key(id), task=task, system=system, status="done")
         for task, system in scores

@@ -114,7 +114,7 @@ def test_a_report_far_too_long_is_a_typed_failure(run: Run, tmp_path: Path) -> N
     path.write_text("The lake rose by one metre. " * 9_000, encoding="utf-8")
     ended = run(path)
     assert ended.code == 3
-    [claims] = (tmp_path / "run/claims").glob("*.json")
+    claims = tmp_path / "run/claims.jsonl"
     kinds = {failure["failure"]["kind"] for failure in json.loads(claims.read_text())["extraction_failures"]}
     assert kinds == {"report_too_long"}
 
@@ -373,7 +373,7 @@ def test_a_server_that_fails_is_a_failure_of_its_kind(met: Met, kind: str, failu
     record, url = met.records[kind], met.servers[kind].url
     assert (record.status, record.n_sentences_failed, record.n_verdicts_failed) == ("done", 2, 0)
     assert len(met.servers[kind].chats) == ATTEMPTS[kind]
-    claims = json.loads((met.folder / kind / "claims" / f"{record.key}.json").read_text())
+    claims = json.loads((met.folder / kind / "claims.jsonl").read_text())
     found = [entry["failure"] for entry in claims["extraction_failures"]]
     assert {entry["kind"] for entry in found} == {failure}
     assert all(url in entry["detail"] for entry in found)
@@ -411,7 +411,7 @@ def test_a_model_that_answers_nonsense_is_a_typed_failure(
         assert len(server.chats) == 4
     assert ended.code == 3
     assert ended.line().startswith("Missing: 2 of the judge's answers (")
-    [claims] = (tmp_path / "run/claims").glob("*.json")
+    claims = tmp_path / "run/claims.jsonl"
     failures = json.loads(claims.read_text())["extraction_failures"]
     assert {failure["failure"]["kind"] for failure in failures} == {kind}
 

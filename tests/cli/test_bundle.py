@@ -17,8 +17,9 @@ import pytest
 
 from local_judge.api import evaluate
 from local_judge.runs.bundle import INDEX, MOST_BYTES, MOST_READ
+from local_judge.runs.items import Index, digest_of, index_of
 from local_judge.runs.seal import content_digest, sealed_as, unsealed
-from local_judge.runs.store import MANIFEST, RunStore, digest_of, rendered
+from local_judge.runs.store import MANIFEST, RunStore, rendered
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset
@@ -127,6 +128,10 @@ def resealed(run: Path, name: str, change: Mapping[str, str]) -> None:
     path.write_text(text, encoding="utf-8")
     manifest = unsealed(json.loads((run / MANIFEST).read_bytes()))
     files = json.loads((run / MANIFEST).read_bytes())["seal"]["files"] | {name: digest_of(path.read_bytes())}
+    if index_of(name) in files:
+        index = Index.of(path).content
+        (run / index_of(name)).write_bytes(index)
+        files[index_of(name)] = digest_of(index)
     RunStore(run).write_json(MANIFEST, sealed_as(manifest, files))
     assert content_digest(manifest)
 
@@ -192,17 +197,25 @@ def test_a_score_that_does_not_follow_from_the_findings_is_named(command: Comman
 
 
 def test_a_verdict_that_does_not_follow_from_the_replies_is_named(command: Command, run: Path) -> None:
-    name = one(run, "claims/*.json")
-    resealed(run, name, {'"label": "supported"': '"label": "partial"'})
+    name = "claims.jsonl"
+    resealed(run, name, {'"label":"supported"': '"label":"partial"'})
     ended = command("audit", run, "--json")
     assert statuses(ended) == ALL_OK | {"findings": "failed"}
     (problem,) = checks(ended)["findings"]["problems"]
-    assert problem.startswith(f"{name}: does not follow from the replies (verdicts.")
+    assert problem.startswith(f"{name} (of 'mill'): does not follow from the replies (verdicts.")
+
+
+def test_an_index_that_does_not_follow_from_its_file_is_named(command: Command, run: Path) -> None:
+    index = (run / "claims.index").read_text()
+    resealed(run, "claims.index", {index[-10:]: "0" * 9 + "\n"})
+    ended = command("audit", run, "--json")
+    assert statuses(ended)["digests"] == "failed"
+    assert "claims.index: does not follow from claims.jsonl" in checks(ended)["digests"]["problems"]
 
 
 def test_a_quotation_that_is_not_in_its_page_is_named(command: Command, run: Path) -> None:
-    name = one(run, "claims/*.json")
-    resealed(run, name, {'"start": ': '"start": 1'})
+    name = "claims.jsonl"
+    resealed(run, name, {'"start":': '"start":1'})
     ended = command("audit", run, "--json")
     assert statuses(ended)["quotations"] == "failed"
     assert "is not at its place in https://" in checks(ended)["quotations"]["problems"][0]

@@ -100,8 +100,7 @@ def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
     [recorded] = judge["calibrations"]
     assert recorded["slope_yes"] == one["slope_yes"] and recorded["threshold"] == one["threshold"]
     assert recorded["data"] == one["data"] and recorded["seed"] == 0
-    key = json.loads((tmp_path / "run" / "cases.jsonl").read_text())["key"]
-    claims = json.loads((tmp_path / "run" / "claims" / f"{key}.json").read_text())
+    claims = json.loads((tmp_path / "run" / "claims.jsonl").read_text())
     verdicts = claims["verdicts"]
     assert verdicts and all(verdict["calibration"] == recorded["id"] for verdict in verdicts)
     assert all(verdict["confidence"] != verdict["confidence_raw"] for verdict in verdicts)

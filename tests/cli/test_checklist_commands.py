@@ -135,7 +135,7 @@ def test_a_run_takes_checklists_and_the_dataset(
     run = ("run", reports, *judge, "--snapshot", snapshot, "--tasks", dataset)
     assert command(*run, "--out", tmp_path / "a").code == 0
     assert command(*run, "--out", tmp_path / "b", "--date", "2026-01-05", "--checklists", dataset).code == 0
-    given = [json.loads((tmp_path / name / "manifest.json").read_text())["reports"][0] for name in "ab"]
+    given = [json.loads((tmp_path / name / "inputs.jsonl").read_text()) for name in "ab"]
     assert [report["task"] for report in given] == ["pumps", "pumps"]
     assert given[0]["checklist_sha256"] != given[1]["checklist_sha256"]
     assert given[0]["task_sha256"] != given[1]["task_sha256"]

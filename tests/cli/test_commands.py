@@ -19,6 +19,7 @@ from local_judge.cli.commands import COMMANDS, Lazy
 from local_judge.demo.outcome import sample_folder
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.manifest import prompts_digest
+from local_judge.runs.store import RunStore
 from serving.presets import load_preset
 
 from ..stub_thread import StubThread
@@ -285,7 +286,7 @@ def test_a_run_from_plan_to_rescore(
     assert manifest["prompts"] == prompts_digest()
     assert manifest["judges"][0]["identity"]["engine_version"] == "0.0-stub"
     assert manifest["config"]["claims"]["method"] == "grouped"
-    assert [entry["id"] for entry in manifest["reports"]] == ["mill"]
+    assert [entry["id"] for entry in RunStore(out).inputs()] == ["mill"]
     assert manifest["protocols"] == {"deer": {"version": "4", "data": rubric_digest(load_rubric())}}
 
     plan = json.loads(command(*run, "--dry-run", "--json").out)

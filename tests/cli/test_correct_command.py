@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.claims.model import ClaimSet
+from local_judge.runs.items import claims_file
 from local_judge.runs.labels import verdicts_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
@@ -58,7 +59,7 @@ def test_people_who_disagree_lower_the_share(command: Command, run: Path, tmp_pa
     n = sum(
         len([verdict for verdict in claims.verdicts if verdict.label])
         for claims in (
-            RunStore(run).read_model(f"claims/{record.key}.json", ClaimSet)
+            RunStore(run).read_item(claims_file(None), record.key, ClaimSet)
             for record in load_records(RunStore(run))
         )
     )

@@ -99,8 +99,7 @@ def test_a_run_by_plans(run: tuple[Path, Ended], command: Command, server: StubT
         ("key_information", 50.0),
         ("reasoning", 70.0),
     ]
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert len(manifest["reports"][0]["plan_sha256"]) == 64
+    assert len(json.loads((out / "inputs.jsonl").read_text())["plan_sha256"]) == 64
     assert json.loads((out / "evidence_gaps.jsonl").read_text())["query"] == "zeppelin hangar"
     shown = command("show", out, "--report", "mill").out
     assert (

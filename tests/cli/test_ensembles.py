@@ -229,5 +229,5 @@ def test_a_run_of_one_judge_is_as_it_was(command: Command, panel: Panel) -> None
     assert "agreement" not in found and {row["judge"] for row in found["scores"]} == {None}
     assert found["cases"][0]["n_failed_by_judge"] == {}
     assert not (out / "agreement.jsonl").exists()
-    assert all(path.is_file() for path in (out / "findings/deer").iterdir())
+    assert (out / "findings/deer.jsonl").is_file() and not (out / "findings/deer").exists()
     assert "it has only one judge" in command("show", out, "--judge", "steady").line()

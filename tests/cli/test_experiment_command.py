@@ -183,7 +183,7 @@ def test_reports_are_judged_by_plans_that_the_judge_drafts(
     assert (ended.code, ended.err) == (0, "")
     plan = json.loads((tmp_path / "out" / "plans.agent.jsonl").read_text())
     assert (plan["task_id"], plan["method"], plan["reasoning"]) == ("tide", "agent", [])
-    findings = next((tmp_path / "out" / "run" / "findings" / "dream").glob("*.json")).read_text()
+    findings = (tmp_path / "out" / "run" / "findings" / "dream.jsonl").read_text()
     assert plan["key_information"][0]["question"] in findings
     # The same command continues it.
     assert command(*started, "--draft-plans", "agent", "--out", tmp_path / "out").code == 0

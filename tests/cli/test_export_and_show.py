@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from local_judge.runs.resume import Journal, kept_of
+from local_judge.runs.resume import begin_journal, kept_of
 from local_judge.runs.store import RunStore
 
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings
@@ -87,8 +87,7 @@ def test_an_unfinished_run_is_shown_as_far_as_it_is(
     )
     assert done.code == 0, done.err
     store = RunStore(out)
-    with Journal(store, ("deer",), ()).begin(kept_of(store, ())):
-        pass
+    begin_journal(store, kept_of(store, ()), ())
     journal = out / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:2]))

@@ -44,7 +44,9 @@ def test_from_a_file_to_a_run_and_back(command: Command, tmp_path: Path) -> None
     assert (ended.code, ended.err) == (0, "")
     assert "fact (paper profile)" in ended.out
     manifest = json.loads((run / "manifest.json").read_text())
-    assert manifest["reports"][0] == {"id": "1", "system": "ada", "task": "1"}
+    inputs = [json.loads(line) for line in (run / "inputs.jsonl").read_text().splitlines()]
+    assert (len(inputs), manifest["reports"]["n"]) == (3, 3)
+    assert inputs[0] == {"id": "1", "system": "ada", "task": "1"}
     assert len(manifest["imported"]["sha256"]) == 64
     # What a run holds, commands read: no judge, no snapshot.
     assert "2/3" in command("show", run, "--report", "1").out
@@ -82,9 +84,9 @@ def test_a_modified_import_is_to_be_imported_again(command: Command, tmp_path: P
     file = write(tmp_path / "validated.jsonl", [row(1, "supported")])
     run = tmp_path / "run"
     assert command("import", file, run, "--format", "fact").code == 0
-    (found,) = (run / "findings/fact").glob("*.json")
+    found = run / "findings/fact.jsonl"
     found.write_text(found.read_text().replace("supported", "unknown"))
-    shown = command("show", run)
+    shown = command("show", run, "--items", "--report", "1")
     assert shown.code == 1
     assert "import the files again into another folder" in shown.err
 

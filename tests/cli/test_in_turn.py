@@ -66,7 +66,7 @@ def test_a_judge_is_added_to_a_finished_run(command: Command, world: World, eval
     together(command, evaluate, both, first, second)
     together(command, evaluate, added, first)
     before = replies(added)
-    assert "claims/yes/" not in "".join(files(added))
+    assert "claims/yes.jsonl" not in "".join(files(added))
     # The first judge's server is gone, and not needed.
     command("judge", "up", second, "--detach")
     ended = command(*evaluate, *judges(first, second), "--out", added)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race.upstream import means
-from local_judge.runs.store import file_key
+from local_judge.runs.items import file_key
+from local_judge.runs.store import RunStore
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 
@@ -63,7 +64,7 @@ def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_publi
     assert means(written) == (out / "race_result.txt").read_text("utf-8")
     assert means(published) == (DRB / "results_race" / "race_result.txt").read_text("utf-8")
     found = json.loads(
-        (tmp_path / "run" / "findings" / "race" / f"{file_key(str(written[0]['id']))}.json").read_text()
+        RunStore(tmp_path / "run").item("findings/race.jsonl", file_key(str(written[0]["id"]))) or b""
     )
     assert (found["criteria"]["joined"], found["references"][0]["joined"]) == ("id", "id")
 
@@ -80,6 +81,5 @@ def test_string_ids_and_other_ids_are_joined_by_the_request(
         files = ("--criteria", DRB / "criteria.jsonl", "--references", DRB / "raw.jsonl")
         ended = command("run", path, *judge, *files, "--protocol", "race", "--out", tmp_path / "run")
     assert (ended.code, ended.err) == (0, "")
-    [file] = (tmp_path / "run" / "findings" / "race").iterdir()
-    found = json.loads(file.read_text("utf-8"))
+    found = json.loads((tmp_path / "run/findings/race.jsonl").read_text("utf-8"))
     assert (found["criteria"]["joined"], found["references"][0]["joined"]) == ("prompt", "prompt")

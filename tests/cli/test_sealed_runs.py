@@ -16,8 +16,7 @@ from local_judge.errors import RunError
 from local_judge.judge.ledger import Ledger
 from local_judge.runs import execute
 from local_judge.runs.lock import locked
-from local_judge.runs.resume import JOURNAL
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import JOURNAL, RunStore
 from tests.stub_server import StubPlan
 
 from ..judge.test_ledger_merge import text_in, write
@@ -84,14 +83,14 @@ def first(out: Path, pattern: str) -> Path:
 
 
 def flip_label(out: Path) -> Path:
-    path = first(out, "claims/*.json")
-    alter(path, '"label": "supported"', '"label": "contradicted"')
+    path = out / "claims.jsonl"
+    alter(path, '"label":"supported"', '"label":"contradicted"')
     return path
 
 
 def flip_finding(out: Path) -> Path:
-    path = first(out, "findings/deer/*.json")
-    alter(path, '"outcome": "supported"', '"outcome": "not_supported"')
+    path = out / "findings/deer.jsonl"
+    alter(path, '"outcome":"supported"', '"outcome":"not_supported"')
     return path
 
 
@@ -112,7 +111,7 @@ def other_judge(out: Path) -> Path:
 
 
 def lose(out: Path) -> Path:
-    path = first(out, "findings/deer/*.json")
+    path = out / "findings/deer.jsonl"
     path.unlink()
     return path
 
@@ -123,25 +122,31 @@ def add(out: Path) -> Path:
     return path
 
 
+READ_FINDINGS = (*READERS[1:2], *READERS[5:])
+
+
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "said", "readers"),
     [
-        (flip_label, "differs from the seal"),
-        (flip_finding, "differs from the seal"),
-        (raise_score, "differs from the seal"),
-        (rename_report, "differs from the seal"),
-        (other_judge, "differs from the seal"),
-        (lose, "is missing"),
-        (add, "is not in the seal"),
+        (flip_label, "differs from the seal", (*READERS[:2], READERS[5])),
+        (flip_finding, "differs from the seal", READ_FINDINGS),
+        (raise_score, "differs from the seal", READERS[:6]),
+        (rename_report, "differs from the seal", READERS),
+        (other_judge, "differs from the seal", READERS),
+        (lose, "is missing", READERS),
+        (add, "is not in the seal", READERS),
     ],
 )
-def test_every_reader_names_what_was_changed_and_stops(
-    made: Made, change: Callable[[Path], Path], said: str
+def test_whoever_reads_what_was_changed_names_it_and_stops(
+    made: Made, change: Callable[[Path], Path], said: str, readers: tuple[tuple[str, ...], ...]
 ) -> None:
     path = change(made.out)
     before = files(made.out)
     for reader in READERS:
         ended = made.read(*reader)
+        if reader not in readers:
+            assert "modified" not in ended.out + ended.err, reader
+            continue
         assert (ended.code, ended.out) == (1, ""), reader
         assert f"{path.relative_to(made.out)} {said}" in ended.line(), reader
         assert files(made.out) == before
@@ -169,7 +174,7 @@ def test_a_run_of_another_format_is_refused_in_one_line_that_says_what_to_do(mad
         for reader in READERS:
             ended = made.read(*reader, more=more)
             assert (ended.code, ended.out) == (1, ""), reader
-            assert "a run of format 1, and this version of local_judge reads format 2" in ended.line(), reader
+            assert "a run of format 1, and this version of local_judge reads format 3" in ended.line(), reader
             assert "run the evaluation again with another --out" in ended.line(), reader
     assert "a run of format 1" in made.run().line()
     assert files(made.out) == before
@@ -191,7 +196,7 @@ def test_a_modified_manifest_is_refused_before_anything_is_read_from_it(
 
 def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> None:
     path = flip_finding(made.out)
-    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
+    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal (of 'a')"
     allowed = ("--allow-modified",)
     for reader in READERS[:7]:
         if "rank" in reader or "rescore" in reader:  # two reports on two tasks; changes the scores
@@ -209,10 +214,10 @@ def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> No
 
 def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
     scores = (made.out / "scores/deer.jsonl").read_bytes()
-    path = first(made.out, "findings/deer/*.json")
+    path = made.out / "findings/deer.jsonl"
     findings = path.read_bytes()
     flip_finding(made.out)
-    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal"
+    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal (of 'a')"
     rescored = made.read("rescore", more=("--allow-modified",))
     assert (rescored.code, rescored.out.splitlines()[0]) == (0, f"modified: {line}")
     assert (made.out / "scores/deer.jsonl").read_bytes() != scores
@@ -220,7 +225,13 @@ def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
     assert all(line in row["modified"] for row in rows)
     ended = made.read("show")
     assert ended.code == 1
-    assert f"{path.relative_to(made.out)} differs from the seal, scores/deer.jsonl differs" in ended.line()
+    assert "run ended: scores/deer.jsonl differs from the seal" in ended.line()
+    ended = made.read("rescore")
+    assert ended.code == 1
+    assert (
+        f"{path.relative_to(made.out)} differs from the seal (of 'a'), scores/deer.jsonl differs"
+        in ended.line()
+    )
     path.write_bytes(findings)
     assert ": scores/deer.jsonl differs from the seal" in made.read("show").line()
     assert made.read("rescore", more=("--allow-modified",)).code == 0
@@ -270,8 +281,9 @@ def test_an_imported_run_is_sealed(tmp_path: Path, command: Command) -> None:
     file.write_text(json.dumps(row) + "\n")
     assert command("import", file, tmp_path / "run").code == 0
     assert command("show", tmp_path / "run").code == 0
-    alter(first(tmp_path / "run", "findings/fact/*.json"), "It is.", "It was.")
-    assert "differs from the seal" in command("show", tmp_path / "run").line()
+    alter(tmp_path / "run/findings/fact.jsonl", "It is.", "It was.")
+    shown = command("show", tmp_path / "run", "--report", "1")
+    assert "findings/fact.jsonl differs from the seal" in shown.line()
 
 
 def test_a_whole_run_is_confirmed_without_judging_or_scoring(
@@ -369,14 +381,14 @@ def test_a_journal_with_a_damaged_line_is_taken_up(
     journal = made.out / JOURNAL
     lines = journal.read_bytes().splitlines(keepends=True)
     assert len(lines) == 3
-    altered = lines[2].replace(b'"n_sources":', b'"n_sources":1')  # another count, in JSON that is whole
+    altered = lines[2].replace(b'"n_sources":', b'"n_sources":1', 1)  # another count, in JSON that is whole
     assert altered != lines[2]
     last = altered if damage == "altered" else lines[2][: len(lines[2]) // 2]
     journal.write_bytes(b"".join(lines[:2]) + last)
     assert "no seal" in made.read("show").line() or "no cases.jsonl" in made.read("show").line()
     seen = evaluated(monkeypatch)
     assert made.run().code == 0
-    assert seen == [json.loads(lines[2].partition(b" ")[2])["record"]["id"]]
+    assert seen == [json.loads(lines[2].split(b"\t")[4])["id"]]
     assert not journal.exists()
     assert files(made.out) == before
 
@@ -440,9 +452,7 @@ def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> No
     # A run on it answers nothing from what was altered, and says so; the next one asks again.
     again = (*made.given[:-1], made.folder / "again", "--ledger", ledger)
     assert command(*again).code == 3
-    assert '"kind": "corrupt_reply"' in "".join(
-        path.read_text() for path in (made.folder / "again/claims").glob("*.json")
-    )
+    assert '"kind":"corrupt_reply"' in (made.folder / "again/claims.jsonl").read_text()
     assert command(*again).code == 0
     assert command("ledger", "verify", ledger).code == 0
     made.out = made.folder / "again"
@@ -466,7 +476,7 @@ def test_gc_keeps_what_a_run_uses(made: Made, command: Command) -> None:
     assert text_in(other, "unused") == "x"
 
 
-@pytest.mark.parametrize("folder", ["scores", "claims"])
+@pytest.mark.parametrize("folder", ["scores", "findings"])
 def test_a_folder_that_is_a_link_is_refused_and_what_it_leads_to_stays(made: Made, folder: str) -> None:
     elsewhere = made.folder / "elsewhere"
     (made.out / folder).rename(elsewhere)

@@ -30,9 +30,9 @@ def write_run(
     store.write_json(
         "manifest.json",
         {
-            "format_version": 2,
+            "format_version": 3,
             "config": {"protocols": list(protocols)},
-            "reports": [],
+            "reports": {"n": 0},
             "judges": [
                 {"name": name, "identity": {"engine": "vllm", "model": name}, "sampling": {}}
                 for name in by_judge

@@ -19,7 +19,10 @@ from .conftest import Command
 def run(tmp_path: Path) -> Path:
     """Two tasks of three systems each, a report without a task, one without a score, one that could not be read."""
     store = RunStore(tmp_path / "run")
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     rows: list[tuple[str, str | None, int, float | None]] = [
         ("a1", "a", 100, 7.0),
         ("a2", "a", 200, 8.0),

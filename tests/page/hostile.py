@@ -14,10 +14,11 @@ from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
+from local_judge.runs.items import claims_file, file_key
+from local_judge.runs.manifest import listed_inputs
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
-from local_judge.runs.store import claims_file, file_key
 from serving.types import EngineIdentity
 
 from ..protocols.fact.fact_cases import write_run
@@ -126,20 +127,21 @@ def hostile_run(folder: Path) -> tuple[Path, Path]:
         )
         records.append(record)
         found[record.id] = _findings(record, text)
-        sets[record.key] = _claims(record, text, len(body))
+        sets[record.id] = _claims(record, text, len(body))
     store = write_run(folder / "run", found, *records)
     digests = [sha256(path.read_bytes()).hexdigest() for path in sorted(reports.iterdir())]
+    inputs = [{"id": digest, "sha256": digest} for digest in digests]
+    store.write_jsonl("inputs.jsonl", inputs)
     store.write_json(
         "manifest.json",
         {
-            "format_version": 2,
+            "format_version": 3,
             "config": {"protocols": ["fact"]},
-            "reports": [{"id": digest, "sha256": digest} for digest in digests],
+            "reports": listed_inputs(inputs),
             "judges": [],
         },
     )
-    for key, claims in sets.items():
-        store.write_json(claims_file(key, None), claims)
+    store.write_items(claims_file(None), sets.items())
     rescore(store, ["fact"], records)
     seal_run(store)
     with ThreadPoolExecutor() as other:  # the browser's driver has an event loop in this thread

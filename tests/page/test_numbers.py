@@ -27,8 +27,8 @@ from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
 from local_judge.runs.attributes import open_runs
 from local_judge.runs.records import load_records, load_run_scores, load_scores
-from local_judge.runs.resume import Journal, kept_of
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.resume import begin_journal, kept_of
+from local_judge.runs.store import JOURNAL, RunStore
 from local_judge.runs.tables import system_rows
 
 from .conftest import Sample
@@ -123,13 +123,13 @@ def test_an_unfinished_run_shows_what_is_complete_and_says_so(sample: Sample, tm
     whole = overview(load_results([sample.run]))
     run = shutil.copytree(sample.run, tmp_path / "run")
     store = RunStore(run)
-    with Journal(store, ["deer", "fact"], ()).begin(kept_of(store, ())):
-        pass  # the run has begun again and stops here
+    begin_journal(store, kept_of(store, ()), ())  # the run has begun again and stops here
     found = overview(load_results([run]))
     assert found.warnings[0].text.startswith("the run is not finished: 6 of 6 reports so far")
     assert [row.cells for row in found.rows] == [row.cells for row in whole.rows]
-    first = load_records(RunStore(sample.run))[0]
-    (run / findings_file("fact", first.key, None)).unlink()
+    journal = (run / JOURNAL).read_bytes()
+    assert journal.count(b"\n") == 1 + 6
+    (run / JOURNAL).write_bytes(journal.replace(b'"outcome":"', b'"outcome":" ', 1))  # in one line
     found = overview(load_results([run]))
     assert found.warnings[0].text.startswith("the run is not finished: 5 of 6 reports so far")
     assert (found.runs[0].n_reports, found.runs[0].n_evaluated) == (6, 5)

@@ -10,6 +10,7 @@ import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.reporting.exports import export_files
+from local_judge.runs.items import findings_file
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import ScoreNode
@@ -59,15 +60,17 @@ def finished(folder: Path) -> RunStore:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 2,
+            "format_version": 3,
             "config": {"protocols": ["deepresearcheval"]},
             "judges": [JUDGE],
-            "reports": [],
+            "reports": {"n": 0},
         },
     )
     cases = [record(f"{system}/{task}", task, system) for system, task in SCORES]
-    for case, (system, task) in zip(cases, SCORES, strict=True):
-        store.write_json(f"findings/deepresearcheval/{case.key}.json", findings(system, task))
+    store.write_items(
+        findings_file("deepresearcheval", None),
+        ((f"{system}/{task}", findings(system, task)) for system, task in SCORES),
+    )
     store.write_jsonl("cases.jsonl", cases)
     seal_run(store)
     return store
@@ -146,15 +149,15 @@ def test_a_task_without_a_number_has_no_place_in_the_cache(tmp_path: Path, task:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 2,
+            "format_version": 3,
             "config": {"protocols": ["deepresearcheval"]},
             "judges": [JUDGE],
-            "reports": [],
+            "reports": {"n": 0},
         },
     )
     case = record("ada/1", task, "ada")
     found = findings("ada", "1").model_copy(update={"task": task})
-    store.write_json(f"findings/deepresearcheval/{case.key}.json", found)
+    store.write_items(findings_file("deepresearcheval", None), [(case.id, found)])
     store.write_jsonl("cases.jsonl", [case])
     seal_run(store)
     export_files(store, tmp_path / "out", "deepresearcheval")

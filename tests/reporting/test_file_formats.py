@@ -25,6 +25,7 @@ from local_judge.protocols.file_formats import (
 from local_judge.protocols.metric import NoSettings
 from local_judge.reporting.exports import export_files, export_lines
 from local_judge.runs.importing import import_files, readable_formats
+from local_judge.runs.items import findings_file
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.scoring.algebra import exactly
@@ -98,14 +99,17 @@ def finished(folder: Path, protocol: str, **points: int | None) -> RunStore:
         for name, number in points.items()
     ]
     store.write_json(
-        "manifest.json", {"format_version": 2, "config": {"protocols": [protocol]}, "reports": []}
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": [protocol]}, "reports": {"n": 0}},
     )
-    for case, number in zip(cases, points.values(), strict=True):
-        if number is not None:
-            store.write_json(
-                f"findings/{protocol}/{case.key}.json",
-                TallyFindings(case=case.id, document="d", points=number),
-            )
+    store.write_items(
+        findings_file(protocol, None),
+        (
+            (name, TallyFindings(case=name, document="d", points=number))
+            for name, number in points.items()
+            if number is not None
+        ),
+    )
     store.write_jsonl("cases.jsonl", cases)
     seal_run(store)
     return store

@@ -17,10 +17,11 @@ from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindin
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.runs.attributes import groups_of, load_attributes, open_runs
+from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import reseal_scores, seal_run
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import RunStore
 from local_judge.scoring.node import PERCENT, Score, ScoreNode
 
 from ..protocols.fact.fact_cases import findings, write_run
@@ -183,10 +184,16 @@ def lrb_run(folder: Path, *scores: float | None) -> Path:
     store = RunStore(folder)
     case = record("a", "ada")
     store.write_json(
-        "manifest.json", {"format_version": 2, "config": {"protocols": ["liveresearchbench"]}, "reports": []}
+        "manifest.json",
+        {
+            "format_version": 3,
+            "config": {"protocols": ["liveresearchbench"]},
+            "reports": {"n": 0},
+        },
     )
     store.write_jsonl("cases.jsonl", [case])
-    store.write_json(f"findings/liveresearchbench/{case.key}.json", LrbFindings(case="a", document="d-a"))
+    found = LrbFindings(case="a", document="d-a")
+    store.write_items(findings_file("liveresearchbench", None), [("a", found)])
     roots = tuple(
         ScoreNode(
             id=name, label=name, score=Score(value=value, n_undefined=int(value is None)), scale=PERCENT

@@ -19,10 +19,11 @@ from local_judge.judge.ledger import Ledger
 from local_judge.judge.ledger_tail import LedgerTail
 from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.reporting.live import LiveRun, LiveState, ending, lines
+from local_judge.runs.items import file_key
 from local_judge.runs.lock import LOCK, held_since, locked
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.resume import Journal, Kept
-from local_judge.runs.store import FORMAT, RunStore, file_key, findings_file
+from local_judge.runs.resume import Kept, begin_journal
+from local_judge.runs.store import FORMAT, RunStore
 from serving.types import EngineIdentity, Generation, Sampling, Usage
 
 JUDGE, OTHER = (
@@ -58,7 +59,7 @@ def fail(ledger: Path, created: str, kind: str) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RunStore:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunStore:
     """A run of five reports and one judge, with a hostile name, that began before the command that continues it."""
     store = RunStore(tmp_path / "run")
     identity = JUDGE.identity.model_dump(mode="json")
@@ -66,16 +67,16 @@ def store(tmp_path: Path) -> RunStore:
         "format_version": FORMAT,
         "config": {"protocols": ["fact"]},
         "judges": [{"name": "\x1b[31mred [bold]", "identity": identity, "sampling": {}}],
-        "reports": [{"id": id} for id in "abcde"],
+        "reports": {"n": 5, "sha256": ""},
     }
     store.write_json("manifest.json", manifest)
-    with Journal(store, ["fact"], ()).begin(Kept({}, False)) as journal:
-        written = {"a": "00:04:00", "b": "00:05:15", "c": "00:07:00", "d": "00:09:00"}
-        for id, clock in written.items():
-            name = findings_file("fact", file_key(id), None)
-            store.write_json(name, {})
-            os.utime(store.root / name, (0, seconds(clock)))
-            journal.add(CaseRecord(id=id, key=file_key(id), status="done"))
+    store.write_jsonl("inputs.jsonl", ({"id": id} for id in "abcde"))
+    begin_journal(store, Kept({}, False), ())
+    written = {"a": "00:04:00", "b": "00:05:15", "c": "00:07:00", "d": "00:09:00"}
+    for id, clock in written.items():
+        with monkeypatch.context() as patch:
+            patch.setattr("time.time", lambda clock=clock: seconds(clock))
+            store.append(file_key(id), CaseRecord(id=id, key=file_key(id), status="done"), {}, complete=True)
     os.utime(store.root / "manifest.json", (0, seconds("00:01:00")))
     return store
 
@@ -119,7 +120,7 @@ async def test_every_number(store: RunStore, ledger: Path, running: None) -> Non
         assert latest.prompt_tokens == pytest.approx(600 / 60)
         assert latest.generated_tokens == pytest.approx(60 / 60)
         assert latest.cached_share == pytest.approx(450 / 600)
-        # `a` was kept, and `b` needed no call: its files were written before the first call ended, at 00:05:20. So 2 of
+        # `a` was kept, and `b` needed no call: it was complete before the first call ended, at 00:05:20. So 2 of
         # 3 reports took the 290 s since the first call began, and 1 is left.
         assert state.seconds_left == pytest.approx(290 / 2)
         assert lines(state) == [

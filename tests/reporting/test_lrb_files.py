@@ -15,6 +15,7 @@ from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFin
 from local_judge.protocols.liveresearchbench.metrics.issues import PUBLISHED, Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.upstream import average
 from local_judge.reporting.exports import export_files, list_rows
+from local_judge.runs.items import findings_file
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 
@@ -44,15 +45,14 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]
     store.write_json(
         "manifest.json",
         {
-            "format_version": 2,
+            "format_version": 3,
             "config": {"protocols": ["liveresearchbench"]},
             "judges": [JUDGE],
-            "reports": [],
+            "reports": {"n": 0},
         },
     )
     cases = [record(name, name, system) for name, (system, _) in reports.items()]
-    for case, (_, found) in zip(cases, reports.values(), strict=True):
-        store.write_json(f"findings/liveresearchbench/{case.key}.json", found)
+    store.write_items(findings_file(PROTOCOL, None), ((name, found) for name, (_, found) in reports.items()))
     store.write_jsonl("cases.jsonl", cases)
     seal_run(store)
     return store
@@ -142,6 +142,9 @@ def test_a_run_without_results_is_refused_and_writes_nothing(tmp_path: Path) -> 
         export_files(store, tmp_path / "out", PROTOCOL)
     assert not (tmp_path / "out").exists()
     other = RunStore(tmp_path / "other")
-    other.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    other.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     with pytest.raises(RunError, match="LiveResearchBench was not run"):
         export_files(other, tmp_path / "out", PROTOCOL)

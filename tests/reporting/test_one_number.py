@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from rich.console import Console
 
 from local_judge.protocols import base
@@ -21,12 +22,13 @@ from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.attributes import open_runs
+from local_judge.runs.items import findings_file
 from local_judge.runs.ranking import by_scores
 from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 
 from ..protocols.deepresearcheval.facts_cases import findings as facts
@@ -182,14 +184,21 @@ def pooled_run(folder: Path, protocol: str) -> RunStore:
     judge = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
     store.write_json(
         "manifest.json",
-        {"format_version": 2, "config": {"protocols": [protocol]}, "judges": [judge], "reports": []},
+        {
+            "format_version": 3,
+            "config": {"protocols": [protocol]},
+            "judges": [judge],
+            "reports": {"n": 0},
+        },
     )
     records: list[CaseRecord] = []
+    stored: list[tuple[str, BaseModel]] = []
     for system, reports in POOLED[protocol][2].items():
         for task, found in enumerate(reports):
             one = record(f"{system}-{task}", system).model_copy(update={"task": str(task)})
-            store.write_json(findings_file(protocol, one.key, None), found)
+            stored.append((one.id, found))
             records.append(one)
+    store.write_items(findings_file(protocol, None), stored)
     store.write_jsonl("cases.jsonl", records)
     rescore(store, [protocol], records)
     seal_run(store)

@@ -13,6 +13,7 @@ from local_judge.errors import RunError
 from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.upstream import result_row
 from local_judge.reporting.exports import export_files, list_rows
+from local_judge.runs.items import findings_file
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
@@ -27,10 +28,12 @@ REFERENCE: dict[str, float | None] = {**REFERENCE_SCORES}
 def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]]) -> RunStore:
     """A run with these findings, by report, each with its system."""
     store = RunStore(folder)
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["race"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["race"]}, "reports": {"n": 0}},
+    )
     cases = [record(name, found.task, system) for name, (system, found) in reports.items()]
-    for case, (_, found) in zip(cases, reports.values(), strict=True):
-        store.write_json(f"findings/race/{case.key}.json", found)
+    store.write_items(findings_file("race", None), ((name, found) for name, (_, found) in reports.items()))
     cases.append(record("broken", "3", next(iter(reports.values()))[0], status="unreadable"))
     store.write_jsonl("cases.jsonl", cases)
     rescore(store, ["race"], cases)
@@ -114,6 +117,9 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         RunError, match="no report has a result for RACE's files; the published code has no such mode"
     ):
         export_files(other, tmp_path / "out", "race")
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     with pytest.raises(RunError, match="RACE was not run; the run has these protocols: deer"):
         export_files(store, tmp_path / "out", "race")

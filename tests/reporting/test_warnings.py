@@ -22,11 +22,11 @@ def done(id: str, **more: Any) -> CaseRecord:
 def store(folder: Path, judges: int = 1, **settings: Any) -> RunStore:
     identity = {"engine": "vllm", "engine_version": "1", "model": "m"}
     manifest = {
-        "format_version": 2,
+        "format_version": 3,
         "judges": [{"name": f"j{n}", "identity": identity, "sampling": {}} for n in range(judges)],
         "config": {"protocols": ["race"], "settings": {"race": settings}},
         "protocols": [{"name": "race", "version": "1"}],
-        "reports": [],
+        "reports": {"n": 0},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return RunStore(folder)

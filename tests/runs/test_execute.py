@@ -15,9 +15,10 @@ from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord, load_scores, read_records
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import RunStore
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineFault
@@ -65,15 +66,13 @@ async def test_a_run_directory_holds_what_the_store_says(
         ("mill", "done", 0),
     ]
     assert sorted(told) == ["../../x", "mill"]
-    keys = sorted((file_key("../../x"), file_key("mill")))
     assert sorted(tree(tmp_path)) == sorted(
         [
             "ledger0.sqlite",
             "ledger0.sqlite-shm",
             "ledger0.sqlite-wal",
             "run/cases.jsonl",
-            *(f"run/claims/{key}.json" for key in keys),
-            *(f"run/findings/deer/{key}.json" for key in keys),
+            *(f"run/{name}.{end}" for name in ("claims", "findings/deer") for end in ("index", "jsonl")),
             "run/scores/deer.jsonl",
         ]
     )
@@ -208,7 +207,7 @@ async def test_rescoring_needs_nothing_but_the_files(
     asked = len(engine.calls)
     judge.ledger.close()
     (tmp_path / "run/scores/deer.jsonl").unlink()
-    for path in (tmp_path / "run/claims").iterdir():
+    for path in (tmp_path / "run").glob("claims.*"):
         path.unlink()
     scores = rescore(store, ["deer"], read_records(store))
     assert scores == load_scores(store, ["deer"])

@@ -17,6 +17,7 @@ from local_judge.protocols.dream import DreamFindings
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import load_scores
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import ScoreNode
@@ -150,5 +151,5 @@ async def test_what_is_cut_off_is_not_asked_twice(
     store = RunStore(tmp_path / "again")
     [record] = await execute(reports, again, snapshot, config, store)
     assert record.status == "done" and len(second.calls) < before
-    found = store.read_model(f"findings/dream/{record.key}.json", DreamFindings)
+    found = store.read_item(findings_file("dream", None), record.key, DreamFindings)
     assert found.factuality is not None and found.factuality.n_failed == 0

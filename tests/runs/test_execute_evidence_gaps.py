@@ -11,6 +11,7 @@ from local_judge.agents.result import EvidenceGap, read_evidence_gaps
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings
 from local_judge.protocols.metric import NoSettings
 from local_judge.runs import rescoring
+from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
@@ -71,12 +72,10 @@ def test_evidence_gaps_of_all_reports_and_protocols_add_up(
 
     monkeypatch.setattr(rescoring, "load_protocol", load)
     store = RunStore(tmp_path)
-    records = [CaseRecord(id=key, key=key, status="done") for key in ("b", "a")]
+    records = [CaseRecord(id=id, key=file_key(id), status="done") for id in ("b", "a")]
     for name, missed in (("one", (PAGE, QUERY)), ("two", (PAGE,)), ("plain", ())):
-        for record in records:
-            store.write_json(
-                f"findings/{name}/{record.key}.json", Missed(case=record.id, document="d", missed=missed)
-            )
+        found = ((one.id, Missed(case=one.id, document="d", missed=missed)) for one in records)
+        store.write_items(findings_file(name, None), found)
     rescore(store, ["plain"], records)
     assert not (tmp_path / "evidence_gaps.jsonl").exists()
     rescore(store, ["one", "plain", "two"], records)

@@ -17,6 +17,7 @@ from local_judge.reporting.run_tables import TableOptions, run_summary
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
@@ -62,9 +63,9 @@ async def test_a_run_from_reports_to_scores(
     store = RunStore(tmp_path / "run")
     records = await execute(REPORTS, judge, snapshot, config, store)
     assert [record.status for record in records] == ["done", "done", "done", "unreadable"]
-    assert (store.root / "claims").exists() is (mode == "shared")
+    assert (store.root / "claims.jsonl").exists() is (mode == "shared")
     assert engine.calls
-    found = store.read_model(f"findings/fact/{records[0].key}.json", FactFindings)
+    found = store.read_item(findings_file("fact", None), records[0].key, FactFindings)
     assert (found.source, found.article) == (mode, CITED.decode())
     assert [(pair.outcome, pair.reason) for pair in found.pairs] == [
         ("supported", None),

@@ -17,9 +17,10 @@ from local_judge.protocols.deer import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import CASES_IN_FLIGHT, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import claims_file, file_key, findings_file
 from local_judge.runs.records import load_scores, read_records
 from local_judge.runs.rescoring import load_agreement, rescore
-from local_judge.runs.store import RunStore, claims_file, file_key, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import ScoreNode
 from local_judge.tasks.model import Task
@@ -40,6 +41,7 @@ HEAT = b"""The retrofit connected 1,240 dwellings [1]. It was approved by eleven
 """
 VERIFYING = RunConfig(settings={"deer": {"parts": ["verification"]}})
 RUBRIC = RunConfig(settings={"deer": {"parts": ["rubric"]}})
+ENDS = ("index", "jsonl")
 NAMES = ("steady", "shaky")
 
 
@@ -94,8 +96,12 @@ async def test_each_judge_has_files_of_its_own_and_all_verify_the_claims_of_the_
         [
             "agreement.jsonl",
             "cases.jsonl",
-            *(f"claims/{name}/{key}.json" for name in NAMES),
-            *(f"findings/deer/{name}/{key}.json" for name in NAMES),
+            *(
+                f"{folder}/{name}.{end}"
+                for folder in ("claims", "findings/deer")
+                for name in NAMES
+                for end in ENDS
+            ),
             "scores/deer.jsonl",
         ]
     )
@@ -106,7 +112,7 @@ async def test_each_judge_has_files_of_its_own_and_all_verify_the_claims_of_the_
     )
     assert any("Sentences:" in call.prompt for call in first.calls)
     assert not any("Sentences:" in call.prompt for call in second.calls)
-    sets = [store.read_model(claims_file(key, name), ClaimSet) for name in NAMES]
+    sets = [store.read_item(claims_file(name), key, ClaimSet) for name in NAMES]
     assert sets[0].claims == sets[1].claims and sets[0].sources == sets[1].sources
     assert [verdict.label for verdict in sets[1].verdicts] == ["supported", "not_found"]
 
@@ -183,7 +189,7 @@ async def test_probabilities_of_judges_are_averaged(
     store = RunStore(tmp_path / "run")
     await execute([raw("one")], judges, snapshot, config, store)
     key = file_key("one")
-    rows = [store.read_model(findings_file("deer", key, name), DeerFindings).rows for name in judges]
+    rows = [store.read_item(findings_file("deer", name), key, DeerFindings).rows for name in judges]
     pairs = [found.claims[0].pairs[0] for found in rows if found is not None]
     assert [(pair.outcome, pair.confidence, pair.threshold) for pair in pairs] == [
         ("supported", 0.9, 0.5),
@@ -221,8 +227,8 @@ async def test_one_judge_of_several_scores_as_it_would_alone(
     judges = {"a": make_judge(believe, model="a")[0], "b": make_judge(sceptic, model="b")[0]}
     await execute([raw("one")], judges, snapshot, VERIFYING, both)
     key = file_key("one")
-    own = both.read_model(findings_file("deer", key, "a"), DeerFindings)
-    assert own == alone.read_model(findings_file("deer", key, None), DeerFindings)
+    own = both.read_item(findings_file("deer", "a"), key, DeerFindings)
+    assert own == alone.read_item(findings_file("deer", None), key, DeerFindings)
     scores = [row.scores for row in load_scores(alone, ["deer"])]
     assert [row.scores for row in load_scores(both, ["deer"], ("a",))] == scores
     assert load_agreement(alone) == []

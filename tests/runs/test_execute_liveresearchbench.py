@@ -14,6 +14,7 @@ from local_judge.protocols.base import load_protocol
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
@@ -60,7 +61,7 @@ async def test_all_metrics_of_one_report(make_judge: MakeJudge, snapshot: Snapsh
     reports = [RawReport("ada/1", CITED, TASK, "a.md", "ada", TASK.id)]
     [record] = await execute(reports, judge, snapshot, config, store)
     assert (record.status, record.n_calls_failed) == ("done", 0)
-    found = store.read_model(f"findings/liveresearchbench/{record.key}.json", STORED)
+    found = store.read_item(findings_file("liveresearchbench", None), record.key, STORED)
     assert found.accuracy is not None and found.citation is not None
     assert [(page.status, page.on_topic) for page in found.accuracy.pages] == [("ok", True), ("dead", None)]
     assert [issue.fate for issue in found.citation.issues] == ["counted"]

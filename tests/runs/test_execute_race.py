@@ -17,7 +17,8 @@ from local_judge.protocols.race import RaceFindings
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.manifest import build_manifest
+from local_judge.runs.items import findings_file
+from local_judge.runs.manifest import build_manifest, input_rows
 from local_judge.runs.records import load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
@@ -70,7 +71,7 @@ async def test_a_run_of_race(make_judge: MakeJudge, tmp_path: Path) -> None:
     assert {root.id: root.score.value for root in paper.scores}["overall"] == pytest.approx(44.442665)
     assert upstream.scores[-1].score.value == pytest.approx(44.442665)
     assert paper.scores[-1].score.note == "order: shared, reference first"
-    found = store.read_model(f"findings/race/{records[0].key}.json", RaceFindings)
+    found = store.read_item(findings_file("race", None), records[0].key, RaceFindings)
     assert (found.criteria, found.order) == (TASK.criteria, "shared")
     before = (store.root / "scores/race.jsonl").read_bytes()
     rescore(store, ["race"], records)
@@ -86,7 +87,7 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
     )
     config = settled(RACE)
     manifest = await build_manifest(config, {"stub": judge}, [with_both, without], None, [])
-    one, other = manifest["reports"]
+    one, other = input_rows([with_both, without])
     assert one["references_sha256"] == [hashlib.sha256(REFERENCE.encode()).hexdigest()]
     assert len(one["criteria_sha256"]) == 64
     assert "criteria_sha256" not in other and "references_sha256" not in other

@@ -13,6 +13,7 @@ from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import load_scores
 from local_judge.runs.store import RunStore
 from local_judge.tasks.model import Guidance, Task
@@ -70,7 +71,7 @@ async def test_the_rubric_alone_needs_no_snapshot_and_makes_no_claims(
     assert (record.status, record.n_sources) == ("done", 0)
     assert len(engine.calls) == 5
     assert not (tmp_path / "run/claims").exists()
-    findings = store.read_model(f"findings/deer/{record.key}.json", DeerFindings)
+    findings = store.read_item(findings_file("deer", None), record.key, DeerFindings)
     assert findings.rows is None
     assert findings.rubric is not None and findings.rubric.guidance == TASK.guidance
 

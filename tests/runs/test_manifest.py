@@ -13,8 +13,14 @@ from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.config import RunConfig
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.manifest import build_manifest, claim_directory, prompts_digest, protocols_of
-from local_judge.runs.store import RunStore
+from local_judge.runs.manifest import (
+    build_manifest,
+    claim_directory,
+    input_rows,
+    prompts_digest,
+    protocols_of,
+)
+from local_judge.runs.store import RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
 from serving.types import Sampling
 
@@ -48,7 +54,7 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     assert judged["sampling"]["temperature"] == 0
     assert manifest["snapshot"] == snapshot.digest
     assert manifest["protocols"] == {"deer": {"version": "4", "data": rubric_digest(load_rubric())}}
-    assert manifest["reports"] == [
+    assert list(input_rows(REPORTS)) == [
         {
             "id": "a",
             "sha256": hashlib.sha256(b"One.").hexdigest(),
@@ -70,6 +76,9 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
             "guidance": None,
         },
     ]
+    # Of these two as the lines of `inputs.jsonl`.
+    lines = "".join(canonical(row) + "\n" for row in input_rows(REPORTS))
+    assert manifest["reports"] == {"n": 2, "sha256": hashlib.sha256(lines.encode()).hexdigest()}
     assert len(prompts_digest()) == 64
     assert manifest["prompts"] == prompts_digest()
     # Those of the dense ranker may not be there.
@@ -84,15 +93,15 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     judge, _ = make_judge()
     store = RunStore(tmp_path / "run")
     manifest = await manifest_of(judge, snapshot)
-    claim_directory(store, manifest)
+    claim_directory(store, manifest, REPORTS)
     written = (tmp_path / "run/manifest.json").read_bytes()
     # Versions and the words of the command line may differ: they do not change what is asked.
-    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"]})
+    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"]}, REPORTS)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
     # All is derived anew by the program that goes on, so that its versions are those of the results.
-    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"], "python": "3.99"})
+    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"], "python": "3.99"}, REPORTS)
     assert store.read_json("manifest.json") == {**manifest, "python": "3.99"}
-    claim_directory(store, manifest)
+    claim_directory(store, manifest, REPORTS)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
     assert protocols_of(store) == ("deer",)
 
@@ -113,9 +122,9 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     for key, other in others.items():
         differing = named.get(key, rf"different {key}( \({key}[^)]*\))?")
         with pytest.raises(RunError, match=f"already contains a run with {differing}; choose another --out"):
-            claim_directory(store, other)
+            claim_directory(store, other, REPORTS[:1] if key == "reports" else REPORTS)
     with pytest.raises(RunError, match=r"different judges \(judges\.'stub'\.sampling\.temperature\)"):
-        claim_directory(store, await manifest_of(warmer, snapshot))
+        claim_directory(store, await manifest_of(warmer, snapshot), REPORTS)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
 
 
@@ -126,7 +135,7 @@ async def test_a_manifest_of_something_else(
     judge, _ = make_judge()
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(RunError, match="not the manifest of a run"):
-        claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot))
+        claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot), REPORTS)
     with pytest.raises(RunError, match="not the manifest of a run"):
         protocols_of(RunStore(tmp_path))
 
@@ -152,4 +161,4 @@ async def test_a_damaged_manifest_is_one_line(
     with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
         protocols_of(store)
     with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
-        claim_directory(store, manifest)
+        claim_directory(store, manifest, REPORTS)

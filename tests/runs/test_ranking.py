@@ -255,7 +255,12 @@ def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
     store = RunStore(folder)
     store.write_json(
         "manifest.json",
-        {"format_version": 2, "config": {"protocols": ["length"]}, "reports": [], "judges": []},
+        {
+            "format_version": 3,
+            "config": {"protocols": ["length"]},
+            "reports": {"n": 0},
+            "judges": [],
+        },
     )
     cases = [
         CaseRecord(id=id, key=id, document="d", task="t", system=system, status="done")

@@ -12,9 +12,10 @@ from local_judge.protocols import base
 from local_judge.protocols.base import Decision
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.runs import rescoring
+from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
 from local_judge.runs.rescoring import load_agreement, rescore
-from local_judge.runs.store import RunStore, file_key, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import Profile, ScoreNode
 
@@ -56,9 +57,8 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RunStore, l
         "z": (findings("u", "z"), findings("s", "z")),
     }
     store = RunStore(tmp_path)
-    for case, own in found.items():
-        for judge, one in zip(JUDGES, own, strict=True):
-            store.write_json(findings_file("fact", file_key(case), judge), one)
+    for place, judge in enumerate(JUDGES):
+        store.write_items(findings_file("fact", judge), ((case, own[place]) for case, own in found.items()))
     records = [
         CaseRecord(
             id=id,

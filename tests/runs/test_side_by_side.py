@@ -30,7 +30,10 @@ def case(name: str, n_words: int = 100, **fields: Any) -> CaseRecord:
 def make(root: Path, cases: Sequence[CaseRecord], roots: dict[str, tuple[ScoreNode, ...]]) -> Path:
     """A run directory with `cases`, and these scores by the profile `paper`."""
     store = RunStore(root)
-    store.write_json("manifest.json", {"format_version": 2, "config": {"protocols": ["deer"]}, "reports": []})
+    store.write_json(
+        "manifest.json",
+        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+    )
     store.write_jsonl("cases.jsonl", cases)
     rows = [
         ScoreRecord(case=name, protocol="deer", version="1", profile="paper", scores=scores)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from local_judge.errors import RunError
+from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore, file_key
+from local_judge.runs.store import RunStore
 from serving.types import Frozen
 
 

@@ -31,6 +31,8 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.judge.failures import FailureKind
+from local_judge.runs.items import claims_file, file_key
+from local_judge.runs.store import RunStore
 from serving.launch import RunningServer
 from serving.presets import load_preset
 
@@ -129,8 +131,8 @@ class Finished:
 
     @property
     def claims(self) -> ClaimSet:
-        (path,) = (self.out / "claims").iterdir()
-        return ClaimSet.model_validate_json(path.read_text(encoding="utf-8"))
+        key = file_key("report")
+        return RunStore(self.out).read_item(claims_file(None), key, ClaimSet)
 
 
 def replies(ledger: Path) -> dict[str, tuple[Any, ...]]:
@@ -313,7 +315,14 @@ def test_an_uninterrupted_run_with_the_same_replies_has_the_same_files(
     done = finished.inputs.call(finished.inputs.run(other, "--ledger", str(kept)))
     assert done.returncode == finished.code, done.stderr
     assert files_of(other) == files_of(finished.out)
-    assert {name.split("/")[0] for name in files_of(other)} == {"cases.jsonl", "claims", "findings", "scores"}
+    assert {name.split("/")[0] for name in files_of(other)} == {
+        "cases.jsonl",
+        "claims.index",
+        "claims.jsonl",
+        "findings",
+        "inputs.jsonl",
+        "scores",
+    }
 
 
 PLANTED = [

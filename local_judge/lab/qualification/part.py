@@ -27,11 +27,12 @@ from local_judge.lab.qualification.model import Cost, Item, PartName, Unmeasured
 from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.items import findings_file
 from local_judge.runs.job import Job, run_job, unwatched
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.manifest import build_manifest, changed, existing_manifest
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore, findings_file
+from local_judge.runs.store import RunStore
 from serving.types import Frozen
 
 S = TypeVar("S", bound=Frozen)
@@ -135,7 +136,7 @@ async def run_findings(job: Job, protocol: str, model: type[T]) -> list[tuple[st
     return [
         (
             record.id,
-            job.store.read_model(findings_file(protocol, record.key, None), model)
+            job.store.read_item(findings_file(protocol, None), record.key, model)
             if record.status == "done"
             else None,
         )

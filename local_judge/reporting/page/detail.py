@@ -12,9 +12,10 @@ from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, V
 from local_judge.judge.ledger import Trace
 from local_judge.protocols.base import AnyProtocol, ItemRow
 from local_judge.reporting.page.sources import Sources
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Nodes
-from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Scale
 from serving.types import Frozen
@@ -252,16 +253,15 @@ def read_detail(
     """
     text = sources.report(record.document)
     calls = _Calls(sources, whole)
-    file = claims_file(record.key, judge)
     claims: Sequence[PageClaim] = ()
     verdicts: Sequence[PageVerdict] = ()
-    if (store.root / file).exists():
-        found = store.read_model(file, ClaimSet)
+    found = store.find_item(claims_file(judge), record.key, ClaimSet)
+    if found is not None:
         verdicts = _verdicts(found, sources, calls)
         claims = _claims(found, verdicts, text)
     items: list[PageItem] = []
     for protocol in protocols:
-        findings = store.read_model(findings_file(protocol.name, record.key, judge), protocol.findings_type)
+        findings = store.read_item(findings_file(protocol.name, judge), record.key, protocol.findings_type)
         tree = trees.get(protocol.name, {})
         items += [_item(protocol.name, one, tree, text, sources, calls) for one in protocol.items(findings)]
     return Detail(

@@ -280,7 +280,7 @@ def _facts(run: OpenRun) -> RunFacts:
         snapshot=manifest.get("snapshot"),
         version=manifest.get("local_judge", ""),
         date=manifest["config"].get("date"),
-        n_reports=len(manifest["reports"]) or len(run.records),
+        n_reports=manifest["reports"]["n"] or len(run.records),
         n_evaluated=sum(record.status == "done" for record in run.records),
         finished=is_finished(run.store),
     )

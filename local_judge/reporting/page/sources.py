@@ -50,7 +50,7 @@ class Sources:
         """
         manifest = read_manifest(store)
         found = _from_command(manifest)
-        self._reports = _report_texts(manifest, given.reports or found.reports)
+        self._reports = _report_texts(store, given.reports or found.reports)
         self.snapshot = _snapshot(store, manifest.get("snapshot"), given.snapshot, found.snapshot)
         self.ledger = _ledger(given.ledger, (store.ledger, found.ledger))
         self._page = lru_cache(RECENT)(self._look_up)
@@ -120,9 +120,9 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _report_texts(manifest: Mapping[str, Any], paths: Iterable[Path]) -> dict[str, str]:
+def _report_texts(store: RunStore, paths: Iterable[Path]) -> dict[str, str]:
     """Return the texts of the run's reports by the ids of their documents."""
-    wanted = {report.get("sha256") for report in manifest["reports"]}
+    wanted = {report.get("sha256") for report in store.inputs()}
     found: dict[str, str] = {}
     for path in paths:
         with suppress(UserError, OSError):

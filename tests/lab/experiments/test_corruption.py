@@ -114,8 +114,8 @@ def test_statements_with_evidence_on_both_sides_keep_the_judges_label(
     done, _ = run_whole(corruption((0, 0.4, 1)), judge_by_truth, protocols=["deepresearcheval"])
     # Of 15 claims 0, 6 and 15 are false: 15/15, 9/15 and 0/15 are Right.
     assert values(curve(done.results, "deepresearcheval", "facts")) == [100.0, 60.0, 0.0]
-    kept = (tmp_path / "experiment" / "run" / "findings" / "deepresearcheval").glob("*.json")
-    rulings = [ruling for path in kept for ruling in json.loads(path.read_text())["facts"]["rulings"]]
+    kept = (tmp_path / "experiment/run/findings/deepresearcheval.jsonl").read_text().splitlines()
+    rulings = [ruling for line in kept for ruling in json.loads(line)["facts"]["rulings"]]
     assert len(rulings) == 45
     for ruling in rulings:
         assert ruling["label"] == ruling["given"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
+from local_judge.runs.items import findings_file
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
@@ -43,11 +44,16 @@ def write_run(folder: Path, found: Mapping[str, FactFindings], *cases: CaseRecor
     """A run whose scores are yet to be computed."""
     store = RunStore(folder)
     store.write_json(
-        "manifest.json", {"format_version": 2, "config": {"protocols": ["fact"]}, "reports": [], "judges": []}
+        "manifest.json",
+        {
+            "format_version": 3,
+            "config": {"protocols": ["fact"]},
+            "reports": {"n": 0},
+            "judges": [],
+        },
     )
     store.write_jsonl("cases.jsonl", cases)
-    for case in cases:
-        if case.id in found:
-            store.write_json(f"findings/fact/{case.key}.json", found[case.id])
+    stored = ((case.id, found[case.id]) for case in cases if case.id in found)
+    store.write_items(findings_file("fact", None), stored)
     seal_run(store)
     return store

@@ -49,7 +49,7 @@ from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.protocols.race.paper import comparison_scores
 from local_judge.runs.inputs import RawReport
-from local_judge.runs.store import file_key
+from local_judge.runs.items import file_key
 from local_judge.runs.verify import ClaimRow, claim_of
 from local_judge.tasks.model import Reference
 from serving.types import Frozen

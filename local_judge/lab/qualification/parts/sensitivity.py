@@ -45,8 +45,9 @@ from local_judge.lab.qualification.probes import (
 )
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind, SensitivityProbe
+from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.records import CaseRecord, failures_in, load_records, load_scores
-from local_judge.runs.store import RunStore, claims_file, findings_file
+from local_judge.runs.store import RunStore
 from serving.types import Frozen
 
 Reports = Annotated[int, Field(ge=0)] | None
@@ -235,13 +236,12 @@ class Scored(NamedTuple):
         if record is None or record.status != "done":
             return
         files: list[tuple[str, type[BaseModel]]] = [
-            (findings_file(self.protocol, record.key, None), load_protocol(self.protocol).findings_type),
-            (claims_file(record.key, None), ClaimSet),
+            (findings_file(self.protocol, None), load_protocol(self.protocol).findings_type),
+            (claims_file(None), ClaimSet),
         ]
         for name, model in files:
-            if (self.store.root / name).exists():
-                for failure in failures_in(self.store.read_model(name, model)):
-                    yield failure.kind
+            for failure in failures_in(self.store.find_item(name, record.key, model)):
+                yield failure.kind
 
 
 def scored(store: RunStore, protocol: str) -> Scored:

@@ -25,10 +25,10 @@ def make_run(folder: Path, judges: dict[str, EngineIdentity], values: dict[str, 
         {"name": name, "identity": one.model_dump(mode="json"), "sampling": {}}
         for name, one in judges.items()
     ]
-    reports = [{"id": id} for id in values]
+    reports = {"n": len(values), "sha256": ""}
     store.write_json(
         "manifest.json",
-        {"format_version": 2, "config": {"protocols": ["race"]}, "reports": reports, "judges": rows},
+        {"format_version": 3, "config": {"protocols": ["race"]}, "reports": reports, "judges": rows},
     )
     store.write_jsonl(
         "cases.jsonl", [CaseRecord(id=id, key=id, task="t", system=f"s{id}", status="done") for id in values]
