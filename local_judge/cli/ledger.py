@@ -117,12 +117,14 @@ def import_(
 def export(
     ledger: LedgerFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="New JSONL file; compressed if it ends in .gz.")],
+    as_json: AsJson = False,
 ) -> None:
     """Write all rows of a ledger as JSONL, a row per line."""
     if out.exists():
         raise InputError(f"{out}: already exists; choose another file")
     beside, damaged, n_rows = out.with_name(f".{out.name}.partial"), list[str](), 0
     with os_errors(InputError, f"{out}: cannot be written"):
+        out.parent.mkdir(parents=True, exist_ok=True)
         try:
             with gzip.open(beside, "wt") if out.suffix == ".gz" else beside.open("w") as file:
                 for line in exported(ledger, damaged):
@@ -131,8 +133,11 @@ def export(
             beside.replace(out)
         finally:
             beside.unlink(missing_ok=True)
-    print(plain(f"{out}: {_number(n_rows, 'row')}"))
-    _print_lines(damaged[:SHOWN], len(damaged) > SHOWN)
+    if as_json:
+        print_json({"file": str(out), "rows": n_rows, "damaged": damaged})
+    else:
+        print(plain(f"{out}: {_number(n_rows, 'row')}"))
+        _print_lines(damaged[:SHOWN], len(damaged) > SHOWN)
     if damaged:
         raise SystemExit(1)
 

@@ -54,5 +54,5 @@ def report(
     written = write_page(paths, out, given, profile or "paper", load_labels(labels or ()))
     data = {"page": str(written.path), "reports": written.n_reports, "bytes": written.n_bytes}
     print_found(data, [f"{safe(str(written.path))} ({written.n_bytes / 1e6:.1f} MB)"], as_json)
-    for line in written.missing:
-        print(safe(line), file=sys.stderr)
+    if written.missing:
+        print(safe("; ".join(written.missing)), file=sys.stderr)

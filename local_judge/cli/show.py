@@ -184,8 +184,10 @@ def _expanded(paths: Sequence[Path]) -> tuple[list[Path], bool]:
 
 
 def print_groups(runs: Sequence[Path]) -> None:
-    """Print the table of a sweep."""
-    _show_groups(open_runs(runs), BY_RUN.split(","), GroupOptions(), None, as_json=False)
+    """Print the table of a sweep: by run, and by system if its reports have one."""
+    opened = open_runs(runs)
+    named = any(record.system is not None for run in opened for record in run.records)
+    _show_groups(opened, BY_RUN.split(",") if named else ["run"], GroupOptions(), None, as_json=False)
 
 
 def _show_groups(

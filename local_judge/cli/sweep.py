@@ -103,7 +103,8 @@ def merge_(
     watch = _Watch()
     with stoppable(sweep.ledger):
         merged, found = asyncio.run(merge_shards(sweep, watch, ledgers or ()))
-    sys.stderr.write(f"{merged.replies:,} replies merged, {merged.present:,} present before\n")
+    if not is_quiet():
+        sys.stderr.write(f"{merged.replies:,} replies merged, {merged.present:,} present before\n")
     for line in (*merged.conflicts, *merged.damaged):
         sys.stderr.write(f"{plain(line)}\n")
     _end(sweep, found, watch, True, as_json)

@@ -103,7 +103,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
     "snapshot mcp": ("@/snapshot",),
     "ledger verify": ("@/run/ledger.sqlite",),
-    "ledger import": ("@/out/all.sqlite", "@/no-such-file.jsonl"),
+    "ledger import": ("@/out/all.sqlite", "@/ledger.jsonl"),
     "ledger export": ("@/run/ledger.sqlite", "--out", "@/out/ledger.jsonl"),
     "ledger stats": ("@/run/ledger.sqlite",),
     "ledger gc": ("@/run/ledger.sqlite", "--dry-run"),
@@ -251,5 +251,6 @@ MADE_BY = {
     "plans.jsonl": "tasks plan draft",
     "built": "tasks build make",
     "asked": "lab agent ask",
+    "ledger.jsonl": "ledger export",
 }
 """What commands read that others write, in an order that works."""

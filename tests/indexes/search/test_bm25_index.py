@@ -334,7 +334,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
             Bm25Index.open(_describe(copy(f"{name} {len(said)} {said!s:.9}"), **{name: said}))
     newer = copy("newer")
     fields = json.loads((newer / "index.json").read_text())
-    (newer / "index.json").write_text(json.dumps({**fields, "format_version": 3}))
+    (newer / "index.json").write_text(json.dumps({**fields, "format_version": 2}))
     with pytest.raises(IndexDamaged, match="format 2; 'bm25', format 1 is read here"):
         Bm25Index.open(newer)
 
