@@ -38,7 +38,8 @@ class ClaimsConfig(Frozen):
     of each claim the sentences nearest to it and those around them, at a cost that does not grow with the page.
     `contrast`: as `page`, asked in other words, less half of what the judge answers without a page."""
     context_sentences: int = Field(default=0, ge=0, le=5)
-    """`contrast`: sentences of the report that are shown before a claim, for pronouns."""
+    """`contrast`: sentences of the report that are shown before a claim, for pronouns. A calibration applies with any
+    number of them, although it was fitted with none."""
     partial: bool = False
     """`contrast`: ask whether the page supports a part of a claim that is neither supported nor contradicted."""
     claims_per_call: int = Field(default=20, ge=1, le=50)

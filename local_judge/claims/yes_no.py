@@ -55,7 +55,7 @@ class Asked(NamedTuple):
 
     prompt: Prompt
     prior: Prompt | None = None
-    """The same question without a page, whose answer is subtracted."""
+    """The same question without the page and the sentences before the claim, whose answer is subtracted."""
 
 
 class Answer(NamedTuple):
@@ -181,7 +181,7 @@ def digest_as_laid_out(name: str, is_fenced: bool) -> str:
     claim = Claim(
         id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
     )
-    asked = ask_about(PageEvidence(page, (), whole=True), name, claim, quotes)
+    asked = ask_about(PageEvidence(page, (), whole=True), name, claim, quotes, "Before.")
     if asked.prior is not None:
         return sha256(
             canonical([prompt_digest(asked.prompt), prompt_digest(asked.prior), PRIOR_WEIGHT, OPTIONS])

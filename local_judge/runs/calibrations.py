@@ -135,7 +135,7 @@ def in_manifest(judge: Judge, config: ClaimsConfig) -> list[dict[str, Any]]:
         *("threshold", "n", "seed", "data"),
     )
     # `near` also uses those of `page`: a claim in another language is asked about with the page.
-    asked = {*QUESTIONS[config.view], *QUESTIONS["page"]}
+    asked = {*QUESTIONS[config.view], *(QUESTIONS["page"] if config.view == "near" else ())}
     return [
         {"id": one.id, **{name: getattr(one, name) for name in fields}}
         for one in current(judge.calibrations)

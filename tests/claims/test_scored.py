@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
 from local_judge.claims import yes_no
-from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_of, nearest_sentences
@@ -18,6 +18,7 @@ from local_judge.claims.scored import verify_scored
 from local_judge.claims.yes_no import digest_as_laid_out, less, question, question_digest
 from local_judge.judge.calibration import Calibration, Quality, sigmoid
 from local_judge.judge.judge import ChoiceResult, Judge, JudgeSettings
+from local_judge.runs.calibrations import in_manifest
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 from serving.types import Choice, EngineIdentity
@@ -284,6 +285,14 @@ def test_a_question_is_known_by_its_words(monkeypatch: pytest.MonkeyPatch) -> No
     assert changed != before == question_digest("supported")
 
 
+@pytest.mark.parametrize(("view", "n"), [("page", 1), ("near", 1), ("contrast", 0)])
+def test_the_manifest_has_the_calibrations_that_a_view_may_use(
+    make_judge: MakeJudge, view: View, n: int
+) -> None:
+    judge = calibrated(make_judge(["Yes"])[0], ("all", 1.0, 0.0, 0.5))
+    assert len(in_manifest(judge, ClaimsConfig(method="scored", view=view))) == n
+
+
 NEAR = ClaimsConfig(method="scored", view="near")
 
 
@@ -436,6 +445,22 @@ def test_what_a_server_leaves_open_widens_a_difference() -> None:
 
 def test_the_words_of_contrast_have_a_digest_of_their_own() -> None:
     assert len({question_digest(name) for name in ("supported", "supported_near", "supports")}) == 3
+
+
+def test_words_around_the_sentences_before_a_claim_are_part_of_contrast_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = {name: question_digest(name) for name in yes_no.NAMES}
+    digest_as_laid_out.cache_clear()
+    fence = yes_no.fence
+
+    def other(text: str, title: str) -> str:
+        return fence(text, "Before it:" if title == "The claim follows this text:" else title)
+
+    monkeypatch.setattr(yes_no, "fence", other)
+    changed = {name for name in yes_no.NAMES if question_digest(name) != before[name]}
+    digest_as_laid_out.cache_clear()
+    assert changed == {"supports"}
 
 
 @pytest.mark.parametrize(("part", "label"), [({"Yes": 0.6, "No": 0.4}, "partial"), ("No", "not_found")])

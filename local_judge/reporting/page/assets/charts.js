@@ -296,7 +296,7 @@ function reliabilityNotes(one) {
       one.n_divided ? `${count(one.n_divided, 'claim')} left out, because as many people call it supported as not. ` : '') : null,
     one.n_labels && left.length ? el('p.fine-print', {}, `Of ${count(one.n_labels, 'label')}: ${left.join(', ')}.`) : null,
     one.counts.length ? el('p.fine-print', {}, one.calibrations.length
-      ? ['P(supported) is calibrated: ', one.calibrations.map((own, n) => [n ? '; ' : '', `${own.method} on ${count(own.n, 'planted claim')} (${own.language === 'all' ? 'all languages' : own.language})`,
+      ? ['P(supported) is calibrated: ', one.calibrations.map((own, n) => [n ? '; ' : '', `${own.method} on ${count(own.n, 'labelled claim')} (${own.language === 'all' ? 'all languages' : own.language})`,
         own.ece !== null ? `, on which it has an expected calibration error of ${number(own.ece)} and an AUC of ${number(own.auc)}, out of fold` : '']), '.']
       : 'P(supported) is the judge’s own probability: it is not calibrated.') : null,
   ];
