@@ -49,8 +49,8 @@ def results(run: Path) -> dict[str, bytes]:
     """Claims with verdicts, findings and scores of a run, by file."""
     return {
         str(path.relative_to(run)): path.read_bytes()
-        for folder in ("claims", "findings", "scores")
-        for path in sorted((run / folder).rglob("*.json*"))
+        for pattern in ("claims.jsonl", "findings/**/*.jsonl", "scores/**/*.jsonl")
+        for path in sorted(run.glob(pattern))
     }
 
 
