@@ -109,8 +109,8 @@ async def merge_shards(
 ) -> tuple[Merged, dict[str, list[CaseRecord]]]:
     """Merge the ledgers of shards into that of the sweep, and derive all runs from it; no judge is asked.
 
-    Of two replies to one request, the earlier one counts. Replies that are missing are failures of the kind
-    `not_in_ledger`.
+    Of different replies to one request, a new ledger gets the earliest; an existing one stays as it is. Replies that
+    are missing are failures of the kind `not_in_ledger`.
 
     Args:
         sweep: the sweep, opened with `replay`.
@@ -127,5 +127,6 @@ async def merge_shards(
             f"{sweep.root / SHARDS}: no shard there; `local-judge sweep FILE --shard i/n` evaluates one"
         )
     sweep.root.mkdir(parents=True, exist_ok=True)
-    merged = merge(sweep.ledger, found, conflicts="earliest")
+    # Finished runs rest on the replies that the sweep's ledger has already.
+    merged = merge(sweep.ledger, found, conflicts="leave" if sweep.ledger.exists() else "earliest")
     return merged, await run_sweep(sweep, watch)
