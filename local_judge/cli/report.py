@@ -10,6 +10,7 @@ import typer
 
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, SomeSnapshotDir
+from local_judge.errors import ConfigError
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
 from local_judge.runs.labels import load_labels
@@ -51,6 +52,8 @@ def report(
     """
     given = Given(tuple(reports or ()), snapshot, ledger)
     paths = [path for run in runs for path in finished_in(run)]
+    if labels and len(paths) > 1:  # each run numbers its own claims
+        raise ConfigError(f"--labels: labels are of the claims of one run, and {len(paths)} runs are given")
     written = write_page(paths, out, given, profile or "paper", load_labels(labels or ()))
     data = {"page": str(written.path), "reports": written.n_reports, "bytes": written.n_bytes}
     print_found(data, [f"{safe(str(written.path))} ({written.n_bytes / 1e6:.1f} MB)"], as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,11 @@ def test_annotators_who_agree_have_an_alpha_of_one(command: Command, run: Path, 
     second.write_text("\n".join([*partial, *half[1:]]) + "\n")
     ended = command("results", "correct", run, "--labels", first, "--labels", second)
     assert "agreement of annotators: Krippendorff's alpha 1.000" in ended.out
+
+
+def test_labels_on_the_page_are_of_one_run(command: Command, run: Path, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.jsonl", run, "supported")
+    other = shutil.copytree(run, tmp_path / "other")
+    ended = command("report", run, other, "-o", tmp_path / "page.html", "--labels", labels)
+    assert ended.code == 1 and not (tmp_path / "page.html").exists()
+    assert "labels are of the claims of one run, and 2 runs are given" in ended.err
