@@ -7,7 +7,7 @@ are opened until the run is sealed; a plan asks and writes nothing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -305,10 +305,7 @@ async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list
         begun.add(spec.name)
         if not await is_pending(job, spec):
             continue
-        stored = (existing_manifest(job.store) or {}).get("judges", [])
-        taken = begun | {judge["name"] for judge in stored}
-        known = with_identities(job.judge_specs, job.ledger, job.known_identities())
-        now = [spec if one.name == spec.name else one for one in known if one.name in taken]
+        now = judges_in_turn(job, spec, begun)
         if len(specs) > 1:
             say(f"judge {place} of {len(specs)}: {spec.name}")
         records = await _run_job(job.with_judges(now), arguments, watch)
@@ -316,6 +313,21 @@ async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list
     if done is not None:
         return done
     return await _run_job(replace(job.with_judges(job.judge_specs), replay=True), arguments, watch)
+
+
+def judges_in_turn(job: Job, spec: JudgeSpec, begun: Collection[str]) -> list[JudgeSpec]:
+    """Return the judges of a job while one of them runs: that one, and replays of those that took part before.
+
+    Args:
+        job: the job.
+        spec: the judge that runs.
+        begun: names of the judges whose turn has come. The run's manifest has those of earlier commands: without
+            them, the run would look like one with other judges.
+    """
+    stored = (existing_manifest(job.store) or {}).get("judges", [])
+    taken = {*begun, *(judge["name"] for judge in stored)}
+    known = with_identities(job.judge_specs, job.ledger, job.known_identities())
+    return [spec if one.name == spec.name else one for one in known if one.name in taken]
 
 
 async def without_finished(job: Job) -> Job:

@@ -28,6 +28,7 @@ from local_judge.runs.job import (
     Watcher,
     is_pending,
     job_of,
+    judges_in_turn,
     manifest_of,
     run_job,
     without_finished,
@@ -279,10 +280,9 @@ async def _run_in_turn(runs: Sequence[SweepRun], watch: Watch) -> dict[str, list
         begun = set(order[:place])
         now: list[SweepRun] = []
         for run in runs:
-            known = with_identities(run.job.judge_specs, run.job.ledger, run.job.known_identities())
             mine = [spec for spec in run.job.judge_specs if spec.name == name]
             if mine and await is_pending(run.job, mine[0]):
-                live = [spec if spec.name != name else mine[0] for spec in known if spec.name in begun]
+                live = judges_in_turn(run.job, mine[0], begun)
                 now.append(replace(run, job=run.job.with_judges(live)))
         if now:
             say(f"judge {place} of {len(order)}: {name}")

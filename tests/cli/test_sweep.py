@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import signal
+import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -244,6 +246,24 @@ def test_judges_are_served_one_after_another(
         assert len(world.starts()) == 2
         again = command("sweep", folder / "sweep.yaml")
         assert (again.code, again.err) == (0, f"{folder / 'out'} is finished; 0 calls\n")
+
+
+def test_an_ensemble_that_is_served_again_is_the_same_run(
+    command: Command, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with machine(tmp_path / "machine", monkeypatch) as world:
+        sweep = {"judges": [[str(world.write("yes")), str(world.write("no"))]]}
+        folder = write(tmp_path / "a", sweep=sweep, serve=True)
+        assert command("sweep", folder / "sweep.yaml").code == 0
+        # The first reply is of the judge whose turn comes first; without it, that judge has a turn again.
+        with contextlib.closing(sqlite3.connect(folder / "out/ledger.sqlite")) as ledger, ledger:
+            ledger.execute(
+                "DELETE FROM replies WHERE rowid = (SELECT rowid FROM replies ORDER BY created LIMIT 1)"
+            )
+        (folder / "out/runs/yes+no/cases.jsonl").unlink()
+        ended = command("sweep", folder / "sweep.yaml")
+        assert (ended.code, len(world.starts())) == (0, 3), ended.err
+        assert names(folder) == ["yes+no"] and not (folder / "out/kept").exists()
 
 
 def test_a_sweep_is_replayed_without_servers(
