@@ -42,6 +42,7 @@ from local_judge.runs.run_file import RunFile
 from local_judge.runs.store import RunStore
 from local_judge.runs.sweep_file import SweepFile, expanded, load_sweep_file
 from local_judge.runs.sweep_folder import KEPT, LEDGER, RUNS, SHARDS, SWEEP, SweepManifest, sweep_manifest
+from serving.presets import Preset
 
 REPORTS_IN_FLIGHT = 64
 """Reports of a sweep that a judge examines concurrently, so that many claims about one page are known at a time."""
@@ -103,9 +104,15 @@ def open_sweep(
         SweepRun(name, one, replace(job_of(one, replay=replay, inputs=inputs), grows=True))
         for name, one in named
     )
+    presets: dict[str, Preset] = {}
     for run in runs:
         check_inputs(run.job.reports, run.job.snapshot, chosen_protocols(run.job.config))
         for spec in run.job.judge_specs:
+            # Runs share the client of a judge by its name; only draws may differ, in their seeds.
+            sampling = spec.preset.sampling.model_copy(update={"seed": 0})
+            preset = spec.preset.model_copy(update={"sampling": sampling})
+            if presets.setdefault(spec.name, preset) != preset:
+                raise ConfigError(f"{path}: two presets are called {spec.name!r}; rename one of the files")
             if run.file.draw and spec.preset.sampling.temperature == 0:
                 raise ConfigError(
                     f"{path}: sweep.draws: judge {spec.name!r} has temperature 0, so that its draws are equal; set "

@@ -296,6 +296,18 @@ def test_draws_of_a_greedy_judge_are_refused_and_others_have_their_own_seeds(
     assert [one["judges"][0]["sampling"]["seed"] for one in manifests] == [7, 1007]
 
 
+def test_two_presets_of_one_name_are_refused(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    folder = write(tmp_path / "a", sweep={"judges": ["../stub.yaml", ["other/stub.yaml", "../warm.yaml"]]})
+    (folder / "other").mkdir()
+    other = (tmp_path / "stub.yaml").read_text().replace("model: ", "model: another-")
+    (folder / "other/stub.yaml").write_text(other)
+    ended = command(*swept(folder, server))
+    assert ended.line().endswith("two presets are called 'stub'; rename one of the files")
+    assert not server.chats
+
+
 def test_the_run_files_are_printed(command: Command, write: Any, tmp_path: Path) -> None:
     folder = write(tmp_path / "a")
     printed = command("sweep", folder / "sweep.yaml", "--print-config").out
