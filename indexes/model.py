@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
 """Status of a page: readable, or the reason why it is not."""
@@ -25,6 +25,18 @@ class Frozen(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class FoundBy(Frozen):
+    """Web search with a result that names a page."""
+
+    query: str
+    rank: int = Field(ge=1)
+    """Position among the results of the query, from 1."""
+    engines: tuple[str, ...] = ()
+    """Engines that returned the result, by name."""
+    at: str
+    """Time of the search: ISO 8601 in UTC to the second."""
 
 
 class Page(Frozen):
@@ -55,6 +67,8 @@ class Page(Frozen):
     """HTTP status of the response with the page; None for pages that were imported as files."""
     record_digest: str = ""
     """`sha256:` and hex of the block of the archive's record that the text was taken from."""
+    found_by: tuple[FoundBy, ...] = ()
+    """Web searches that named the page (`snapshot search-web`); empty for a page from another source."""
 
 
 class Chunk(Frozen):

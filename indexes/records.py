@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, field_validator
 from indexes.archive.captures import RecordRef
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.manifest import canonical, sha256
-from indexes.model import Frozen, Page, SourceStatus
+from indexes.model import FoundBy, Frozen, Page, SourceStatus
 from problems import first_problem
 
 
@@ -62,6 +62,8 @@ class PageRecord(Frozen):
     """Bytes of the text in UTF-8."""
     chunks: tuple[tuple[int, int], ...] = ()
     """Character offsets `[start, end)` into the text."""
+    found_by: tuple[FoundBy, ...] = ()
+    """Web searches that named the URL; left out of the file if there are none."""
 
     @field_validator("url")
     @classmethod
@@ -99,12 +101,13 @@ class PageRecord(Frozen):
             final_url=self.final_url,
             http_status=self.http_status,
             record_digest="" if self.record is None else self.record.digest,
+            found_by=self.found_by,
         )
 
 
 def render_record(record: PageRecord) -> bytes:
     """One line of `pages.jsonl`."""
-    return (canonical(record.model_dump()) + "\n").encode()
+    return (canonical(record.model_dump(exclude=None if record.found_by else {"found_by"})) + "\n").encode()
 
 
 def parse_record(line: bytes, place: str) -> PageRecord:

@@ -265,7 +265,12 @@ class Snapshot:
         raise KeyError(page.url)
 
     def passages(
-        self, page: Page, queries: Sequence[str], k: int, ranker: RankerName = "bm25"
+        self,
+        page: Page,
+        queries: Sequence[str],
+        k: int,
+        ranker: RankerName = "bm25",
+        chunks: Sequence[Chunk] | None = None,
     ) -> list[list[Passage]]:
         """The best `k` chunks of a page for each query, best first, ties in page order.
 
@@ -274,6 +279,7 @@ class Snapshot:
             queries: ranked in one batch.
             k: at least 1; a page with fewer chunks gives all of them.
             ranker: `bm25`, or `dense` (needs the extra of that name).
+            chunks: stretches of the page to rank, in page order; by default its own chunks.
 
         Returns:
             One list a query, in the order of `queries`; empty lists for a page without text.
@@ -281,7 +287,8 @@ class Snapshot:
         Raises:
             MissingExtra: `dense` is not installed.
         """
-        return best_passages(self._ranker(ranker), self.chunks(page), queries, k)
+        ranked = self.chunks(page) if chunks is None else chunks
+        return best_passages(self._ranker(ranker), ranked, queries, k)
 
     def info(self) -> SnapshotInfo:
         """Compute its statistics from the records alone."""

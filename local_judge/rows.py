@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import re
+import sys
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,9 +47,18 @@ def parse_object(text: str, place: str) -> dict[str, Any]:
         found: object = strict_json(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: {not_json(error)}") from None
-    if not isinstance(found, dict):
+    return object_of(found, place)
+
+
+def object_of(value: object, place: str) -> dict[str, Any]:
+    """Return a value of a JSON file that has to be an object.
+
+    Raises:
+        InputError: it is none; names `place`.
+    """
+    if not isinstance(value, dict):
         raise InputError(f"{place}: expected a JSON object")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", value)
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -153,6 +163,18 @@ def row_id(row: dict[str, Any], place: str, key: str = "id") -> str | None:
     if identity is not None and not (isinstance(identity, str) and is_text(identity)):
         raise InputError(f"{place}: {key} {identity!r} must be a text or a whole number")
     return identity
+
+
+def number_in(
+    value: object, low: float = -sys.float_info.max, high: float = sys.float_info.max
+) -> float | None:
+    """Return a number of a JSON file as a float; None for another value, and for a number outside of two finite bounds.
+
+    Without bounds, NaN, infinity and integers that no float can hold are left out.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        return None
+    return float(value)
 
 
 def optional_text(row: dict[str, Any], key: str, place: str) -> str | None:

@@ -22,7 +22,7 @@ def write_run(
     store = RunStore(folder)
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     given = {record.id: record for record in records}
     cases: list[CaseRecord] = []

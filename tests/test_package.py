@@ -69,6 +69,9 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
         f"local_judge/lab/qualification/configs/{path.name}"
         for path in (ROOT / "configs" / "qualification").iterdir()
     }
+    expected |= {
+        f"local_judge/lab/replications/{path.name}" for path in (ROOT / "configs" / "replications").iterdir()
+    }
     held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert held == expected
     assert {"local_judge/py.typed", "serving/py.typed", "indexes/py.typed"} <= held
@@ -86,6 +89,8 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "gpu",
         "mcp",
         "plots",
+        "postgresql",
+        "ray",
         "signing",
         "test",
         "tracking",
@@ -186,7 +191,9 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     named = PROJECT["optional-dependencies"]
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
-    extras = declared([one for name in ("frames", "mcp", "plots", "tracking") for one in named[name]])
+    extras = declared(
+        [one for name in ("frames", "mcp", "plots", "postgresql", "tracking") for one in named[name]]
+    )
     assert imported("local_judge", "serving", "indexes", "problems") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

@@ -19,7 +19,7 @@ from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
 from indexes.archive.records import Damage, Record, read_record, read_records
 from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE, longest_head
 from indexes.limits import MAX_GZIP_EXPANSION, MAX_PAGE_BYTES
-from indexes.model import BLOCKED_STATUSES, Frozen
+from indexes.model import BLOCKED_STATUSES, FoundBy, Frozen
 from indexes.urls import normalise_url
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
@@ -155,6 +155,7 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
         exchanges=exchanges,
         rendered=None if rendered is None else _rendered(rendered),
         imported=None if imported is None else _imported(imported),
+        found_by=tuple(FoundBy.model_validate(one) for one in said.get("found_by", ())),
     )
     content = rendered or imported
     if content is None:

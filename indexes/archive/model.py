@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal
 
-from indexes.model import Frozen, SourceStatus
+from indexes.model import FoundBy, Frozen, SourceStatus
 
 Headers = tuple[tuple[str, str], ...]
 """Name and value as received, in order, repeated names kept."""
@@ -99,6 +99,8 @@ class Capture(Frozen):
     """Every hop in order; the last one answered with the page. Empty where no answer came, or none was asked for."""
     rendered: Rendered | None = None
     imported: Imported | None = None
+    found_by: tuple[FoundBy, ...] = ()
+    """Web searches that named the URL, in the order of their queries."""
 
     @property
     def status(self) -> SourceStatus:

@@ -5,7 +5,8 @@ stand together and end with a metadata record that says how it ended, so that a 
 finished. The records are a function of the capture: ids come from contents, and no clock is read.
 
 The metadata record has the target `urn:outcome:` + URL and a JSON block: `url` (as cited), `fetched` (null where not
-known), `outcome`, `reason`, and `records`, the ids of the capture's records in order.
+known), `outcome`, `reason`, `records`, the ids of the capture's records in order, and `found_by` for a URL that web
+searches named.
 """
 
 from __future__ import annotations
@@ -132,13 +133,15 @@ class ArchiveWriter:
             ids.append(
                 self._record("resource", imported.url, date, imported.data, imported.media_type, extra=extra)
             )
-        outcome = {
+        outcome: dict[str, Any] = {
             "url": capture.url,
             "fetched": capture.fetched,
             "outcome": capture.outcome,
             "reason": capture.reason,
             "records": ids,
         }
+        if capture.found_by:
+            outcome["found_by"] = [one.model_dump(mode="json") for one in capture.found_by]
         block = json.dumps(outcome, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
         self._record("metadata", OUTCOME + capture.url, date, block, "application/json")
         self._file.flush()

@@ -144,6 +144,7 @@ def _draft(stored: Stored, content: Content) -> PageRecord:
         raw_size=len(content.data),
         record=stored.content,
         answers=stored.answers,
+        found_by=capture.found_by,
     )
 
 

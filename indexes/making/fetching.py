@@ -7,7 +7,7 @@ and the snapshot stands only when every address has an outcome.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +22,10 @@ from indexes.fetch.state import FetchState
 from indexes.making.building import Progress, build
 from indexes.making.staging import check_target, publish, staged
 from indexes.manifest import PAGES, Manifest, database_of
+from indexes.model import FoundBy
 from indexes.records import parse_record
 from indexes.snapshot import Snapshot
+from indexes.urls import normalise_url
 
 FETCH = "fetch.json"
 """File in the snapshot that lists the settings of the fetch. Not part of the digest."""
@@ -42,6 +44,8 @@ async def fetch_snapshot(
     out: Path,
     settings: FetchSettings,
     *,
+    found_by: Mapping[str, Sequence[FoundBy]] | None = None,
+    notes: Mapping[str, str] | None = None,
     base: Snapshot | None = None,
     fetched: FetchProgress = lambda _: None,
     built: Progress | None = None,
@@ -54,6 +58,8 @@ async def fetch_snapshot(
         urls: as cited, in any order, with any repetitions.
         out: the snapshot directory to make. A whole one that has all the addresses is left alone.
         settings: bounds and manners.
+        found_by: web searches that named an address, by the address in any form; stored with its page.
+        notes: further files of text in the snapshot, by name; not part of its digest.
         base: an earlier snapshot; what it has is asked for only if it was changed since.
         fetched: told how far fetching is.
         built: told how far extraction is, afterwards.
@@ -66,6 +72,7 @@ async def fetch_snapshot(
         ImportRefused: another process fetches into `out`, or the disk is full.
     """
     wanted = list(urls)
+    named = {normalise_url(url): tuple(searches) for url, searches in (found_by or {}).items()}
     if not plan(wanted).by_host:
         raise FetchError("no http or https address among those given; nothing to fetch")
     standing = check_target(Path(out))
@@ -80,7 +87,7 @@ async def fetch_snapshot(
             report = await fetch_pages(
                 wanted,
                 settings,
-                store=lambda capture: state.store(_whole(capture, base)),
+                store=lambda capture: state.store(_whole(capture, base, named)),
                 done=frozenset(state.done),
                 previous=_no_previous if base is None else base.exchange,
                 progress=fetched,
@@ -90,7 +97,9 @@ async def fetch_snapshot(
                 return Fetched(report, None)
             done, used = state.done, state.settings
         said = json.dumps(used, sort_keys=True, indent=1) + "\n"
-        manifest = build(part, total=len(done), progress=built, workers=workers, notes={FETCH: said})
+        manifest = build(
+            part, total=len(done), progress=built, workers=workers, notes={FETCH: said, **(notes or {})}
+        )
         with (part / PAGES).open("rb") as lines:
             lacking = done - {parse_record(line, str(part / PAGES)).url for line in lines}
         if lacking:
@@ -117,13 +126,17 @@ async def _complete(urls: list[str], out: Path, settings: FetchSettings) -> Fetc
     return await fetch_pages(urls, settings, store=_never, done=done)
 
 
-def _whole(capture: Capture, base: Snapshot | None) -> Capture:
-    """A capture with the earlier answer in front of each "not modified", so that the archive needs no other."""
+def _whole(capture: Capture, base: Snapshot | None, named: Mapping[str, tuple[FoundBy, ...]]) -> Capture:
+    """A capture with the searches that named it.
+
+    An earlier answer stands in front of each "not modified", so that the archive needs no other.
+    """
     exchanges: list[Exchange] = []
     for exchange in capture.exchanges:
         earlier = base.exchange(exchange.url) if base is not None and exchange.status == 304 else None
         exchanges += [exchange] if earlier is None else [earlier, exchange]
-    return capture.model_copy(update={"exchanges": tuple(exchanges)})
+    found_by = named.get(normalise_url(capture.url), ())
+    return capture.model_copy(update={"exchanges": tuple(exchanges), "found_by": found_by})
 
 
 def _no_previous(_: str) -> Exchange | None:

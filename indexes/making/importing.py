@@ -12,9 +12,12 @@ to several pages with different bytes is a name of none.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from indexes.archive.captures import Warn, read_captures
 from indexes.archive.model import Capture, Imported, Outcome
@@ -26,8 +29,11 @@ from indexes.making.building import Progress, archive_files, build, no_damage
 from indexes.making.pagelist import PageEntry, read_page_list
 from indexes.making.staging import publish, staged
 from indexes.manifest import Manifest, sha256
+from indexes.model import FoundBy
 from indexes.snapshot import Snapshot
 from indexes.text.decode import MEDIA_TYPES, Kind
+from indexes.urls import normalise_url
+from indexes.websearch import SEARCHES, merged_searches
 
 _KINDS: dict[str, Kind] = {
     ".html": "html",
@@ -124,6 +130,7 @@ def make(
     progress: Progress | None,
     total: int | None,
     workers: int,
+    notes: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Write captures to an archive and make it the snapshot at `out`. Raises as `import_pages` does."""
     out = Path(out)
@@ -133,7 +140,8 @@ def make(
             for capture in captures():
                 archive.write(capture)
                 count += 1
-        manifest = build(part, progress=progress, total=count if total is None else total, workers=workers)
+        total = count if total is None else total
+        manifest = build(part, progress=progress, total=total, workers=workers, notes=notes)
         publish(part, out, manifest)
     return manifest
 
@@ -214,6 +222,9 @@ def merge_snapshots(
 ) -> Manifest:
     """Make one snapshot of the captures of several; the order in which they are given changes no page.
 
+    A capture that several of them hold is one page, with the web searches of all of them. The merged snapshot holds the
+    searches too.
+
     Args:
         snapshots: directories of snapshots.
         out: as in `import_pages`.
@@ -223,22 +234,55 @@ def merge_snapshots(
     Raises:
         SnapshotError: one of them cannot be opened, or its archive is damaged.
         SnapshotExists: `out` is there and is something else.
+        ImportRefused: the searches of one of them cannot be read.
     """
-    total = sum(len(Snapshot.open(path)) for path in snapshots)
+    opened = [Snapshot.open(path) for path in snapshots]
+    found_by: dict[_Identity, set[tuple[FoundBy, ...]]] = {}
+    for record in (record for snapshot in opened for record in snapshot.records() if record.found_by):
+        found_by.setdefault(_Identity(record.url, record.fetched, record.answers), set()).add(record.found_by)
 
     def captures() -> Iterator[Capture]:
         with closing(sqlite3.connect("")) as seen:  # on disk, like `_Seen`
             seen.execute("CREATE TABLE seen (capture TEXT PRIMARY KEY)")
-            for path in snapshots:
-                snapshot, files = Snapshot.open(path), archive_files(path)
-                for (
-                    file
-                ) in files:  # one that the manifest does not name, or names otherwise, brings no page in
+            for path, snapshot in zip(snapshots, opened, strict=True):
+                files = archive_files(path)
+                # A file that the manifest lacks, or has with another digest, brings no page in.
+                for file in files:
                     snapshot.check_file(f"{FOLDER}/{file.name}")
                 for stored in read_captures(files, no_damage):
                     one = stored.capture
                     key = repr((one.url, one.fetched, one.outcome, one.reason, stored.answers))
                     if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount:
-                        yield one
+                        identity = _Identity(normalise_url(one.url), one.fetched, stored.answers)
+                        yield one.model_copy(update={"found_by": _united(found_by.get(identity, set()))})
 
-    return make(captures, out, progress=progress, total=total, workers=workers)
+    searched = [
+        snapshot for snapshot in opened if any(file.path == SEARCHES for file in snapshot.manifest.files)
+    ]
+    for snapshot in searched:
+        snapshot.check_file(SEARCHES)
+    searches = merged_searches(snapshot.path / SEARCHES for snapshot in searched)
+    return make(
+        captures,
+        out,
+        progress=progress,
+        total=sum(map(len, opened)),
+        workers=workers,
+        notes={SEARCHES: searches} if searches else None,
+    )
+
+
+class _Identity(NamedTuple):
+    """Key of a capture, whatever searches named it."""
+
+    url: str
+    fetched: str | None
+    answers: tuple[str, ...]
+
+
+def _united(found_by: Set[tuple[FoundBy, ...]]) -> tuple[FoundBy, ...]:
+    """Return the searches of one capture in several snapshots: as they are if all have the same, else by time."""
+    if len(found_by) == 1:
+        return next(iter(found_by))
+    every = set(chain.from_iterable(found_by))
+    return tuple(sorted(every, key=attrgetter("at", "query", "rank", "engines")))

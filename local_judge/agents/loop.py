@@ -209,7 +209,7 @@ class _Run(Generic[T]):
         action: dict[str, JsonValue] = (
             json.loads(reply.action.model_dump_json()) if isinstance(reply, LastTurn) else reply.action
         )
-        step = self._step(turn, reply.thought[:THOUGHT], action, prompt, got, dropped)
+        step = await self._step(turn, reply.thought[:THOUGHT], action, prompt, got, dropped)
         if isinstance(reply, LastTurn):
             self._steps.append(step)
             return self._ended(limit or "answered", None, reply.action.answer)
@@ -291,7 +291,7 @@ class _Run(Generic[T]):
             return bound
         return await self.judge.count_tokens(prompt) + self.limits.reply_tokens
 
-    def _step(
+    async def _step(
         self,
         turn: int,
         thought: str,
@@ -300,7 +300,8 @@ class _Run(Generic[T]):
         got: Answer[Any],
         dropped: tuple[int, ...],
     ) -> Step:
-        replies = [self.judge.ledger.get(key) for key in got.replies]
+        ledger = self.judge.ledger
+        replies = [await ledger.apart(ledger.get, key) for key in got.replies]
         usages = [reply.usage for reply in replies if reply is not None]
         asked = sum(usage.prompt_tokens for usage in usages)
         written = sum(usage.completion_tokens for usage in usages)

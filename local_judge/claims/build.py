@@ -9,8 +9,9 @@ the snapshot alone. Several judges give verdicts on the claims that one of them 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
@@ -113,6 +114,7 @@ async def verify_claim_set(
     """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
     contexts = preceding(unverified.claims, document, config.context_sentences)
     by_id = {claim.id: claim for claim in unverified.claims}
+    readable = [source for source in unverified.sources if source.status == "ok"]
     verdicts = await asyncio.gather(
         *(
             verify_page(
@@ -123,12 +125,26 @@ async def verify_claim_set(
                 config,
                 contexts,
             )
-            for source in unverified.sources
-            if source.status == "ok"
+            for source in readable
         )
     )
-    found = tuple(verdict for page in verdicts for verdict in page)
+    # A page that was fetched under another address, as of a redirect, has that address.
+    found = tuple(
+        verdict.model_copy(update={"url": source.url})
+        for source, page in zip(readable, verdicts, strict=True)
+        for verdict in page
+    )
     return unverified.model_copy(update={"verdicts": found})
+
+
+Claiming = Coroutine[Any, Any, ClaimSet]
+
+
+class ClaimMethod(NamedTuple):
+    """Functions that extract and verify the claims of a document."""
+
+    extract: Callable[[Document, Snapshot, Judge, ClaimsConfig], Claiming] = extract_claim_set
+    verify: Callable[[ClaimSet, Document, Snapshot, Judge, ClaimsConfig], Claiming] = verify_claim_set
 
 
 async def verify_page(

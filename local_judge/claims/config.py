@@ -49,6 +49,9 @@ class ClaimsConfig(Frozen):
     `claims.evidence.estimate_tokens`), so that every judge sees the same evidence."""
     passages_per_claim: int = Field(default=4, ge=1)
     """Maximum number of passages per claim."""
+    passage_tokens: int | None = Field(default=None, ge=300)
+    """Length of a passage in estimated tokens: consecutive chunks of the snapshot are joined up to it. None: each
+    chunk, of up to 1,000 characters, is a passage. DEER's paper uses 1,000."""
     ranker: Literal["bm25", "dense"] = "bm25"
     """Search in long pages; `dense` needs the extra `dense`."""
     threshold: float | None = Field(default=None, gt=0, lt=1)
@@ -64,6 +67,8 @@ class ClaimsConfig(Frozen):
     def _view_of_scored(self) -> ClaimsConfig:
         if self.view != "page" and self.method != "scored":
             raise ValueError(f"the view {self.view} is one of the method scored, not of {self.method}")
+        if self.passage_tokens is not None and self.view == "near":
+            raise ValueError("passage_tokens has no effect with the view near, which shows sentences")
         for name in ("context_sentences", "partial"):
             if getattr(self, name) and self.view != "contrast":
                 raise ValueError(f"{name} belongs to the view contrast, not to {self.view}")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from indexes.model import Chunk, Page
 from indexes.snapshot import Snapshot
+from indexes.text.chunk import make_chunks
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, Evidence, Quote
 from local_judge.claims.nearest import Stretch, head, joined, merged, surroundings
@@ -50,9 +51,9 @@ class PageEvidence:
             chunks=tuple(chunk.id for chunk in chunks),
             whole_page=whole,
         )
-        body = page.text if whole else joined(_together(chunks, page.text), page.text)
+        self.body = page.text if whole else joined(_merged(chunks, page.text), page.text)
         # The address comes from the report, so it is inside the fence too.
-        shown = [f"Address: {page.url}", page.title, body]
+        shown = [f"Address: {page.url}", page.title, self.body]
         self.shared = fence("\n\n".join(part for part in shown if part), "Page:")
         self.prefix_key = f"page:{page.url}:{page.text_digest}" + (
             "" if whole else ":" + ",".join(self.evidence.chunks)
@@ -92,8 +93,11 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
 
     Taking turns gives each claim its best passage before any gets its second.
     """
+    chunks = snapshot.chunks(page)
+    if config.passage_tokens is not None:
+        chunks = _joined_chunks(page, chunks, config.passage_tokens)
     ranked = snapshot.passages(
-        page, [claim.text for claim in claims], config.passages_per_claim, config.ranker
+        page, [claim.text for claim in claims], config.passages_per_claim, config.ranker, chunks
     )
     chosen: dict[str, Chunk] = {}
     shown: list[Stretch] = []
@@ -108,9 +112,20 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
             if chunk.id in chosen or (chosen and spent + cost > config.evidence_tokens):
                 continue
             chosen[chunk.id] = chunk
-            shown = _together(chosen.values(), page.text)
+            shown = _merged(chosen.values(), page.text)
             spent += cost
     return sorted(chosen.values(), key=lambda chunk: chunk.start)
+
+
+def _joined_chunks(page: Page, chunks: Sequence[Chunk], tokens: int) -> tuple[Chunk, ...]:
+    """Join consecutive chunks up to a length in estimated tokens; a longer chunk stays as it is."""
+    spans: list[Stretch] = []
+    for chunk in chunks:
+        if spans and estimate_tokens(page.text[spans[-1][0] : chunk.end]) <= tokens:
+            spans[-1] = (spans[-1][0], chunk.end)
+        else:
+            spans.append((chunk.start, chunk.end))
+    return make_chunks(page.text, page.text_digest, spans)
 
 
 def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
@@ -125,6 +140,6 @@ def _new(chunk: Chunk, shown: Sequence[Stretch]) -> list[Stretch]:
     return [(low, high) for low, high in parts if low < high]
 
 
-def _together(chunks: Iterable[Chunk], text: str) -> list[Stretch]:
+def _merged(chunks: Iterable[Chunk], text: str) -> list[Stretch]:
     """Return the stretches that chunks show together."""
     return merged(((chunk.start, chunk.end) for chunk in chunks), text)

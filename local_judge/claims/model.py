@@ -107,7 +107,7 @@ class Verdict(Frozen):
     claim: str
     """Id of the claim."""
     url: str
-    """Normalised URL of the page."""
+    """URL of the source in the claim set; the page may have been fetched under another (see `evidence`)."""
     label: Label | None
     """Verdict; null if `failure` is set."""
     failure: Failure | None = None

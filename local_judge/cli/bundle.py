@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from indexes.errors import IndexesError
-from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
+from local_judge.cli.options import AsJson, ConfigFile, Reports, RunLedger, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.cli.run import recorded_file
 from local_judge.demo.outcome import sample_folder
 from local_judge.errors import RunError, UserError, plain
+from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl, ledger_place
 from local_judge.runs.audit import Audit, audit_bundle, audit_run, pack
 from local_judge.runs.bundle import Material
 from local_judge.runs.job import job_of
@@ -27,9 +29,8 @@ from local_judge.terminal import count, plain_table, safe, stdout
 from serving.connect import limits_of
 from serving.errors import ServingError
 
-Ledger = Annotated[
-    Path | None, typer.Option("--ledger", help="Ledger of the run, with its prompts and replies.")
-]
+_DATABASE = "the ledger is a database, which only you can name; give --ledger or LOCAL_JUDGE_LEDGER"
+IMPORTED = "the run was imported from published files, without reports and replies"
 
 _UNITS = {
     "digests": "file",
@@ -48,7 +49,7 @@ def bundle(
     ] = False,
     reports: Reports = None,
     snapshot: SomeSnapshotDir = None,
-    ledger: Ledger = None,
+    ledger: RunLedger = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -72,7 +73,7 @@ def audit(
     path: Annotated[Path, typer.Argument(metavar="FILE|RUN", help="A bundle, or a run directory.")],
     reports: Reports = None,
     snapshot: SomeSnapshotDir = None,
-    ledger: Ledger = None,
+    ledger: RunLedger = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -112,7 +113,7 @@ def material_of_run(
     store: RunStore,
     reports: tuple[Path, ...],
     snapshot: Path | None,
-    ledger: Path | None,
+    ledger: LedgerPlace | None,
     config: Path | None,
 ) -> Material:
     """Return a run with the inputs that its command or a run file names, or the reason why they are not at hand."""
@@ -121,9 +122,14 @@ def material_of_run(
         for name, value in (("reports", reports), ("snapshot", snapshot), ("ledger", ledger))
         if value
     }
+    if "imported" in read_manifest(store):
+        return Material(store, None, None, None, None, absent=IMPORTED)
     own = ledger or (store.ledger if store.ledger.exists() else None)
     try:
         file = load_run_file(config, {}) if config is not None else _recorded(store, moved)
+        hidden = config is None and not ledger and _is_unnamed(file.ledger)
+        if hidden:
+            file = file.model_copy(update={"ledger": None})
         job = job_of(file.model_copy(update={**moved, "out": store.root}), replay=True)
     except (UserError, IndexesError, ServingError) as error:
         absent = f"{error}; give --reports, --snapshot and --ledger, or a run file with --config"
@@ -134,8 +140,17 @@ def material_of_run(
         snapshot=job.snapshot.path if job.snapshot else None,
         ledger=job.ledger if job.ledger.exists() else own,
         limits={spec.name: limits_of(spec.preset) for spec in job.judge_specs},
-        absent="the ledger is not there; give --ledger",
+        absent=_DATABASE if hidden else "the ledger is not there; give --ledger",
     )
+
+
+def _is_unnamed(place: LedgerPlace | None) -> bool:
+    """Check whether a place is a database that the environment does not name.
+
+    A received run must not choose the server to which the user's password is sent.
+    """
+    named = os.environ.get("LOCAL_JUDGE_LEDGER")
+    return isinstance(place, PostgresUrl) and (not named or ledger_place(named) != place)
 
 
 def _recorded(store: RunStore, moved: Mapping[str, Any]) -> RunFile:

@@ -174,6 +174,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "snapshot.fetch:fetch",
                 "Fetch the pages that reports cite into a snapshot: each page once, at a polite rate.",
             ),
+            "search-web": Lazy(
+                "snapshot.search_web:search_web_",
+                "Search the web for queries, and fetch the first results into a snapshot.",
+            ),
             "merge": Lazy(
                 "snapshot.make:merge", "Merge the captures of several snapshots into one snapshot."
             ),
@@ -282,6 +286,14 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             "experiment": Lazy(
                 "lab.experiment:experiment",
                 "Measure how scores react to reports with planted errors, older facts or flawed reasoning.",
+            ),
+            "compare-prompts": Lazy(
+                "lab.compare_prompts:compare_prompts_of",
+                "Compare the prompts of two runs: scores, agreement, reactions to planted flaws, tokens, failures.",
+            ),
+            "replicate": Lazy(
+                "lab.replicate:replicate",
+                "Compute a published table or figure, and print the published figures next to the computed ones.",
             ),
             "evaluate-verifier": Lazy(
                 "lab.evaluate_verifier:evaluate_verifier",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from local_judge.judge.failures import KEPT, FailureKind
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.records import TOO_LONG, CaseRecord
 from local_judge.runs.rescoring import failure_kinds
 from local_judge.runs.store import RunStore
@@ -81,7 +82,7 @@ def relax_collector() -> None:
 
 
 @contextmanager
-def stoppable(ledger: Path) -> Generator[None]:
+def stoppable(ledger: LedgerPlace) -> Generator[None]:
     """Let Ctrl-C end the enclosed calls with exit code 130 and a message that names the ledger."""
     relax_collector()
     try:

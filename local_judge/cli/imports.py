@@ -11,7 +11,7 @@ from local_judge.cli.options import AsJson, SystemName, format_option, said
 from local_judge.cli.output import print_json
 from local_judge.cli.run_output import Results, print_results
 from local_judge.reporting.run_tables import TableOptions
-from local_judge.runs.importing import import_files, readable_formats
+from local_judge.runs.importing import AUTO, import_files, readable_formats
 from local_judge.runs.store import RunStore
 
 FORMATS = readable_formats()
@@ -23,7 +23,7 @@ def import_(
         typer.Argument(help="; ".join(f"{one.title}: {one.reads}" for one in FORMATS.values()) + "."),
     ],
     out: Annotated[Path, typer.Argument(help="The run directory: empty or new.")],
-    format: Annotated[str, format_option(list(FORMATS))] = "fact",
+    format: Annotated[str, format_option([AUTO, *FORMATS])] = AUTO,
     system: SystemName = None,
     as_json: AsJson = False,
 ) -> None:

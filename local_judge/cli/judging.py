@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
+from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
 from local_judge.tasks.files import TaskFiles
@@ -23,7 +24,7 @@ from serving.connect import PERSISTENT, Persistence
 _JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
 _BASE_URL = "URL of a server, or NAME=URL for one of several judges; repeatable."
-_LEDGER = "File that stores the judge's replies; by default in or beside --out."
+_LEDGER = "File or postgresql:// URL for replies; by default in or beside --out."
 
 
 def _one(judge: str) -> str:
@@ -126,7 +127,7 @@ class ServerOptions(Options):
         bool,
         typer.Option(
             "--offline/--no-offline",
-            help="Refuse every connection except to the judge's server.",
+            help="Refuse every connection except to judge and ledger.",
             rich_help_panel=SERVER,
         ),
     ] = True
@@ -169,7 +170,7 @@ class ServerOptions(Options):
     async def open_all(
         self,
         specs: Sequence[JudgeSpec],
-        ledger: Path,
+        ledger: LedgerPlace,
         reasks: int = 2,
         calibrations: Sequence[GivenCalibrations] = (),
     ) -> AsyncGenerator[Mapping[str, Judge]]:
@@ -186,7 +187,11 @@ class ServerOptions(Options):
 
     @asynccontextmanager
     async def open(
-        self, spec: JudgeSpec, ledger: Path, reasks: int = 2, calibrations: Sequence[GivenCalibrations] = ()
+        self,
+        spec: JudgeSpec,
+        ledger: LedgerPlace,
+        reasks: int = 2,
+        calibrations: Sequence[GivenCalibrations] = (),
     ) -> AsyncGenerator[Judge]:
         """Open one judge with these options."""
         async with self.open_all([spec], ledger, reasks, calibrations) as judges:
@@ -198,11 +203,13 @@ class LedgerOptions(ServerOptions):
     """Options for servers and the ledger."""
 
     ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"),
+        Any,
+        typer.Option(
+            "--ledger", metavar="LEDGER", parser=ledger_place, help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"
+        ),
     ] = None
 
-    def ledger_or(self, default: Path | None) -> Path:
+    def ledger_or(self, default: Path | None) -> LedgerPlace:
         """Return the ledger that was named, or the default.
 
         Raises:
@@ -213,7 +220,7 @@ class LedgerOptions(ServerOptions):
             raise ConfigError("no file for the judge's replies: give --ledger FILE or --out")
         return found
 
-    def ledger_beside(self, out: Path | None) -> Path:
+    def ledger_beside(self, out: Path | None) -> LedgerPlace:
         """Return the ledger that was named, or OUT.ledger.sqlite."""
         if self.ledger is None and out is not None and out.name in ("", ".."):
             raise ConfigError(
@@ -253,7 +260,9 @@ class OptionalJudge(LedgerOptions):
 
     judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP)] = None
     base_url: Annotated[list[str] | None, typer.Option("--base-url", metavar="URL", help=_BASE_URL)] = None
-    ledger: Annotated[Path | None, typer.Option("--ledger", help=_LEDGER)] = None
+    ledger: Annotated[Any, typer.Option("--ledger", metavar="LEDGER", parser=ledger_place, help=_LEDGER)] = (
+        None
+    )
 
     def spec(self) -> JudgeSpec | None:
         """Return the judge, or None without --judge.

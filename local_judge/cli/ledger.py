@@ -6,10 +6,9 @@ import asyncio
 import gzip
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +19,7 @@ from local_judge.errors import InputError, os_errors, plain
 from local_judge.judge.ledger_jsonl import exported, import_ledger
 from local_judge.judge.ledger_merge import Merged
 from local_judge.judge.ledger_merge import merge as merge_ledgers
+from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.judge.ledger_upkeep import collect, contents
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 from local_judge.runs.audit import used_replies
@@ -31,26 +31,27 @@ SHOWN = 100
 """Maximum number of problems listed."""
 
 
-class Conflicts(StrEnum):
-    """Treatment of different replies to one request."""
-
-    LEAVE = "leave"
-    EARLIEST = "earliest"
-
-
-ConflictsOption = Annotated[
-    Conflicts,
-    typer.Option(
-        "--conflicts",
-        help="For different replies to one request: copy none of them, or keep the one that was made first.",
+LedgerArgument = Annotated[
+    Any,
+    typer.Argument(
+        metavar="LEDGER",
+        parser=ledger_place,
+        help="A ledger file, such as RUN/ledger.sqlite, or the URL of a PostgreSQL database.",
     ),
 ]
-LedgerFile = Annotated[Path, typer.Argument(help="A ledger file, such as RUN/ledger.sqlite.")]
+IntoLedger = Annotated[
+    Any,
+    typer.Argument(
+        metavar="INTO",
+        parser=ledger_place,
+        help="Ledger that gets the replies. It is created if it is missing.",
+    ),
+]
 
 
 @app.command()
 def verify(
-    ledger: LedgerFile,
+    ledger: LedgerArgument,
     remove: Annotated[
         bool,
         typer.Option(
@@ -86,36 +87,36 @@ def verify(
 
 @app.command()
 def merge(
-    into: Annotated[
-        Path, typer.Argument(help="Ledger that gets the replies. It is created if it is missing.")
+    into: IntoLedger,
+    parts: Annotated[
+        list[Any],
+        typer.Argument(
+            metavar="PARTS...", parser=ledger_place, help="Ledgers to merge into it. They may be in use."
+        ),
     ],
-    parts: Annotated[list[Path], typer.Argument(help="Ledgers to merge into it. They may be in use.")],
-    conflicts: ConflictsOption = Conflicts.LEAVE,
     as_json: AsJson = False,
 ) -> None:
     """Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes nothing.
 
-    Damaged rows are named and left out. The exit code is 1 if there are any, or if a conflict remains.
+    Of different replies to one request, the one in the ledger stays, or else the one that was made first; each such
+    request is named. Damaged rows are named and left out, and the exit code is 1.
     """
-    _print_merged(into, merge_ledgers(into, parts, conflicts=conflicts.value), conflicts, as_json)
+    _print_merged(into, merge_ledgers(into, parts), as_json)
 
 
 @app.command("import")
 def import_(
-    into: Annotated[
-        Path, typer.Argument(help="Ledger that gets the replies. It is created if it is missing.")
-    ],
+    into: IntoLedger,
     file: Annotated[Path, typer.Argument(help="File that `ledger export` wrote.")],
-    conflicts: ConflictsOption = Conflicts.LEAVE,
     as_json: AsJson = False,
 ) -> None:
     """Merge an exported ledger into a ledger, as `ledger merge` does."""
-    _print_merged(into, import_ledger(into, file, conflicts=conflicts.value), conflicts, as_json)
+    _print_merged(into, import_ledger(into, file), as_json)
 
 
 @app.command()
 def export(
-    ledger: LedgerFile,
+    ledger: LedgerArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="New JSONL file; compressed if it ends in .gz.")],
     as_json: AsJson = False,
 ) -> None:
@@ -143,7 +144,7 @@ def export(
 
 
 @app.command()
-def stats(ledger: LedgerFile, as_json: AsJson = False) -> None:
+def stats(ledger: LedgerArgument, as_json: AsJson = False) -> None:
     """Print what a ledger contains: rows and bytes by table, replies by judge, failures by kind."""
     found = contents(ledger)
     if as_json:
@@ -165,7 +166,7 @@ def stats(ledger: LedgerFile, as_json: AsJson = False) -> None:
 
 @app.command()
 def gc(
-    ledger: LedgerFile,
+    ledger: LedgerArgument,
     keep_run: Annotated[
         list[Path] | None,
         typer.Option(
@@ -199,23 +200,21 @@ def gc(
         print(f"{done.bytes_before:,} bytes before, {done.bytes_after:,} after")
 
 
-def _print_merged(into: Path, merged: Merged, conflicts: Conflicts, as_json: bool) -> None:
-    """Print the result of a merge; the exit code is 1 for damage, and for a conflict that remains."""
+def _print_merged(into: LedgerPlace, merged: Merged, as_json: bool) -> None:
+    """Print the result of a merge; the exit code is 1 for damage."""
     if as_json:
         print_json({"ledger": str(into), **asdict(merged)})
     else:
         print(plain(f"{into}: {_counts(merged)} added, {_number(merged.present, 'reply')} present"))
         lines = [*merged.conflicts, *merged.damaged]
         _print_lines(lines[:SHOWN], len(lines) > SHOWN)
-        if merged.conflicts and conflicts is Conflicts.LEAVE:
-            print(
-                f"{_number(len(merged.conflicts), 'conflict')}; --conflicts earliest keeps what was made first"
-            )
+        if merged.conflicts:
+            print(f"{_number(len(merged.conflicts), 'conflict')}; the first reply of each request stays")
         if merged.damaged:
             print(
                 f"{_number(len(merged.damaged), 'damaged row')} left out; `ledger verify` lists a file's damage"
             )
-    if merged.damaged or (merged.conflicts and conflicts is Conflicts.LEAVE):
+    if merged.damaged:
         raise SystemExit(1)
 
 

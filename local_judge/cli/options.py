@@ -20,14 +20,13 @@ import typer
 from typer.models import OptionInfo
 
 from local_judge.agents.actions import ToolName
-from local_judge.cli.help import AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
+from local_judge.cli.help import ADVANCED, AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
 from local_judge.errors import ConfigError
+from local_judge.judge.ledger_place import ledger_place
 from local_judge.rows import is_text
 from local_judge.scoring.node import Profile
 
-QUERIES = typer.Option(
-    "--queries", help="Queries: one per line, or JSONL with `query` (`evaluate` also needs `relevant`)."
-)
+QUERIES = typer.Option("--queries", help="Queries: one per line, or JSONL with `query`.")
 SAMPLE = typer.Option("--sample", min=1, help="Number of random claims to use from each set or run.")
 SEED = typer.Option("--seed", min=0, help="Random seed.")
 SNAPSHOT = typer.Option("--snapshot", help="Snapshot directory (`local-judge snapshot import`).")
@@ -74,7 +73,34 @@ OneOfJudges = Annotated[
 ]
 OneReport = Annotated[str | None, typer.Option("--report", help="Use only the report with this id.")]
 ProfileName = Annotated[Profile, PROFILE]
+PromptsFrom = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompts",
+        metavar="original=PATH",
+        help="Use the published prompts in a checkout of the published project; repeatable.",
+        rich_help_panel=ADVANCED,
+    ),
+]
+AllowPrompts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-prompts",
+        metavar="SHA256",
+        help="Use published prompts of an unknown version with this digest; repeatable.",
+        rich_help_panel=ADVANCED,
+    ),
+]
 Protocols = Annotated[list[str] | None, PROTOCOL]
+RunLedger = Annotated[
+    Any,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        parser=ledger_place,
+        help="Ledger of the run, with its prompts and replies.",
+    ),
+]
 Reports = Annotated[
     list[Path] | None,
     typer.Option("--reports", help="Reports: Markdown files, folders of them, or JSONL files; repeatable."),

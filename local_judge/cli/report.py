@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found
-from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, SomeSnapshotDir
+from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, RunLedger, SomeSnapshotDir
 from local_judge.errors import ConfigError
 from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
@@ -37,9 +37,7 @@ def report(
     ] = Path("report.html"),
     reports: Reports = None,
     snapshot: SomeSnapshotDir = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="Ledger of the run, with its prompts and replies.")
-    ] = None,
+    ledger: RunLedger = None,
     profile: Annotated[Profile | None, PROFILE] = None,
     labels: Annotated[list[Path] | None, LABELS] = None,
     allow_modified: AllowModified = False,

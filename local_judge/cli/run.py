@@ -23,12 +23,14 @@ from local_judge.cli.judging import (
     TaskFileOptions,
 )
 from local_judge.cli.options import (
+    AllowPrompts,
     AsJson,
     ClaimOptions,
     CommandGroup,
     Day,
     DryRun,
     Limit,
+    PromptsFrom,
     Protocols,
     Settings,
     SomeSnapshotDir,
@@ -49,7 +51,7 @@ from local_judge.errors import ConfigError, plain
 from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
-from local_judge.runs.config import parse_settings
+from local_judge.runs.config import parse_prompts, parse_settings
 from local_judge.runs.job import job_of, run_job
 from local_judge.runs.run_file import RunFile, is_run_file, load_run_file
 from local_judge.terminal import is_quiet
@@ -86,6 +88,8 @@ def run(
     protocol: Protocols = None,
     date: Day = None,
     setting: Settings = None,
+    prompts: PromptsFrom = None,
+    allow_prompts: AllowPrompts = None,
     calibration: CalibrationFiles = None,
     qualification: QualificationFiles = None,
     extractor: Annotated[
@@ -201,6 +205,7 @@ def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str])
         **given,
         "claims": how.changes(),
         "settings": parse_settings(setting),
+        "prompts": parse_prompts(context.params["prompts"] or (), context.params["allow_prompts"] or ()),
     }
     reports: list[Path] = options.get("reports") or []
     paths = [one for one in reports if is_run_file(one)]

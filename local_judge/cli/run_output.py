@@ -30,6 +30,7 @@ from local_judge.runs.records import (
 from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
 from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
 
@@ -58,9 +59,11 @@ class Results(NamedTuple):
     protocols: Sequence[str]
     judges: Sequence[str]
     """Names of the judges if there are several; otherwise empty."""
-    scores: Sequence[ScoreRecord]
+    systems: Sequence[SystemScore]
     aggregates: Sequence[RunScoreRecord]
     agreement: Sequence[AgreementRecord]
+    derived: Sequence[ScoreRecord] | None = None
+    """Scores of the reports of an unfinished run; those of a finished run are read when they are asked for."""
 
     @classmethod
     def load(cls, store: RunStore, records: Sequence[CaseRecord]) -> Results:
@@ -71,7 +74,7 @@ class Results(NamedTuple):
             records,
             protocols,
             judges,
-            load_scores(store, protocols, (None, *judges)),
+            load_system_scores(store, protocols, (None, *judges)),
             load_run_scores(store, protocols, (None, *judges)),
             load_agreement(store),
         )
@@ -89,21 +92,36 @@ class Results(NamedTuple):
         records = unfinished_records(store, judges)
         done = [record for record in records if record.status == "done"]
         derived = [derived_scores(store, name, done, judges) for name in protocols if done]
-        return cls(
-            store,
-            records,
-            protocols,
-            judges,
-            [row for rows, _ in derived for row in rows],
-            [row for _, rows in derived for row in rows],
-            (),
-        )
+        scores = [row for rows, _ in derived for row in rows]
+        aggregates = [row for _, rows in derived for row in rows]
+        systems = summarised(records, scores, aggregates)
+        return cls(store, records, protocols, judges, systems, aggregates, (), scores)
 
-    def as_json(self, judge: str | None = None, *, every_judge: bool = False) -> dict[str, object]:
-        """Return the results of one judge or the ensemble, or of `every_judge`, as data for JSON output."""
+    def scores(self, report: str | None = None) -> list[ScoreRecord]:
+        """Return the scores of all reports, or of one, by all judges."""
+        if self.derived is None:
+            return load_scores(self.store, self.protocols, (None, *self.judges), case=report)
+        return [row for row in self.derived if report in (None, row.case)]
+
+    def shown_scores(self, options: TableOptions) -> list[ScoreRecord]:
+        """Return the scores of the reports that have a row of their own in the tables."""
+        if options.reports:
+            return self.scores()
+        return self.scores(self.records[0].id) if len(self.records) == 1 else []
+
+    def as_json(
+        self, judge: str | None = None, report: str | None = None, *, every_judge: bool = False
+    ) -> dict[str, object]:
+        """Return the results of one judge or the ensemble, or of `every_judge`, as data for JSON output.
+
+        Args:
+            judge: one of several judges.
+            report: id of the only report whose scores are returned; None for all.
+            every_judge: return the results of all judges.
+        """
         rows: dict[str, Sequence[object]] = {
             "cases": self.records,
-            "scores": [row for row in self.scores if every_judge or row.judge == judge],
+            "scores": [row for row in self.scores(report) if every_judge or row.judge == judge],
             "aggregates": [row for row in self.aggregates if every_judge or row.judge == judge],
         }
         if self.judges:
@@ -127,9 +145,10 @@ def print_results(found: Results, options: TableOptions, judge: str | None = Non
     """
     console = stdout()
     notes = print_warnings(found, judge)
-    scores = [row for row in found.scores if row.judge == judge]
+    systems = [row for row in found.systems if row.judge == judge]
     aggregates = [row for row in found.aggregates if row.judge == judge]
-    console.print(run_summary(found.records, scores, aggregates, options))
+    scores = [row for row in found.shown_scores(options) if row.judge == judge]
+    console.print(run_summary(found.records, systems, options, aggregates=aggregates, scores=scores))
     if found.judges and judge is None:
         print_judges(found, options)
     for line in notes:
@@ -144,7 +163,8 @@ def print_judges(found: Results, options: TableOptions) -> None:
     With all scores, the agreement has intervals and each pair of judges.
     """
     console, whole = stdout(), options.all_scores
-    tables = judge_tables(found.records, found.scores, found.judges, found.aggregates, options)
+    single = found.scores(found.records[0].id) if len(found.records) == 1 else ()
+    tables = judge_tables(found.records, found.systems, found.judges, options, scores=single)
     console.print(*tables, sep="\n")
     if found.agreement:
         console.print(agreement_table(found.agreement, whole=whole))

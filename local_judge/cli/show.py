@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from local_judge.claims.model import ClaimSet
+from local_judge.cli.bundle import material_of_run
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
@@ -29,8 +31,9 @@ from local_judge.reporting.differences import system_difference_parts, system_di
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
-from local_judge.reporting.tables import score_notes, score_table, trees
+from local_judge.reporting.tables import cost_table, score_notes, score_table, trees
 from local_judge.runs.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
+from local_judge.runs.costs import RunCost, tokens_of
 from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
@@ -38,6 +41,7 @@ from local_judge.runs.records import load_records, read_records
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import summarised
 from local_judge.runs.sweep_folder import runs_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
@@ -110,6 +114,13 @@ def show(
             help="With --by: JSONL file of attributes of tasks or systems, such as a task file.",
         ),
     ] = None,
+    cost: Annotated[
+        bool,
+        typer.Option(
+            "--cost",
+            help="Show the calls and tokens of each run, and the settings in which runs differ; replays the runs.",
+        ),
+    ] = False,
     judge: OneOfJudges = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="With --report: show each claim, verdict and quotation.")
@@ -130,10 +141,18 @@ def show(
 ) -> None:
     """Print the tables of a run, or the scores of groups of reports."""
     runs, swept = _expanded(runs)
-    if swept and by is None and report is None:
-        by = BY_RUN
     groups = GroupOptions(tuple(score or ()), mean, ranks, labels, attributes)
     tables = TableOptions(profile or "paper", with_reports, all_scores, bounds)
+    if cost:
+        unused = (by, report, profile, judge) != (None,) * 4 or claims or items or differences
+        if unused or groups != GroupOptions() or tables != TableOptions():
+            raise ConfigError(
+                "--cost prints the cost of whole runs: it allows only --allow-modified and --json"
+            )
+        _show_costs(open_runs(runs), as_json)
+        return
+    if swept and by is None and report is None:
+        by = BY_RUN
     if by is not None:
         if report is not None or claims or items or tables != TableOptions(tables.profile):
             raise ConfigError(
@@ -190,6 +209,16 @@ def print_groups(runs: Sequence[Path]) -> None:
     _show_groups(opened, BY_RUN.split(",") if named else ["run"], GroupOptions(), None, as_json=False)
 
 
+def _show_costs(opened: Sequence[OpenRun], as_json: bool) -> None:
+    """Print the calls and tokens of each run."""
+    materials = [material_of_run(run.store, (), None, None, None) for run in opened]
+    found = [
+        RunCost(run=run.name, settings=dict(run.settings), tokens=asyncio.run(tokens_of(material)))
+        for run, material in zip(opened, materials, strict=True)
+    ]
+    print_found({"cost": [one.model_dump(mode="json") for one in found]}, [cost_table(found)], as_json)
+
+
 def _show_groups(
     opened: Sequence[OpenRun],
     by: Sequence[str],
@@ -243,7 +272,7 @@ def _show_run(
     details = _details(found, judge, items) if report is not None else Details()
     if as_json:
         dumped = details.claims if claims else None
-        print_json(marked({**found.as_json(judge), "claims": dumped} | _data(details)))
+        print_json(marked({**found.as_json(judge, report), "claims": dumped} | _data(details)))
         return
     print_marks()
     if report is None or found.records[0].status != "done":
@@ -254,18 +283,17 @@ def _show_run(
     for line in notes:
         stdout().print(line, style="dim", markup=False, soft_wrap=True)
     if found.judges and judge is None:
-        print_judges(found._replace(aggregates=()), tables)
+        print_judges(found, tables)
 
 
 def _of_report(found: Results, report: str) -> Results:
-    """Return the results of one report; the judges' agreement remains that of the run."""
+    """Return the results of one report; the judges' agreement and the scores by rules over reports are of the run."""
     records = [record for record in found.records if record.id == report]
     if not records:
         raise RunError(
             f"{found.store.root}: no report {report!r}; `local-judge show {found.store.root} --reports` lists them"
         )
-    scores = [row for row in found.scores if row.case == report]
-    return found._replace(records=records, scores=scores)
+    return found._replace(records=records, systems=summarised(records, found.scores(report)))
 
 
 def _details(found: Results, judge: str | None, items: bool) -> Details:
@@ -273,13 +301,13 @@ def _details(found: Results, judge: str | None, items: bool) -> Details:
     record = found.records[0]
     if record.status != "done" or (found.judges and judge is None):
         return Details()
-    store = found.store
+    store, scores = found.store, found.scores(record.id)
     views: list[View] = []
     for name in found.protocols:
         protocol = load_protocol(name)
         findings = store.read_item(findings_file(name, judge), record.key, protocol.findings_type)
         key = (name, "paper", judge)
-        paper = [row.scores for row in found.scores if (row.protocol, row.profile, row.judge) == key]
+        paper = [row.scores for row in scores if (row.protocol, row.profile, row.judge) == key]
         views.append(protocol.view(findings, paper[0] if paper else (), items))
     return Details(store.find_item(claims_file(judge), record.key, ClaimSet), tuple(views))
 
@@ -294,8 +322,9 @@ def _print_report(
     """Print the score trees of the only report in one profile or all, with its claims and findings."""
     console = stdout()
     (record,) = found.records
+    scores = found.scores(record.id)
     for protocol in found.protocols:
-        rows = [row for row in found.scores if (row.protocol, row.judge) == (protocol, judge)]
+        rows = [row for row in scores if (row.protocol, row.judge) == (protocol, judge)]
         by_profile = trees(rows)
         if profile in by_profile:
             by_profile = {profile: by_profile[profile]}
@@ -318,11 +347,11 @@ def rescore(run: RunDir, allow_modified: AllowModified = False, as_json: AsJson 
     with locked(run):
         records = load_records(store, rescoring=True)
         unseal_scores(store)
-        scores = compute(store, protocols_of(store), records, judges_of(store))
+        compute(store, protocols_of(store), records, judges_of(store))
         reseal_scores(store)
+    found = Results.load(store, records)
     if as_json:
-        rows = [marked(score.model_dump(mode="json")) for score in scores]
-        print_json(rows)
+        print_json([marked(score.model_dump(mode="json")) for score in found.scores()])
         return
     print_marks()
-    print_results(Results.load(store, records), TableOptions())
+    print_results(found, TableOptions())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,16 +18,20 @@ from local_judge.cli.options import AsJson, CommandGroup, DryRun
 from local_judge.cli.output import print_json
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
-from local_judge.errors import ConfigError, brief, plain
+from local_judge.errors import ConfigError, RunError, brief, plain
 from local_judge.judge.judge import Judge
+from local_judge.judge.ledger_place import ledger_place
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.shard_progress import ShardProgress
 from local_judge.reporting.tables import sweep_plan_notes, sweep_plan_tables
+from local_judge.runs.lock import locked
+from local_judge.runs.ray_tasks import EndedShard, connected, evaluate_shards, tasks_of, workers_of
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.sharding import merge_shards, parse_shard, part_of, shards
 from local_judge.runs.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
-from local_judge.runs.sweep_folder import sweep_manifest
+from local_judge.runs.sweep_folder import SHARDS, earlier_in
 from local_judge.runs.sweep_plan import SweepPlan, plan_sweep
-from local_judge.terminal import is_quiet, stdout
+from local_judge.terminal import count, is_quiet, stdout
 
 app = CommandGroup(
     cls=group_with_default("run"),
@@ -50,6 +55,23 @@ def run_(
         str | None,
         typer.Option(
             "--shard", metavar="I/N", help="Evaluate only the I-th of N shards; then use `sweep merge`."
+        ),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Evaluate the shards as tasks of the Ray cluster at HOST:PORT, or `auto`; then merge them.",
+        ),
+    ] = None,
+    ray_workers: Annotated[
+        int | None,
+        typer.Option(
+            "--ray-workers",
+            min=1,
+            help="With --ray: number of shards evaluated concurrently.",
+            show_default="one per node",
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -79,6 +101,12 @@ def run_(
     if dry_run:
         _print_plan(asyncio.run(plan_sweep(sweep, _rates(rate or ()))), as_json)
         return
+    if ray is not None:
+        if shard is not None or replay:
+            raise ConfigError("--ray: excludes --shard and --replay")
+        _evaluate_on_ray(ray, sweep, ray_workers, options, environment)
+        _merge(open_sweep(file, options, environment, replay=True), (), as_json)
+        return
     watch = _Watch()
     with stoppable(sweep.ledger):
         found = asyncio.run(run_sweep(sweep, watch))
@@ -90,24 +118,63 @@ def merge_(
     context: typer.Context,
     file: SweepFilePath,
     ledgers: Annotated[
-        list[Path] | None,
+        list[Any] | None,
         typer.Argument(
-            metavar="[LEDGER...]", help="Ledgers of shards; by default those in the sweep's folder."
+            metavar="[LEDGER...]",
+            parser=ledger_place,
+            help="Ledgers of shards; by default those in the sweep's folder.",
         ),
     ] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Merge the shards of a sweep: its runs get the files that an undivided sweep has. Makes no model calls."""
-    sweep = open_sweep(file, *given_keys(context), replay=True)
+    _merge(open_sweep(file, *given_keys(context), replay=True), ledgers or (), as_json)
+
+
+def _merge(sweep: Sweep, ledgers: Sequence[Path], as_json: bool) -> None:
     watch = _Watch()
     with stoppable(sweep.ledger):
-        merged, found = asyncio.run(merge_shards(sweep, watch, ledgers or ()))
+        merged, found = asyncio.run(merge_shards(sweep, watch, ledgers))
     if not is_quiet():
         sys.stderr.write(f"{merged.replies:,} replies merged, {merged.present:,} present before\n")
     for line in (*merged.conflicts, *merged.damaged):
         sys.stderr.write(f"{plain(line)}\n")
     _end(sweep, found, watch, True, as_json)
+
+
+def _evaluate_on_ray(
+    address: str,
+    sweep: Sweep,
+    workers: int | None,
+    options: Mapping[str, Any],
+    environment: Mapping[str, Any],
+) -> None:
+    """Evaluate the shards of a sweep on a Ray cluster.
+
+    Raises:
+        RunError: a shard could not be evaluated; the others are.
+    """
+    failed: list[EndedShard] = []
+    with ExitStack() as stack:
+        try:
+            ray = stack.enter_context(connected(address))
+            workers = workers or workers_of(ray)
+        except ConfigError as error:
+            raise typer.BadParameter(str(error), param_hint="--ray") from None
+        stack.enter_context(stoppable(sweep.root / SHARDS))
+        stack.enter_context(locked(sweep.root))
+        tasks = tasks_of(sweep, workers, options, environment)
+        progress = stack.enter_context(ShardProgress(sweep.root, tasks, workers))
+        for ended in evaluate_shards(ray, tasks, workers):
+            progress.ended(ended)
+            failed += [ended] if ended.problem is not None else []
+    if failed:
+        first = failed[0]
+        raise RunError(
+            f"{len(failed)} of {count(len(tasks), 'shard')} not evaluated: {first.task.name}: {first.problem}; "
+            "the same command continues, and `local-judge sweep merge` merges the others"
+        )
 
 
 class _Watch:
@@ -158,15 +225,14 @@ def _end(
 
 def _print(sweep: Sweep, as_json: bool) -> None:
     """Print the scores of all runs, and the names of what an earlier sweep file had."""
-    manifest = sweep_manifest(sweep.root)
-    assert manifest is not None
+    earlier = earlier_in(sweep.root)
     if as_json:
         data = {
             "runs": {run.name: str(run.job.store.root) for run in sweep.runs},
-            "earlier": manifest.earlier,
+            "earlier": earlier,
         }
         print_json(data)
         return
     print_groups([run.job.store.root for run in sweep.runs])
-    for name in manifest.earlier:
+    for name in earlier:
         print(plain(f"kept from an earlier sweep file: {sweep.root / name}"))

@@ -21,6 +21,7 @@ from local_judge.documents import describe, parse_report
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
 from local_judge.errors import InputError, plain
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.clean import (
     CleanedReport,
@@ -131,7 +132,7 @@ def clean(
 
 
 async def _cleaned_by_judge(
-    loaded: Sequence[RawReport], options: OptionalJudge, spec: JudgeSpec, ledger: Path, chatter: bool
+    loaded: Sequence[RawReport], options: OptionalJudge, spec: JudgeSpec, ledger: LedgerPlace, chatter: bool
 ) -> list[Outcome]:
     async with options.open(spec, ledger) as judge:
         with RunProgress(judge, len(loaded)) as progress:

@@ -96,15 +96,8 @@ class SingleFlight(Generic[T]):
         """Check whether a run for `key` is in progress."""
         return key in self._running
 
-    async def run(
-        self, key: str, work: Callable[[], Awaitable[T]], kept: Callable[[], T | None] = lambda: None
-    ) -> T:
+    async def run(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `work()`, or of the run for `key` that is in progress.
-
-        Args:
-            key: Key of the run.
-            work: Function to run if no other run is in progress.
-            kept: Function called before a cancelled run is repeated; returns its result if it had ended after all.
 
         Raises:
             Exception: Exception of the run, raised to all callers.
@@ -113,9 +106,6 @@ class SingleFlight(Generic[T]):
             ended = await asyncio.shield(self._running[key])
             if ended is not None:
                 return ended[0]
-            found = kept()
-            if found is not None:
-                return found
         own: asyncio.Future[tuple[T] | None] = asyncio.get_running_loop().create_future()
         self._running[key] = own
         try:
@@ -182,7 +172,7 @@ class Caller:
         judge = await self._identified()
         messages = prompt_digest(prompt)
         if messages not in self._counts:
-            known = self._ledger.token_count(judge, messages)
+            known = await self._ledger.apart(self._ledger.token_count, judge, messages)
             if known is None:
                 known = await self._counting.run(messages, lambda: self._counted(judge, messages, prompt))
             if len(self._counts) >= _COUNTS_KEPT:
@@ -208,19 +198,20 @@ class Caller:
             TooManyFailures: The maximum number of failed calls is reached.
             ServerDown: An outage of the servers lasts longer than is waited for.
         """
+        self.meter.replayed += self._calls.running(request.key)
+        return await self._calls.run(request.key, lambda: self._answered(request))
+
+    async def _answered(self, request: Request) -> Reply | Failure:
         try:
-            stored = self._ledger.get(request.key)
+            stored = await self._ledger.apart(self._ledger.get, request.key)
         except CorruptReply:
             self.meter.call_failed("corrupt_reply")
             return await self._ledger.set_aside(request)
-        if stored is not None:
-            self.meter.replayed += 1
-            self.meter.replayed_stages[STAGE.get()] += 1
-            return stored
-        self.meter.replayed += self._calls.running(request.key)
-        return await self._calls.run(
-            request.key, lambda: self._make(request), lambda: self._ledger.get(request.key)
-        )
+        if stored is None:
+            return await self._make(request)
+        self.meter.replayed += 1
+        self.meter.replayed_stages[STAGE.get()] += 1
+        return stored
 
     async def _ask_engine(self) -> tuple[Identified, EngineLimits]:
         identity = Identified.of(await self._engine.identity())
@@ -243,7 +234,7 @@ class Caller:
             return Failure(kind="planned", detail=str(error))
         except NotInLedger as error:
             # A call that failed before is that failure again, so that a replay writes the same bytes.
-            known = self._ledger.failures(request.key)
+            known = await self._ledger.apart(self._ledger.failures, request.key)
             failure = known[-1] if known else failure_of(error, f"call {request.key[:12]}")
             self.meter.call_failed(failure.kind)
             return failure

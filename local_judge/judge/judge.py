@@ -178,6 +178,36 @@ class Judge:
                 limit *= 2
         return self._counted(_failure(unread, keys))
 
+    async def ask_text(
+        self, prompt: Prompt, read: Callable[[str], T], *, schema: str | None = None, draw: int = 0
+    ) -> Answer[T] | Failure:
+        """Return what `read` finds in a reply, which is free text unless a schema is given.
+
+        While `read` refuses the reply, the question is repeated as in `ask`, with the same limit.
+
+        Args:
+            prompt: Prompt of the question.
+            read: Function that parses a reply; raises ValueError for one without an answer.
+            schema: JSON text of the schema of the reply.
+            draw: Number of the draw.
+
+        Raises:
+            LedgerError: The reply could not be stored.
+        """
+        keys: list[str] = []
+        unread = Unread("invalid_reply", "")
+        for attempt in range(self.settings.reasks + 1):
+            got = await self._generate(prompt, schema, draw, attempt, self.settings.sampling.max_tokens)
+            if isinstance(got, Failure):
+                return got.model_copy(update={"attempts": attempt + 1})
+            keys.append(got.key)
+            try:
+                return Answer(read(got.text), tuple(keys))
+            except (ValueError, RecursionError) as error:
+                cut = got.finish_reason == "length"
+                unread = Unread("truncated" if cut else "invalid_reply", " ".join(str(error).split())[:300])
+        return self._counted(_failure(unread, keys))
+
     async def ask_items(
         self,
         prompt_for: Callable[[Sequence[int]], Prompt],
@@ -277,7 +307,7 @@ class Judge:
         )
 
     async def _generate(
-        self, prompt: Prompt, schema: str, draw: int, attempt: int, max_tokens: int
+        self, prompt: Prompt, schema: str | None, draw: int, attempt: int, max_tokens: int
     ) -> Reply | Failure:
         judge = await self._caller.judge()
         if isinstance(judge, Failure):

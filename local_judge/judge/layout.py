@@ -98,11 +98,9 @@ class Prompt(Frozen):
         return f"\n\n{self.own}" if self.shared else self.own
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the chat messages."""
-        return (
-            Message(role="system", content=self.system),
-            Message(role="user", content=self.shared + self.rest),
-        )
+        """Return the chat messages; an empty system text makes no message."""
+        user = Message(role="user", content=self.shared + self.rest)
+        return (Message(role="system", content=self.system), user) if self.system else (user,)
 
 
 def fence_mark(text: str) -> str:

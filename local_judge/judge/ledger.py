@@ -8,13 +8,13 @@ calls.
 
 from __future__ import annotations
 
+import asyncio
 import json
-import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import CorruptReply, LedgerReadOnly
@@ -25,23 +25,26 @@ from local_judge.judge.ledger_calibrations import (
     insert_calibrations,
     select_calibrations,
 )
-from local_judge.judge.ledger_database import insert
+from local_judge.judge.ledger_connect import connect, connect_to_read
+from local_judge.judge.ledger_database import Database
 from local_judge.judge.ledger_explain import Explanation, nearest
-from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
+from local_judge.judge.ledger_file import damaged, ledger_errors
+from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.judge.ledger_rows import (
     DamagedText,
     checked_judge,
     rebuilt_request,
     reply_row,
-    request_rows,
     select_reply,
     select_token_count,
-    shared_parts,
+    stored_replies,
     token_count_row,
 )
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Identified, Reply, Request, now
 from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
+
+T = TypeVar("T")
 
 
 class Trace(Frozen):
@@ -80,20 +83,20 @@ class Ledger:
     """Replies by key. Open it with `open`, and close it when done; it is a context manager."""
 
     def __init__(
-        self, path: Path, reader: sqlite3.Connection, writer: Writer | None, base: Ledger | None = None
+        self, path: LedgerPlace, reader: Database, writer: Writer | None, base: Ledger | None = None
     ) -> None:
         self.path = path
         self._base = base
         self._reader = reader
         self._writer = writer
-        self._known: set[Any] = set()
-        """Digests of the judges and shared texts that are committed."""
         self._corrupt: dict[str, str] = {}
         """Keys of the replies found corrupt since the ledger was opened, with the reason."""
 
     @classmethod
-    def open(cls, path: str | Path, *, read_only: bool = False, base: str | Path | None = None) -> Ledger:
-        """Open the ledger at `path`, and create it if it is missing.
+    def open(
+        cls, path: str | LedgerPlace, *, read_only: bool = False, base: str | LedgerPlace | None = None
+    ) -> Ledger:
+        """Open the ledger in a file or a PostgreSQL database, and create it if it is missing.
 
         With `read_only`, a missing file reads as an empty ledger and is not created. Replies and token counts that the
         ledger lacks are read from the ledger `base`, which is never written.
@@ -101,7 +104,7 @@ class Ledger:
         Raises:
             LedgerError: Any of its kinds; a file that is not a ledger is refused and left unchanged.
         """
-        path = Path(path)
+        path = ledger_place(path)
         writer = None if read_only else Writer(connect(path), path)
         try:
             below = None if base is None else cls.open(base, read_only=True)
@@ -132,6 +135,11 @@ class Ledger:
         """True if `put` is refused."""
         return self._writer is None
 
+    @property
+    def is_remote(self) -> bool:
+        """True if a read waits for a network."""
+        return self._reader.REMOTE or (self._base is not None and self._base.is_remote)
+
     def get(self, key: str) -> Reply | None:
         """Return the reply stored under `key`.
 
@@ -152,15 +160,17 @@ class Ledger:
     def _from_base(self, key: str) -> Reply | None:
         """Return a reply of the base; a damaged one counts as missing there, and is asked for again."""
         assert self._base is not None
-        try:
+        with suppress(CorruptReply):
             return self._base.get(key)
-        except CorruptReply:
-            return None
 
     def _corrupt_reply(self, key: str) -> CorruptReply:
         return CorruptReply(
             f"ledger {self.path}: {self._corrupt[key]}; `local-judge ledger verify {self.path}` lists what is damaged"
         )
+
+    async def apart(self, read: Callable[..., T], *given: Any) -> T:
+        """Call a method of this ledger that reads, without blocking the event loop while a server answers."""
+        return await asyncio.to_thread(read, *given) if self.is_remote else read(*given)
 
     async def set_aside(self, request: Request) -> Failure:
         """Replace the corrupt reply to `request` by a failure, which is returned, so that the next run asks again.
@@ -172,14 +182,14 @@ class Ledger:
         if self._writer is None:
             return failure
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Database, _: set[Any]) -> None:
             # Another process may have replaced it since: only a reply that is still corrupt is removed.
             try:
                 select_reply(connection, request.key)
             except CorruptReply:
                 connection.execute("DELETE FROM replies WHERE key=?", (request.key,))
 
-        await self._write(work)
+        await self._writable().write(work)
         await self.put_failure(request, failure)
         return failure
 
@@ -191,35 +201,25 @@ class Ledger:
         Raises:
             LedgerError: It could not be stored.
         """
+        row = reply_row(reply)
 
-        def work(connection: sqlite3.Connection) -> Reply:
-            self._insert_request(connection, request)
-            row = reply_row(reply)
-            sql = f"INSERT OR IGNORE INTO replies VALUES ({','.join('?' * len(row))})"
-            if connection.execute(sql, row).rowcount:
+        def work(connection: Database, added: set[Any]) -> Reply:
+            if reply.key in added:
+                added.remove(reply.key)  # a later reply of the same transaction was not inserted
                 return reply
             try:
                 return select_reply(connection, reply.key) or reply
             except CorruptReply:
                 connection.execute("DELETE FROM replies WHERE key=?", (reply.key,))
-                connection.execute(sql, row)
+                connection.insert("replies", [row])
                 return reply
 
-        stored = await self._write(work)
-        self._note_committed(request)
-        return stored
+        return await self._writable().write(work, [("replies", row)], request)
 
     async def put_failure(self, request: Request, failure: Failure) -> None:
         """Store the failure of a call."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            self._insert_request(connection, request)
-            connection.execute(
-                "INSERT INTO failures VALUES (?,?,?,?,?)",
-                (request.key, failure.kind, failure.detail, failure.attempts, now()),
-            )
-
-        await self._write(work)
+        row = (request.key, failure.kind, failure.detail, failure.attempts, now())
+        await self._writable().write(None, [("failures", row)], request)
 
     async def put_calibrations(self, calibrations: Iterable[Calibration]) -> None:
         """Store calibrations that were fitted together and make them current; older ones stay in the file.
@@ -229,13 +229,13 @@ class Ledger:
         """
         kept = tuple(calibrations)
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(connection: Database, _: set[Any]) -> None:
             try:
                 insert_calibrations(connection, kept)
             except DamagedCalibrations as error:
                 raise damaged(self.path, str(error)) from None
 
-        await self._write(work)
+        await self._writable().write(work)
 
     def calibrations(self, judge: str) -> tuple[Calibration, ...]:
         """Return the current calibrations of a judge, given by its digest, sorted by question, prompt and language.
@@ -252,12 +252,10 @@ class Ledger:
     async def put_token_count(self, judge: Identified, messages: str, tokens: int) -> None:
         """Store the length of a prompt, given by the digest of its messages, in a judge's tokens."""
 
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT OR IGNORE INTO judges VALUES (?,?)", (judge.digest, judge.json))
-            row = token_count_row(judge.digest, messages, tokens)
-            connection.execute("INSERT OR REPLACE INTO token_counts VALUES (?,?,?,?)", row)
+        def work(connection: Database, _: set[Any]) -> None:
+            connection.execute(_SET_TOKEN_COUNT, token_count_row(judge.digest, messages, tokens))
 
-        await self._write(work)
+        await self._writable().write(work, [("judges", (judge.digest, judge.json))])
 
     def token_count(self, judge: Identified, messages: str) -> int | None:
         """Return the length of a prompt in a judge's tokens; None if it is not stored or damaged."""
@@ -272,18 +270,17 @@ class Ledger:
             LedgerCorrupt: A row is damaged.
         """
         with ledger_errors(self.path):
-            rows = self._reader.execute(_JUDGES).fetchall()
-        try:
-            return [checked_judge(*row).identity for row in rows]
-        except ValueError as error:
-            raise damaged(self.path, str(error)) from None
+            try:
+                return [checked_judge(*row).identity for row in self._reader.execute(_JUDGES)]
+            except ValueError as error:
+                raise damaged(self.path, str(error)) from None
 
     def failures(self, key: str) -> list[Failure]:
         """Return the failures stored under `key`, oldest first."""
         sql = "SELECT kind, detail, attempts FROM failures WHERE key=? ORDER BY created, rowid"
         with ledger_errors(self.path):
-            rows = self._reader.execute(sql, (key,)).fetchall()
-        return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
+            rows = self._reader.execute(sql, (key,))
+            return [Failure(kind=kind, detail=detail, attempts=attempts) for kind, detail, attempts in rows]
 
     def reply(self, key: str) -> Trace | None:
         """Return a stored reply with its full prompt, judge, schema and sampling.
@@ -348,15 +345,10 @@ class Ledger:
 
             usage: list[Usage] = []
             calls: list[tuple[str, float]] = []
-            for (key,) in self._reader.execute("SELECT key FROM replies ORDER BY rowid").fetchall():
-                try:
-                    reply = select_reply(self._reader, key)
-                except CorruptReply:
-                    continue
-                if reply is None:
-                    continue
-                usage.append(reply.usage)
-                calls.append((reply.created, reply.latency))
+            for reply in stored_replies(self._reader):
+                if isinstance(reply, Reply):
+                    usage.append(reply.usage)
+                    calls.append((reply.created, reply.latency))
             return LedgerStats(
                 requests=one("SELECT count(*) FROM requests")[0],
                 replies=len(usage),
@@ -367,26 +359,16 @@ class Ledger:
                 cached_tokens=sum(one.cached_tokens or 0 for one in usage),
                 warm_tokens=one(_WARM)[0],
                 completion_tokens=sum(one.completion_tokens for one in usage),
-                bytes=one("PRAGMA page_count")[0] * one("PRAGMA page_size")[0],
+                bytes=self._reader.size()[0],
                 busy_seconds=_busy(calls),
             )
 
-    async def _write(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    def _writable(self) -> Writer:
         if self._writer is None:
             raise LedgerReadOnly(
                 f"ledger {self.path}: opened for reading; open it for writing to store replies"
             )
-        return await self._writer.write(work)
-
-    def _insert_request(self, connection: sqlite3.Connection, request: Request) -> None:
-        for table, row in request_rows(request, self._known):
-            insert(connection, table, [row])
-
-    def _note_committed(self, request: Request) -> None:
-        """Remember the rows that calls share, so that they are not inserted again; to be called after the commit."""
-        if len(self._known) > _KNOWN_AT_MOST:
-            self._known.clear()
-        self._known.update(shared_parts(request))
+        return self._writer
 
 
 def _busy(calls: Iterable[tuple[str, float]]) -> float:
@@ -399,7 +381,10 @@ def _busy(calls: Iterable[tuple[str, float]]) -> float:
     return total
 
 
-_KNOWN_AT_MOST = 4096
+_SET_TOKEN_COUNT = """
+INSERT INTO token_counts VALUES (?,?,?,?)
+ON CONFLICT (judge, messages) DO UPDATE SET tokens = excluded.tokens, digest = excluded.digest
+"""
 
 _JUDGES = """
 SELECT digest, identity FROM judges ORDER BY (

@@ -8,12 +8,11 @@ another is missing.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from local_judge.judge.calibration import Calibration
-from local_judge.judge.ledger_database import insert
+from local_judge.judge.ledger_database import COLUMNS, Database
 from local_judge.judge.requests import Identified, canonical, now, row_digest, sha256
 
 TABLE = """
@@ -29,6 +28,8 @@ CREATE TABLE calibrations (       -- of a judge, question and prompt the last se
     digest   TEXT NOT NULL        -- SHA-256 of the canonical JSON list of place and all other columns
 );
 """
+
+_ALL = f"SELECT {COLUMNS['calibrations']} FROM calibrations ORDER BY rowid"
 
 _Key = tuple[str, str, str]
 """Judge, question, prompt."""
@@ -48,7 +49,7 @@ class Fit(NamedTuple):
     """Time of the last insertion; UTC, ISO 8601."""
 
 
-def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[Calibration]) -> None:
+def insert_calibrations(connection: Database, calibrations: Sequence[Calibration]) -> None:
     """Make these calibrations current for their judges, questions and prompts, unless they are already.
 
     Raises:
@@ -59,7 +60,7 @@ def insert_calibrations(connection: sqlite3.Connection, calibrations: Sequence[C
         insert_fit(connection, Fit(_fit(own), tuple(own), now()))
 
 
-def insert_fit(connection: sqlite3.Connection, fit: Fit) -> None:
+def insert_fit(connection: Database, fit: Fit) -> None:
     """Make a set of calibrations current, unless it is already.
 
     Raises:
@@ -70,13 +71,13 @@ def insert_fit(connection: sqlite3.Connection, fit: Fit) -> None:
     if [fit.digest] == [row[1] for row in rows if row[2:5] == key][-1:]:
         return
     identified = Identified.of(fit.calibrations[0].identity)
-    insert(connection, "judges", [(identified.digest, identified.json)])
+    connection.insert("judges", [(identified.digest, identified.json)])
     added = [(one.id, fit.digest, *key, one.language, one.body, fit.created) for one in fit.calibrations]
     numbered = enumerate(added, len(rows) + 1)
-    insert(connection, "calibrations", [(*row, row_digest([place, *row])) for place, row in numbered])
+    connection.insert("calibrations", [(*row, row_digest([place, *row])) for place, row in numbered])
 
 
-def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Calibration, ...]:
+def select_calibrations(connection: Database, judge: str) -> tuple[Calibration, ...]:
     """Return the current calibrations of a judge, sorted by question, prompt and language.
 
     Raises:
@@ -86,7 +87,7 @@ def select_calibrations(connection: sqlite3.Connection, judge: str) -> tuple[Cal
     return tuple(one for key, fit in fits if key[0] == judge for one in fit.calibrations)
 
 
-def current_fits(connection: sqlite3.Connection) -> dict[_Key, Fit]:
+def current_fits(connection: Database) -> dict[_Key, Fit]:
     """Return the current calibrations of each judge, question and prompt.
 
     Raises:
@@ -107,22 +108,21 @@ def current_fits(connection: sqlite3.Connection) -> dict[_Key, Fit]:
     return found
 
 
-def damaged_calibrations(connection: sqlite3.Connection) -> Iterator[str]:
+def damaged_calibrations(connection: Database) -> Iterator[str]:
     """Yield a line for each damaged row of the table."""
-    for (problem,) in connection.execute("PRAGMA integrity_check(calibrations)"):
-        if problem != "ok":
-            yield f"calibrations: {problem}"
-    rows = connection.execute("SELECT * FROM calibrations ORDER BY rowid")
+    for problem in connection.problems("calibrations"):
+        yield f"calibrations: {problem}"
+    rows = connection.execute(_ALL)
     for place, row in enumerate(rows, 1):
         if row_digest([place, *row[:-1]]) != row[-1]:
             yield f"calibration {str(row[0])[:12]}: does not match its digest"
 
 
-def _rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+def _rows(connection: Database) -> list[tuple[Any, ...]]:
     """Return all rows without their digests, in order of insertion."""
     for problem in damaged_calibrations(connection):
         raise DamagedCalibrations(problem)
-    return [row[:-1] for row in connection.execute("SELECT * FROM calibrations ORDER BY rowid")]
+    return [row[:-1] for row in connection.execute(_ALL)]
 
 
 def _key(one: Calibration) -> _Key:

@@ -6,9 +6,9 @@ Invariant: exactly the parts of the key are compared, so that a miss always name
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
+from local_judge.judge.ledger_database import Database
 from local_judge.judge.ledger_rows import read_text, request_parts
 from local_judge.judge.requests import Request, canonical
 from serving.types import Frozen
@@ -41,16 +41,19 @@ class Explanation(Frozen):
     changes: tuple[Change, ...] = ()
 
 
-def nearest(connection: sqlite3.Connection, request: Request) -> Explanation:
+def nearest(connection: Database, request: Request) -> Explanation:
     """Find the stored call most similar to `request` (ties: lowest key), and the differences."""
     parts = request_parts(request)
-    same = " + ".join(f"{_WEIGHTS.get(name, 1)} * (requests.{name} IS :{name})" for name in parts)
+    same = " + ".join(
+        f"CASE WHEN requests.{name} {'IS NULL' if value is None else '= ?'} THEN {_WEIGHTS.get(name, 1)} ELSE 0 END"
+        for name, value in parts.items()
+    )
     columns = ", ".join(f"requests.{name}" for name in parts)
     row = connection.execute(
         f"SELECT requests.key, identity, {columns} FROM requests "
         "JOIN replies USING (key) JOIN judges ON judges.digest = requests.judge "
         f"ORDER BY {same} DESC, requests.key LIMIT 1",
-        parts,
+        [value for value in parts.values() if value is not None],
     ).fetchone()
     if row is None:
         return Explanation(hit=False)
@@ -81,7 +84,7 @@ def _fields(part: str, stored: dict[str, Any], asked: dict[str, Any]) -> list[Ch
     ]
 
 
-def _text(connection: sqlite3.Connection, digest: bytes | None) -> str:
+def _text(connection: Database, digest: bytes | None) -> str:
     return "" if digest is None else read_text(connection, digest)
 
 

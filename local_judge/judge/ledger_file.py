@@ -20,18 +20,20 @@ from pathlib import Path
 from indexes.sqlite_files import foreign_journal, foreign_objects
 from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
-from local_judge.judge.ledger_database import transaction
+from local_judge.judge.ledger_database import SqliteDatabase, transaction
+from local_judge.judge.ledger_place import LedgerPlace
 
 APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file, by which `file` and readers recognise a ledger."""
 
 VERSION = 2
 
+BUSY_SECONDS = 30.0
+"""Seconds that one process waits for another's write."""
+
 _SHOWN = 200
 """Maximum characters of SQLite's message, which may quote a reply."""
 
-BUSY_SECONDS = 30.0
-"""Seconds that one process waits for another's write."""
 
 TOKEN_COUNTS = """
 CREATE TABLE token_counts (       -- lengths of prompts, so that a run can be replayed without the judge's tokenizer
@@ -92,7 +94,7 @@ CREATE INDEX failures_by_key ON failures (key);
 
 
 @contextmanager
-def ledger_errors(path: Path) -> Generator[None]:
+def ledger_errors(path: LedgerPlace) -> Generator[None]:
     """Turn SQLite's errors into one line with the path and the remedy."""
     try:
         yield
@@ -128,7 +130,7 @@ def ledger_errors(path: Path) -> Generator[None]:
         raise LedgerError(f"ledger {path}: {text}") from error
 
 
-def damaged(path: Path, what: str) -> LedgerCorrupt:
+def damaged(path: LedgerPlace, what: str) -> LedgerCorrupt:
     """Return the error that describes the damage and names the command that lists it."""
     return LedgerCorrupt(
         f"ledger {path}: damaged ({what[:_SHOWN]}); `local-judge ledger verify {path} --remove` keeps what is whole; "
@@ -136,7 +138,7 @@ def damaged(path: Path, what: str) -> LedgerCorrupt:
     )
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect_file(path: Path) -> SqliteDatabase:
     """Return a connection for writing; the file is created, or checked to be a ledger of this version.
 
     Raises:
@@ -151,7 +153,7 @@ def connect(path: Path) -> sqlite3.Connection:
             ) from error
         _check_files(path)
         connection = sqlite3.connect(
-            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=SqliteDatabase
         )
         try:
             if not _is_ledger(connection, path):
@@ -166,7 +168,16 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def empty() -> SqliteDatabase:
+    """Return a connection to an empty ledger in memory."""
+    connection = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, factory=SqliteDatabase
+    )
+    connection.executescript(TABLES)
+    return connection
+
+
+def connect_file_to_read(path: Path) -> SqliteDatabase:
     """Return a connection for reading; a missing file reads as an empty ledger.
 
     Raises:
@@ -174,16 +185,19 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     """
     with ledger_errors(path):
         if not path.exists():
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            connection.executescript(TABLES)
-            return connection
+            return empty()
         _check_files(path)
         uri = path.resolve().as_uri() + "?mode=ro"
         beside = path.resolve().with_name(f"{path.resolve().name}-wal")
         if not os.access(beside.parent, os.W_OK) and not beside.exists():
             uri += "&immutable=1"  # otherwise SQLite would create the files of the write-ahead log
         connection = sqlite3.connect(
-            uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            uri,
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=SqliteDatabase,
         )
         try:
             if not _is_ledger(connection, path):
@@ -215,7 +229,7 @@ def _check_files(path: Path) -> None:
         )
 
 
-def _foreign(path: Path) -> LedgerForeign:
+def _foreign(path: LedgerPlace) -> LedgerForeign:
     return LedgerForeign(f"ledger {path}: this file is not a ledger; name another path")
 
 
@@ -274,7 +288,7 @@ def _add_token_counts(connection: sqlite3.Connection, kind: str = "TABLE") -> No
         connection.execute(TOKEN_COUNTS.replace("TABLE", f"{kind} IF NOT EXISTS", 1))
 
 
-def _create(connection: sqlite3.Connection, path: Path) -> None:
+def _create(connection: SqliteDatabase, path: Path) -> None:
     with transaction(connection):
         if not _is_ledger(connection, path):  # another process may have created it since
             for statement in TABLES.split(";\n"):

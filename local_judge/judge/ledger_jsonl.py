@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,20 +20,18 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
 
 from local_judge.errors import InputError, os_errors
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_database import ANY_TEXT, PAGE, Row, insert, transaction
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
-from local_judge.judge.ledger_merge import Merged, Policy, merge
+from local_judge.judge.ledger_connect import connect_to_read
+from local_judge.judge.ledger_database import ANY_TEXT, COLUMNS, PAGE, Row, pages, transaction
+from local_judge.judge.ledger_file import connect_file, ledger_errors
+from local_judge.judge.ledger_merge import Merged, merge
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_rows import DamagedText, checked_text, text_row
-
-ORDER = ("judges", "texts", "requests", "replies", "failures", "token_counts", "calibrations")
-"""Tables in an order in which rows can be inserted."""
 
 _DIGESTS = frozenset({"digest", "system", "shared", "own", "schema"})
 """Columns of `texts` and `requests` that contain digests in bytes."""
 
 
-def exported(path: Path, damaged: list[str]) -> Iterator[str]:
+def exported(path: LedgerPlace, damaged: list[str]) -> Iterator[str]:
     """Yield the lines of a ledger's export.
 
     Args:
@@ -40,16 +39,13 @@ def exported(path: Path, damaged: list[str]) -> Iterator[str]:
         damaged: Gets a line for each damaged text, which is left out; other damaged rows are exported as they are.
 
     Raises:
-        LedgerError: Any of its kinds; the file must exist.
+        LedgerError: Any of its kinds; the ledger must exist.
     """
-    if not path.exists():
-        raise LedgerMissing(f"ledger {path}: no such file")
-    with ledger_errors(path), closing(connect_to_read(path)) as connection:
+    with ledger_errors(path), closing(connect_to_read(path, must_exist=True)) as connection:
         connection.text_factory = ANY_TEXT
-        for table in ORDER:
-            rows = connection.execute(f"SELECT * FROM {table} ORDER BY rowid")
-            names = [column[0] for column in rows.description]
-            for row in rows:
+        for table, columns in COLUMNS.items():
+            names = columns.split(", ")
+            for row in (row for page in pages(connection, table, columns) for row in page):
                 values = dict(zip(names, row, strict=True))
                 if table == "texts":
                     try:
@@ -67,7 +63,7 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def import_ledger(into: Path, file: Path, *, conflicts: Policy = "leave") -> Merged:
+def import_ledger(into: LedgerPlace, file: Path) -> Merged:
     """Merge an exported ledger into a ledger, as `merge` does; a name that ends in `.gz` is decompressed.
 
     Raises:
@@ -76,26 +72,28 @@ def import_ledger(into: Path, file: Path, *, conflicts: Policy = "leave") -> Mer
     """
     with TemporaryDirectory(prefix="ledger-") as folder:
         part = Path(folder) / file.name
-        with ledger_errors(part), closing(connect(part)) as connection, transaction(connection):
-            names = {
-                table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-                for table in ORDER
+        with ledger_errors(part), closing(connect_file(part)) as connection, transaction(connection):
+            columns = {
+                # A primary key of SQLite may be NULL, but a ledger's is not.
+                table: {name: bool(required or key) for _, name, _, required, _, key in rows}
+                for table in COLUMNS
+                if (rows := connection.execute(f"PRAGMA table_info({table})").fetchall())
             }
-            waiting: dict[str, list[Row]] = {table: [] for table in ORDER}
+            waiting: dict[str, list[Row]] = {table: [] for table in COLUMNS}
             for number, line in enumerate(_lines(file), 1):
                 try:
-                    table, row = _row(line, names)
-                except (ValueError, KeyError, TypeError, AttributeError):
+                    table, row = _row(line, columns)
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     raise InputError(
                         f"{file}: line {number} is no row of an exported ledger; nothing was imported"
                     ) from None
                 waiting[table].append(row)
                 if len(waiting[table]) >= PAGE:
-                    insert(connection, table, waiting[table])
+                    connection.insert(table, waiting[table])
                     waiting[table].clear()
             for table, rows in waiting.items():
-                insert(connection, table, rows)
-        merged = merge(into, [part], conflicts=conflicts)
+                connection.insert(table, rows)
+        merged = merge(into, [part])
         merged.conflicts = [line.replace(str(part), str(file)) for line in merged.conflicts]
         merged.damaged = [line.replace(str(part), str(file)) for line in merged.damaged]
         return merged
@@ -110,13 +108,18 @@ def _lines(file: Path) -> Iterator[bytes]:
             raise InputError(f"{file}: cut off; export the ledger again") from None
 
 
-def _row(line: bytes, names: dict[str, list[str]]) -> tuple[str, Row]:
-    """Return the table and the row of a line; raises an error of Python if it is none."""
+def _row(line: bytes, columns: dict[str, dict[str, bool]]) -> tuple[str, Row]:
+    """Return the table and the row of a line; raises an error of Python if it is none.
+
+    Args:
+        line: The line.
+        columns: Columns by table, each True if it has a value in every row.
+    """
     values: dict[str, Any] = json.loads(line)
     table = values.pop("table")
-    if values.keys() != set(names[table]):
+    if values.keys() != columns[table].keys():
         raise ValueError(table)
-    if any(isinstance(value, dict | list | bool) for value in values.values()):
+    if not all(_is_storable(value, columns[table][name]) for name, value in values.items()):
         raise ValueError(table)
     if table in ("texts", "requests"):
         values |= {
@@ -124,8 +127,14 @@ def _row(line: bytes, names: dict[str, list[str]]) -> tuple[str, Row]:
         }
     if table == "texts":
         return table, text_row(values["digest"], values["body"])
-    row = tuple(values[name] for name in names[table])
-    for value in row:
-        if isinstance(value, str):
-            value.encode()  # what was invalid UTF-8 matches no digest
-    return table, row
+    return table, tuple(values[name] for name in columns[table])
+
+
+def _is_storable(value: object, required: bool) -> bool:
+    """Check whether SQLite stores a value as it is."""
+    if isinstance(value, str):
+        value.encode()  # what was invalid UTF-8 matches no digest
+        return True
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -(2**63) <= value < 2**63
+    return math.isfinite(value) if isinstance(value, float) else value is None and not required

@@ -1,53 +1,50 @@
 """Merging of ledgers by key.
 
-Invariants: a row is copied only if it matches its digest, and a request only if it hashes to its key. A merged ledger
-does not depend on the order of its parts, and merging a part again changes nothing. Two different replies to one
-request are a conflict, which is always named. Every transaction leaves a valid ledger, so that an interrupted merge
-continues when it is repeated.
+Invariants: a row is copied only if it matches its digest, and a request only if it hashes to its key. What a ledger has
+stays, since the results of finished runs follow from it. A merged ledger does not depend on the order of its parts, and
+merging a part again changes nothing. Two different replies to one request are a conflict, which is always named. Every
+transaction leaves a valid ledger, so that an interrupted merge continues when it is repeated.
 """
 
 from __future__ import annotations
 
 import heapq
-import sqlite3
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.failures import KINDS
 from local_judge.judge.ledger_calibrations import DamagedCalibrations, Fit, current_fits, insert_fit
-from local_judge.judge.ledger_database import ANY_TEXT, Row, insert, pages, transaction
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_connect import connect, connect_to_read
+from local_judge.judge.ledger_database import (
+    ANY_TEXT,
+    COLUMNS,
+    PAGE,
+    Database,
+    Row,
+    delete,
+    pages,
+    select,
+    transaction,
+)
+from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.judge.ledger_rows import (
-    checked_judge,
+    UNASKED,
+    StoredRequests,
     checked_reply,
     holds,
-    read_text,
-    rebuilt_request,
-    request_rows,
-    select_token_count,
-    shared_parts,
+    insert_requests,
+    is_text,
+    is_token_count,
 )
 from local_judge.judge.requests import Request
-
-Policy = Literal["leave", "earliest"]
-
-Source = tuple[sqlite3.Connection, Path]
-
-_ORDER = ("judges", "texts", "requests", "replies", "failures", "token_counts")
-"""Tables in an order in which rows can be inserted."""
-
-_KNOWN_AT_MOST = 100_000
-
-_TEXTS_KEPT = 256
-"""Number of texts kept in memory, so that a report is decompressed and hashed once for its calls."""
 
 
 @dataclass
@@ -67,134 +64,145 @@ class Merged:
     """A line for each row of a part that is damaged and was left out."""
 
 
-def merge(into: str | Path, parts: Iterable[str | Path], *, conflicts: Policy = "leave") -> Merged:
+def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged:
     """Merge ledgers into a ledger, which is created if it is missing.
 
-    Of equal replies, the one that was made first stays, with its time and latency.
+    What `into` has stays. Of different replies to one request in the parts, the one that was made first is added; of
+    token counts the largest, and of calibrations those that were fitted first. Each such conflict is named. Of equal
+    replies, the one that was made first stays, with its time and latency.
 
     Args:
         into: Ledger that gets the rows. Among the parts it is left out.
         parts: Ledgers to read. They may be in use.
-        conflicts: For different replies to one request: `leave` copies none of them, so that `into` keeps what it has;
-            `earliest` keeps the reply that was made first (of token counts the largest), also in place of that of
-            `into`. Both name the conflict.
 
     Raises:
-        LedgerError: A file is missing, is not a ledger of this version, or cannot be read or written.
+        LedgerError: A part is missing, is not a ledger of this version, or cannot be read or written.
     """
-    into = Path(into)
-    paths = [path for path in dict.fromkeys(map(Path, parts)) if not _same(path, into)]
+    into = ledger_place(into)
+    paths = [path for path in dict.fromkeys(map(ledger_place, parts)) if not _same(path, into)]
     for path in paths:
         if not path.exists():
             raise LedgerMissing(f"ledger {path}: no such file; nothing was merged")
     with ExitStack() as stack:
-        sources = [(stack.enter_context(closing(connect_to_read(path))), path) for path in paths]
-        for source, _ in sources:
-            source.text_factory = ANY_TEXT
-        merging = _Merging(stack.enter_context(closing(connect(into))), into, conflicts)
-        if conflicts == "leave" and len(sources) > 1:
-            merging.dispute(sources)
-        for source, path in sources:
-            merging.add(source, path)
-        merging.add_calibrations(sources)
+        opened = [
+            _Part(stack.enter_context(closing(connect_to_read(path, must_exist=True))), path)
+            for path in paths
+        ]
+        merging = _Merging(stack.enter_context(closing(connect(into))), into)
+        if len(opened) > 1:
+            merging.choose(opened)
+        for part in opened:
+            merging.add(part)
+        merging.add_calibrations(opened)
         return merging.done
 
 
-def _same(path: Path, other: Path) -> bool:
+def _same(path: LedgerPlace, other: LedgerPlace) -> bool:
+    if not isinstance(path, Path) or not isinstance(other, Path):
+        return path == other
     return path.exists() and other.exists() and path.samefile(other)
 
 
 class _Merging:
     """One merge into a ledger."""
 
-    def __init__(self, target: sqlite3.Connection, into: Path, policy: Policy) -> None:
+    def __init__(self, target: Database, into: LedgerPlace) -> None:
         self.done = Merged()
         self._target = target
         self._into = into
-        self._policy = policy
-        self._disputed: set[tuple[str, ...]] = set()
-        """Keys to which the parts have different values, which are left out."""
-        self._known: set[Any] = set()
-        """Digests of stored judges and shared texts."""
+        self._chosen: dict[tuple[str, ...], Any] = {}
+        """Values that may be added, by the keys to which the parts have different ones."""
         self._named: set[str] = set()
 
-    def dispute(self, sources: Sequence[Source]) -> None:
-        """Find the keys to which the parts have different values, by merging their sorted keys."""
+    def choose(self, parts: Sequence[_Part]) -> None:
+        """Choose between different values of the parts for one key, which are found by merging their sorted keys."""
         for table, columns in (("replies", "key"), ("token_counts", "judge, messages")):
-            streams = [_sorted_keys(source, table, columns, number) for number, source in enumerate(sources)]
-            for key, found in groupby(heapq.merge(*streams), key=itemgetter(0)):
-                numbers = [number for _, number in found]
-                if len(numbers) == 1:
-                    continue
-                values = {_value_of(sources[number][0], table, key): sources[number][1] for number in numbers}
-                values.pop(None, None)
-                if len(values) > 1:
-                    self._disputed.add(key)
-                    self._name_conflict(_what(table, key), *values.values())
+            streams = [part.sorted_keys(table, columns, number) for number, part in enumerate(parts)]
+            found = groupby(heapq.merge(*streams), key=itemgetter(0))
+            in_parts = ((key, {number for _, number in numbers}) for key, numbers in found)
+            shared = ((key, numbers) for key, numbers in in_parts if len(numbers) > 1)
+            while page := dict(islice(shared, PAGE)):
+                self._choose_between(parts, table, page)
 
-    def add(self, source: sqlite3.Connection, path: Path) -> None:
+    def _choose_between(
+        self, parts: Sequence[_Part], table: str, page: Mapping[tuple[str, ...], Set[int]]
+    ) -> None:
+        """Choose between the values of keys that several parts have, given by their numbers."""
+        values = [
+            part.values(table, [key for key, numbers in page.items() if number in numbers])
+            for number, part in enumerate(parts)
+        ]
+        for key in page:
+            own = [(part, found[key]) for part, found in zip(parts, values, strict=True) if key in found]
+            places = {value.content: part.place for part, value in own}
+            if len(places) > 1:
+                whole = [value for part, value in own if part.holds(table, key)]
+                value = min(whole or [value for _, value in own], key=attrgetter("rank"))
+                self._chosen[key] = value.content
+                self._name_conflict(_what(table, key), *places.values())
+
+    def add(self, part: _Part) -> None:
         """Add the replies, failures and token counts of a part."""
-        check = _Check(source)
-        with ledger_errors(path):
-            for rows in pages(source, _REQUESTS, "requests.key, replies.*"):
+        with ledger_errors(part.place):
+            for rows in pages(part.source, _REQUESTS, _WITH_REPLY):
                 with self._writing() as added:
-                    self._add_requests(check, path, rows, added)
-            unasked = "SELECT key FROM replies WHERE key NOT IN (SELECT key FROM requests)"
-            for (key,) in source.execute(unasked):
-                self._name_damage(path, f"reply {str(key)[:12]}: its request is missing")
-            for rows in pages(source, "token_counts"):
+                    self._add_requests(part, rows, added)
+            for (key,) in part.source.stream(UNASKED):
+                self._name_damage(part.place, f"reply {str(key)[:12]}: its request is missing")
+            for rows in pages(part.source, "token_counts", COLUMNS["token_counts"]):
                 with self._writing() as added:
-                    self._add_token_counts(check, path, rows, added)
+                    self._add_token_counts(part, rows, added)
 
     @contextmanager
-    def _writing(self) -> Generator[dict[str, list[Row]]]:
-        """Run the block in a transaction, and insert the rows that it collects by table."""
-        added: dict[str, list[Row]] = defaultdict(list)
+    def _writing(self) -> Generator[_Added]:
+        """Run the block in a transaction, and insert what it collects."""
+        added = _Added()
         with ledger_errors(self._into), transaction(self._target):
             yield added
-            for table in _ORDER:
-                insert(self._target, table, added[table])
-        self.done.failures += len(added["failures"])
-        self.done.token_counts += len(added["token_counts"])
+            insert_requests(self._target, added.requests)
+            delete(self._target, "replies", "key", added.replaced)
+            self._target.insert("replies", added.replies)
+            self._target.insert("failures", added.failures)
+            self._target.insert("judges", added.judges)
+            self._target.insert("token_counts", added.token_counts)
+        self.done.failures += len(added.failures)
+        self.done.token_counts += len(added.token_counts)
 
-    def _add_requests(
-        self, check: _Check, path: Path, rows: Sequence[Row], added: dict[str, list[Row]]
-    ) -> None:
-        keys = [row[0] for row in rows if _is_text(row[0])]
-        stored = {row[0]: row for row in _select(self._target, "replies", keys)}
+    def _add_requests(self, part: _Part, rows: Sequence[Row], added: _Added) -> None:
+        keys = [row[0] for row in rows if is_text(row[0])]
+        stored = {row[0]: row for row in select(self._target, "replies", "key", keys)}
         whole = {key: row for key, row in stored.items() if holds(checked_reply, row)}
-        known = set(_select(self._target, "failures", keys))
+        known = set(select(self._target, "failures", "key", keys))
         failed: dict[str, list[Row]] = defaultdict(list)
-        for failure in dict.fromkeys(_select(check.source, "failures", keys)):
+        for failure in dict.fromkeys(select(part.source, "failures", "key", keys)):
             if failure not in known:
                 failed[failure[0]].append(failure)
+        wanted: list[tuple[str, list[Row], list[Row]]] = []
         for key, *reply in rows:
-            new = self._wanted(path, key, tuple(reply), whole.get(key))
+            new = self._wanted(part.place, key, tuple(reply), whole.get(key))
             failures = [one for one in failed[key] if _is_failure(one)]
             if len(failures) < len(failed[key]):
-                self._name_damage(path, f"failure of {str(key)[:12]}: not of a known kind")
-            if not new and not failures:
-                continue
+                self._name_damage(part.place, f"failure of {str(key)[:12]}: not of a known kind")
+            if new or failures:
+                wanted.append((key, new, failures))
+        part.requests.read([key for key, _, _ in wanted])
+        for key, new, failures in wanted:
             try:
-                request = check.request(key)
+                request = part.requests.request(key)
             except ValueError as error:
-                self._name_damage(path, str(error))
+                self._name_damage(part.place, str(error))
                 continue
-            for table, row in request_rows(request, self._known):
-                added[table].append(row)
-            if len(self._known) > _KNOWN_AT_MOST:
-                self._known.clear()
-            self._known.update(shared_parts(request))
+            added.requests.append(request)
             if new and key in stored:
-                self._target.execute("DELETE FROM replies WHERE key=?", (key,))
+                added.replaced.append(key)
             if new and key not in whole:
                 self.done.replies += 1
-            added["replies"] += new
-            added["failures"] += failures
+            added.replies += new
+            added.failures += failures
 
-    def _wanted(self, path: Path, key: str, reply: Row, present: Row | None) -> list[Row]:
+    def _wanted(self, path: LedgerPlace, key: str, reply: Row, present: Row | None) -> list[Row]:
         """Return the reply if it is to be stored, given that which is stored, and name what is wrong with it."""
-        if reply[0] is None or (key,) in self._disputed:
+        if reply[0] is None:
             return []
         if reply == present:
             self.done.present += 1
@@ -202,120 +210,144 @@ class _Merging:
         if not holds(checked_reply, reply):
             self._name_damage(path, f"reply {str(key)[:12]}: does not match its digest")
             return []
+        content = _content(reply)
+        if self._chosen.get((key,), content) != content:
+            return []
         if present is None:
             return [reply]
         self.done.present += 1
-        if _content(present) != _content(reply):
+        if _content(present) != content:
             self._name_conflict(_what("replies", (key,)), path, self._into)
-            if self._policy == "leave":
-                return []
+            return []
         return [reply] if _age(reply) < _age(present) else []
 
-    def _add_token_counts(
-        self, check: _Check, path: Path, rows: Sequence[Row], added: dict[str, list[Row]]
-    ) -> None:
+    def _add_token_counts(self, part: _Part, rows: Sequence[Row], added: _Added) -> None:
+        keys = [(row[0], row[1]) for row in rows if is_text(row[0]) and is_text(row[1])]
+        stored = _token_counts(self._target, keys)
+        whole = {key: row[2] for key, row in stored.items() if is_token_count(row)}
         for row in rows:
             judge, messages, tokens, _ = row
-            if not (_is_text(judge) and _is_text(messages)):
-                self._name_damage(path, f"token count of {str(messages)[:12]}: does not match its digest")
+            key, present = (judge, messages), whole.get((judge, messages))
+            if not is_token_count(row) or not is_text(judge) or not is_text(messages):
+                self._name_damage(
+                    part.place, f"token count of {str(messages)[:12]}: does not match its digest"
+                )
                 continue
-            present = select_token_count(self._target, judge, messages)
-            if present == tokens or (judge, messages) in self._disputed:
+            if present == tokens or self._chosen.get(key, tokens) != tokens:
                 continue
             try:
-                identity = check.judge(judge)
-                if select_token_count(check.source, judge, messages) is None:
-                    raise ValueError(f"token count of {str(messages)[:12]}: does not match its digest")
+                identified = part.requests.judge_of(judge)
             except ValueError as error:
-                self._name_damage(path, str(error))
+                self._name_damage(part.place, str(error))
                 continue
             if present is not None:
-                self._name_conflict(_what("token_counts", (judge, messages)), path, self._into)
-                if self._policy == "leave" or present > tokens:
-                    continue
-            self._target.execute("DELETE FROM token_counts WHERE judge=? AND messages=?", (judge, messages))
-            added["judges"].append(identity)
-            added["token_counts"].append(row)
+                self._name_conflict(_what("token_counts", key), part.place, self._into)
+                continue
+            if key in stored:
+                self._target.execute("DELETE FROM token_counts WHERE judge=? AND messages=?", key)
+            added.judges.append((identified.digest, identified.json))
+            added.token_counts.append(row)
 
-    def add_calibrations(self, sources: Sequence[Source]) -> None:
+    def add_calibrations(self, parts: Sequence[_Part]) -> None:
         """Add the current calibrations of all parts; a judge, question and prompt has one set of them."""
-        found: dict[tuple[str, str, str], list[tuple[Fit, Path]]] = defaultdict(list)
-        for source, path in [*sources, (self._target, self._into)]:
-            with ledger_errors(path):
+        found: dict[tuple[str, str, str], list[tuple[Fit, LedgerPlace]]] = defaultdict(list)
+        for source, place in [*((part.source, part.place) for part in parts), (self._target, self._into)]:
+            with ledger_errors(place):
                 try:
                     for key, fit in current_fits(source).items():
-                        found[key].append((fit, path))
+                        found[key].append((fit, place))
                 except DamagedCalibrations as error:
-                    self._name_damage(path, str(error))
-                    if path == self._into:
+                    self._name_damage(place, str(error))
+                    if place == self._into:
                         return
         with ledger_errors(self._into), transaction(self._target):
             present = current_fits(self._target)
             for key, fits in sorted(found.items()):
-                paths = {fit.digest: path for fit, path in fits}
-                if len(paths) > 1:
-                    self._name_conflict(f"calibrations of judge {key[0][:12]} for {key[1]}", *paths.values())
-                    if self._policy == "leave":
-                        continue
-                first, _ = min(fits, key=lambda one: (one[0].created, one[0].digest))
-                if key not in present or present[key].digest != first.digest:
+                places = {fit.digest: place for fit, place in fits}
+                if len(places) > 1:
+                    self._name_conflict(f"calibrations of judge {key[0][:12]} for {key[1]}", *places.values())
+                if key not in present:
+                    first, _ = min(fits, key=lambda one: (one[0].created, one[0].digest))
                     insert_fit(self._target, first)
                     self.done.calibrations += 1
 
-    def _name_conflict(self, what: str, path: Path, other: Path, *_: Path) -> None:
+    def _name_conflict(self, what: str, path: LedgerPlace, other: LedgerPlace, *_: LedgerPlace) -> None:
         if what not in self._named:
             self._named.add(what)
             self.done.conflicts.append(f"{what}: {path} and {other} differ")
 
-    def _name_damage(self, path: Path, problem: str) -> None:
+    def _name_damage(self, path: LedgerPlace, problem: str) -> None:
         self.done.damaged.append(f"{path}: {problem}")
 
 
 _REQUESTS = "requests LEFT JOIN replies USING (key)"
+_WITH_REPLY = ", ".join(["requests.key", *(f"replies.{name}" for name in COLUMNS["replies"].split(", "))])
 
 
-class _Check:
-    """Verified requests and judges of a part."""
+@dataclass
+class _Added:
+    """Rows to insert in one transaction."""
 
-    def __init__(self, source: sqlite3.Connection) -> None:
-        self.source = source
-        self._text_of = lru_cache(_TEXTS_KEPT)(partial(read_text, source))
-        self.judge = lru_cache(_TEXTS_KEPT)(self._judge)
-
-    def request(self, key: str) -> Request:
-        """Return a request; raises ValueError if it is damaged."""
-        try:
-            return rebuilt_request(self.source, key, self._text_of)
-        except UnicodeError:
-            raise ValueError(f"request {str(key)[:12]}: not UTF-8") from None
-
-    def _judge(self, digest: str) -> Row:
-        """Return the row of a judge; raises ValueError if it is damaged."""
-        row = self.source.execute("SELECT digest, identity FROM judges WHERE digest=?", (digest,)).fetchone()
-        if row is None:
-            raise ValueError(f"judge {str(digest)[:12]}: missing")
-        checked_judge(*row)
-        return row
+    requests: list[Request] = field(default_factory=list[Request])
+    replaced: list[str] = field(default_factory=list[str])
+    """Keys of stored replies to delete first."""
+    replies: list[Row] = field(default_factory=list[Row])
+    failures: list[Row] = field(default_factory=list[Row])
+    judges: list[Row] = field(default_factory=list[Row])
+    token_counts: list[Row] = field(default_factory=list[Row])
 
 
-def _sorted_keys(source: Source, table: str, columns: str, number: int) -> Iterator[tuple[Any, int]]:
-    """Yield the keys of a table, sorted, each with the number of its ledger."""
-    with ledger_errors(source[1]):
-        for key in source[0].execute(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
-            if all(isinstance(part, str) for part in key):  # else damaged
-                yield key, number
+class _Part:
+    """Ledger to merge."""
+
+    def __init__(self, source: Database, place: LedgerPlace) -> None:
+        source.text_factory = ANY_TEXT
+        self.source, self.place = source, place
+        self.requests = StoredRequests(source)
+
+    def sorted_keys(self, table: str, columns: str, number: int) -> Iterator[tuple[Any, int]]:
+        """Yield the keys of a table, sorted, each with the number of this part."""
+        with ledger_errors(self.place):
+            for key in self.source.stream(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
+                if all(map(is_text, key)):  # else damaged
+                    yield key, number
+
+    def values(self, table: str, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], _Value]:
+        """Return the values by key, without those of damaged rows."""
+        with ledger_errors(self.place):
+            if table == "token_counts":
+                counts = _token_counts(self.source, keys)
+                return {key: _Value(row[2], -row[2]) for key, row in counts.items() if is_token_count(row)}
+            rows = select(self.source, table, "key", [key for (key,) in keys])
+            return {(row[0],): _Value(_content(row), _age(row)) for row in rows if holds(checked_reply, row)}
+
+    def holds(self, table: str, key: tuple[str, ...]) -> bool:
+        """Check whether the request of a reply, or the judge of a token count, is whole."""
+        return holds(self.requests.request if table == "replies" else self.requests.judge_of, key[0])
 
 
 def _what(table: str, key: tuple[str, ...]) -> str:
     return f"reply {key[0][:12]}" if table == "replies" else f"token count of {key[1][:12]}"
 
 
-def _value_of(source: sqlite3.Connection, table: str, key: tuple[str, ...]) -> Any:
-    """Return what the rows of a key are compared by; None if the row is damaged."""
-    if table == "token_counts":
-        return select_token_count(source, *key)
-    [row] = _select(source, "replies", key)
-    return _content(row) if holds(checked_reply, row) else None
+class _Value(NamedTuple):
+    """Value by which the rows of a key are compared."""
+
+    content: Any
+    rank: Any
+    """Order of different contents; the lowest is chosen."""
+
+
+def _token_counts(source: Database, keys: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Row]:
+    """Return rows of `token_counts` by judge and messages."""
+    by_judge: dict[str, list[str]] = defaultdict(list)
+    for judge, messages in keys:
+        by_judge[judge].append(messages)
+    return {
+        (row[0], row[1]): row
+        for judge, messages in by_judge.items()
+        for row in select(source, "token_counts", "messages", messages, judge=judge)
+    }
 
 
 def _content(reply: Row) -> Row:
@@ -328,15 +360,6 @@ def _age(reply: Row) -> tuple[str, str]:
     return reply[9], reply[11]
 
 
-def _select(connection: sqlite3.Connection, table: str, keys: Sequence[Any]) -> list[Row]:
-    places = ",".join("?" * len(keys))
-    return connection.execute(f"SELECT * FROM {table} WHERE key IN ({places})", keys).fetchall()
-
-
 def _is_failure(row: Row) -> bool:
     _, kind, detail, attempts, created = row
-    return kind in KINDS and isinstance(attempts, int) and all(map(_is_text, (detail, created)))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and holds(value.encode)
+    return kind in KINDS and isinstance(attempts, int) and all(map(is_text, (detail, created)))

@@ -10,19 +10,28 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Container, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
 
 from local_judge.judge.errors import CorruptReply
 from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger_database import COLUMNS, Database, Row, pages, select
 from local_judge.judge.requests import Identified, Reply, Request, canonical, row_digest, sha256
 from serving.types import EngineIdentity, Sampling, Usage
 
 SHORT = 1024
 """Maximum characters of a text that is stored uncompressed, since zlib's set-up time exceeds the gain."""
+
+UNASKED = """
+SELECT key FROM replies WHERE NOT EXISTS (SELECT 1 FROM requests WHERE requests.key = replies.key) ORDER BY key
+"""
+"""Query for the replies without a request."""
+
+_TEXTS_KEPT = 256
+"""Number of texts of `StoredRequests` in memory, so that one that requests share is decompressed and hashed once."""
 
 MAX_TEXT_BYTES = 256 << 20
 """Maximum size of an uncompressed text; a larger one counts as damaged."""
@@ -51,33 +60,31 @@ def request_parts(request: Request) -> dict[str, Any]:
     }
 
 
-def request_rows(request: Request, known: Container[Any] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the rows of a request, each with its table, in an order in which they can be inserted.
+def insert_requests(connection: Database, requests: Iterable[Request]) -> None:
+    """Insert requests with judges and texts in the caller's transaction, without the rows that are stored already.
 
-    Args:
-        request: Request to store.
-        known: Digests of judges and of texts that calls share which are stored already; their rows are left out.
+    What is stored is looked up each time, which takes microseconds: another process may have removed it.
     """
-    prompt = request.prompt
-    parts = request_parts(request)
-    if parts["judge"] not in known:
-        yield "judges", (parts["judge"], request.judge.json)
-    shared = {"system": prompt.system, "shared": prompt.shared, "schema": request.schema}
-    for name, text in shared.items():
-        if text is not None and parts[name] not in known:
-            yield "texts", text_row(parts[name], text)
-    yield "texts", text_row(parts["own"], prompt.rest)
-    place = (prompt.prefix_key, request.draw, request.attempt)
-    yield "requests", (request.key, *(parts[name] for name in _PARTS), *place)
+    judges: dict[str, str] = {}
+    texts: dict[bytes, str] = {}
+    rows: list[Row] = []
+    for request in requests:
+        prompt, parts = request.prompt, request_parts(request)
+        judges[parts["judge"]] = request.judge.json
+        texts[parts["system"]], texts[parts["shared"]] = prompt.system, prompt.shared
+        if request.schema is not None:
+            texts[parts["schema"]] = request.schema
+        texts[parts["own"]] = prompt.rest
+        place = (prompt.prefix_key, request.draw, request.attempt)
+        rows.append((request.key, *(parts[name] for name in _PARTS), *place))
+    long = [digest for digest, text in texts.items() if len(text) > SHORT]
+    stored = {digest for (digest,) in select(connection, "texts", "digest", long, "digest")}
+    connection.insert("judges", list(judges.items()))
+    connection.insert("texts", [text_row(*one) for one in texts.items() if one[0] not in stored])
+    connection.insert("requests", rows)
 
 
 _PARTS = ("judge", "system", "shared", "own", "schema", "sampling", "kind", "options")
-
-
-def shared_parts(request: Request) -> list[Any]:
-    """Return the digests of the judge and the texts that calls share, which `request_rows` leaves out if known."""
-    parts = request_parts(request)
-    return [parts[name] for name in ("judge", "system", "shared", "schema")]
 
 
 def reply_row(reply: Reply) -> tuple[Any, ...]:
@@ -99,14 +106,14 @@ def reply_row(reply: Reply) -> tuple[Any, ...]:
     return (*row, row_digest(row))
 
 
-def select_reply(connection: sqlite3.Connection, key: str) -> Reply | None:
+def select_reply(connection: Database, key: str) -> Reply | None:
     """Return the reply stored under `key`.
 
     Raises:
         CorruptReply: The row cannot be read, or does not match its digest.
     """
     try:
-        row = connection.execute("SELECT * FROM replies WHERE key=?", (key,)).fetchone()
+        row = connection.execute(f"SELECT {COLUMNS['replies']} FROM replies WHERE key=?", (key,)).fetchone()
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):  # text that is no UTF-8
             raise
@@ -120,6 +127,24 @@ def select_reply(connection: sqlite3.Connection, key: str) -> Reply | None:
     if row[0] != key:
         raise CorruptReply(f"reply {key[:12]}: its place holds another row")
     return checked_reply(row)
+
+
+def stored_replies(connection: Database) -> Iterator[Reply | CorruptReply]:
+    """Yield all replies in the order of their insertion; for each one that `select_reply` refuses, its error."""
+    if connection.REMOTE:  # a look-up would be a round trip, and a server finds its own damaged pages
+        for row in (row for page in pages(connection, "replies", COLUMNS["replies"]) for row in page):
+            try:
+                yield checked_reply(row)
+            except CorruptReply as error:
+                yield error
+        return
+    for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid").fetchall():
+        try:
+            reply = select_reply(connection, str(key))
+        except CorruptReply as error:
+            yield error
+        else:
+            yield reply or CorruptReply(f"reply {str(key)[:12]}: not found under its key")
 
 
 def checked_reply(row: tuple[Any, ...]) -> Reply:
@@ -144,50 +169,81 @@ def checked_reply(row: tuple[Any, ...]) -> Reply:
     )
 
 
-def rebuilt_request(
-    connection: sqlite3.Connection, key: str, text_of: Callable[[bytes], str] | None = None
-) -> Request:
-    """Return the request stored under `key`, with its texts and its judge.
+class StoredRequests:
+    """Requests of a ledger with their texts and judges, of which many are read at once."""
 
-    Args:
-        connection: Connection to the ledger.
-        key: Key of the request.
-        text_of: Function that returns a text by its digest; None for `read_text`.
+    def __init__(self, connection: Database) -> None:
+        self._connection = connection
+        self._rows: dict[str, Row] = {}
+        self._bodies: dict[bytes, Any] = {}
+        self._text_of = lru_cache(_TEXTS_KEPT)(self._checked)
+        self.judge_of = lru_cache(_TEXTS_KEPT)(self._judge)
 
-    Raises:
-        ValueError: A part is missing or damaged, or the parts do not hash to the key; the message names it.
-    """
-    row = connection.execute(
-        "SELECT judge, system, shared, own, schema, sampling, kind, options, prefix, draw, attempt "
-        "FROM requests WHERE key=?",
-        (key,),
-    ).fetchone()
-    if row is None:
-        raise ValueError(f"request {key[:12]}: missing")
-    text_of = text_of or partial(read_text, connection)
-    system, shared, own = (text_of(digest) for digest in row[1:4])
-    schema = None if row[4] is None else text_of(row[4])
-    found = connection.execute("SELECT identity FROM judges WHERE digest=?", (row[0],)).fetchone()
-    if found is None:
-        raise ValueError(f"judge {str(row[0])[:12]}: missing")
-    try:
-        judge = checked_judge(row[0], found[0])
-        sampling = json.loads(row[5])
-        request = Request(
-            judge,
-            Prompt(shared=shared, own=own.removeprefix("\n\n"), prefix_key=row[8], system=system),
-            row[6],
-            sampling=None if sampling is None else Sampling.model_validate(sampling),
-            schema=schema,
-            options=tuple(json.loads(row[7])),
-            draw=row[9],
-            attempt=row[10],
+    def read(self, keys: Sequence[str]) -> None:
+        """Read the rows of requests and their texts, instead of those that were read before."""
+        sent = [key for key in keys if is_text(key)]
+        self._rows = {row[0]: row for row in select(self._connection, "requests", "key", sent)}
+        digests = dict.fromkeys(digest for row in self._rows.values() for digest in row[2:6])
+        known = [digest for digest in digests if isinstance(digest, bytes)]
+        self._bodies = dict(select(self._connection, "texts", "digest", known))
+
+    def request(self, key: str) -> Request:
+        """Return a request.
+
+        Raises:
+            ValueError: A part is missing or damaged, or the parts do not hash to the key; the message names it.
+        """
+        try:
+            if key not in self._rows:
+                self.read([key])
+            if not is_text(key):
+                raise ValueError(f"request {str(key)[:12]}: not UTF-8")
+            if key not in self._rows:
+                raise ValueError(f"request {str(key)[:12]}: missing")
+            request = self._rebuilt(self._rows[key])
+        except UnicodeError:
+            raise ValueError(f"request {str(key)[:12]}: not UTF-8") from None
+        except (TypeError, ValidationError, json.JSONDecodeError, RecursionError):
+            raise ValueError(f"request {str(key)[:12]}: does not hash to its key") from None
+        if request.key != key:
+            raise ValueError(f"request {str(key)[:12]}: does not hash to its key")
+        return request
+
+    def _rebuilt(self, row: Row) -> Request:
+        _, judge, system, shared, own, schema, sampling, kind, options, prefix, draw, attempt = row
+        rendered = None if sampling == "null" else Sampling.model_validate(json.loads(sampling))
+        prompt = Prompt(
+            shared=self._text_of(shared),
+            own=self._text_of(own).removeprefix("\n\n"),
+            prefix_key=prefix,
+            system=self._text_of(system),
         )
-    except (TypeError, ValidationError, json.JSONDecodeError, RecursionError):
-        raise ValueError(f"request {key[:12]}: does not hash to its key") from None
-    if request.key != key:
-        raise ValueError(f"request {key[:12]}: does not hash to its key")
-    return request
+        return Request(
+            self.judge_of(judge),
+            prompt,
+            kind,
+            sampling=rendered,
+            schema=None if schema is None else self._text_of(schema),
+            options=tuple(json.loads(options)),
+            draw=draw,
+            attempt=attempt,
+        )
+
+    def _checked(self, digest: bytes) -> str:
+        if digest not in self._bodies:
+            raise DamagedText(f"text {_name(digest)}: missing")
+        return checked_text(digest, self._bodies[digest])
+
+    def _judge(self, digest: str) -> Identified:
+        rows = select(self._connection, "judges", "digest", [digest])
+        if not rows:
+            raise ValueError(f"judge {str(digest)[:12]}: missing")
+        return checked_judge(*rows[0])
+
+
+def rebuilt_request(connection: Database, key: str) -> Request:
+    """Return the request stored under `key`; raises ValueError as `StoredRequests.request` does."""
+    return StoredRequests(connection).request(key)
 
 
 def checked_judge(digest: object, identity: object) -> Identified:
@@ -207,11 +263,15 @@ def token_count_row(judge: str, messages: str, tokens: int) -> tuple[Any, ...]:
     return (*row, row_digest(row))
 
 
-def select_token_count(connection: sqlite3.Connection, judge: str, messages: str) -> int | None:
+def select_token_count(connection: Database, judge: str, messages: str) -> int | None:
     """Return the length of a prompt in tokens; None if it is not stored, or its row does not match its digest."""
-    sql = "SELECT * FROM token_counts WHERE judge=? AND messages=?"
-    row = connection.execute(sql, (judge, messages)).fetchone()
-    return row[2] if row is not None and row_digest(row[:-1]) == row[-1] else None
+    rows = select(connection, "token_counts", "messages", [messages], judge=judge)
+    return rows[0][2] if rows and is_token_count(rows[0]) else None
+
+
+def is_token_count(row: Row) -> bool:
+    """Check whether a row of `token_counts` matches its digest."""
+    return row_digest(row[:-1]) == row[-1]
 
 
 class DamagedText(ValueError):
@@ -220,10 +280,15 @@ class DamagedText(ValueError):
 
 def text_row(digest: bytes, text: str) -> tuple[bytes, str | bytes]:
     """Return the row of `texts` for a text."""
-    return digest, text if len(text) <= SHORT else zlib.compress(text.encode(), 1)
+    return digest, text if len(text) <= SHORT else packed(text)
 
 
-def read_text(connection: sqlite3.Connection, digest: bytes) -> str:
+def packed(text: str) -> bytes:
+    """Return a text as it is stored where it is long."""
+    return zlib.compress(text.encode(), 1)
+
+
+def read_text(connection: Database, digest: bytes) -> str:
     """Return the text stored under `digest`.
 
     Raises:
@@ -262,6 +327,11 @@ def _unpacked(body: object) -> bytes:
 
 def _name(digest: object) -> str:
     return digest.hex()[:12] if isinstance(digest, bytes) else repr(digest)[:40]
+
+
+def is_text(value: object) -> bool:
+    """Check whether a value is a text that a database can store."""
+    return isinstance(value, str) and holds(value.encode)
 
 
 def holds(check: Callable[..., object], *given: Any) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_file import connect_to_read, ledger_errors
+from local_judge.judge.ledger_connect import connect_to_read
+from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.ledger_place import LedgerPlace
 
 _LATEST_COMMIT = 60.0
 """Seconds after its end within which a call is committed: twice the time that a process waits for another's write."""
@@ -49,7 +50,7 @@ class LedgerTail:
         LedgerError: any of its kinds; the file must exist.
     """
 
-    def __init__(self, path: Path, since: float, judges: frozenset[str]) -> None:
+    def __init__(self, path: LedgerPlace, since: float, judges: frozenset[str]) -> None:
         if not path.exists():
             raise LedgerMissing(f"ledger {path}: not there; name the run's ledger with --ledger")
         self._path, self._since, self._judges = path, since, judges
@@ -78,7 +79,7 @@ class LedgerTail:
             others = not there <= self._judges
             # Finding each call's judge takes most of the time in a large ledger.
             named = sql.replace("NULL", _JUDGE) if others else sql
-            for row, judge, created, latency, *rest in self._connection.execute(named, (last,)):
+            for row, judge, created, latency, *rest in self._connection.stream(named, (last,)):
                 self._last[sql] = max(self._last[sql], row)
                 try:
                     begun = datetime.fromisoformat(created).timestamp()

@@ -6,15 +6,14 @@ The file is compacted in place, not replaced, since a process that has it open w
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Set
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_database import insert, transaction
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
+from local_judge.judge.ledger_connect import connect, connect_to_read
+from local_judge.judge.ledger_database import COLUMNS, Database, transaction
+from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.ledger_place import LedgerPlace
 from serving.types import EngineIdentity, Frozen
 
 TABLES = ("replies", "requests", "texts", "failures", "token_counts", "judges", "calibrations")
@@ -51,24 +50,19 @@ class Contents(Frozen):
     """Failed calls by kind."""
 
 
-def contents(path: Path) -> Contents:
+def contents(path: LedgerPlace) -> Contents:
     """Return what a ledger contains; the rows are counted and not compared with their digests.
 
     Raises:
-        LedgerError: Any of its kinds; the file must exist.
+        LedgerError: Any of its kinds; the ledger must exist.
     """
-    if not path.exists():
-        raise LedgerMissing(f"ledger {path}: no such file")
-    with ledger_errors(path), closing(connect_to_read(path)) as connection:
-        pages, size, free = connection.execute(
-            "SELECT page_count, page_size, freelist_count "
-            "FROM pragma_page_count, pragma_page_size, pragma_freelist_count"
-        ).fetchone()
+    with ledger_errors(path), closing(connect_to_read(path, must_exist=True)) as connection:
+        size, free = connection.size()
         calls = connection.execute(_CALLS).fetchall()
         failures = connection.execute("SELECT kind, count(*) FROM failures GROUP BY kind ORDER BY kind")
         return Contents(
-            bytes=pages * size,
-            free_bytes=free * size,
+            bytes=size,
+            free_bytes=free,
             rows={name: _count(connection, name) for name in TABLES},
             stored={name: _stored(connection, name) for name in TABLES},
             calls=tuple(JudgeCalls(_model(identity), *rest) for identity, *rest in calls),
@@ -78,7 +72,8 @@ def contents(path: Path) -> Contents:
 
 _CALLS = """
 SELECT identity, judge, kind, count(*), sum(prompt_tokens), sum(completion_tokens), min(created), max(created)
-FROM replies JOIN requests USING (key) JOIN judges ON judges.digest = judge GROUP BY judge, kind ORDER BY judge, kind
+FROM replies JOIN requests USING (key) JOIN judges ON judges.digest = judge GROUP BY identity, judge, kind
+ORDER BY judge, kind
 """
 
 
@@ -95,7 +90,7 @@ class Collected(NamedTuple):
 
 
 def collect(
-    path: Path, *, keep: Set[str] | None = None, failures: bool = False, dry_run: bool = False
+    path: LedgerPlace, *, keep: Set[str] | None = None, failures: bool = False, dry_run: bool = False
 ) -> Collected:
     """Remove replies, and the requests and texts that nothing refers to any more, and compact the file.
 
@@ -106,35 +101,43 @@ def collect(
         dry_run: True to count only.
 
     Raises:
-        LedgerError: Any of its kinds; the file must exist. Compacting needs as much free disk space as the result.
+        LedgerError: Any of its kinds; the ledger must exist. Compacting needs as much free disk space as the result.
     """
-    if not path.exists():
-        raise LedgerMissing(f"ledger {path}: no such file")
+    connect_to_read(path, must_exist=True).close()
     with ledger_errors(path), closing(connect(path)) as connection:
-        before = _size(connection)
+        before, _ = connection.size()
         with _rolled_back_if(connection, dry_run):
             replies = failed = 0
             if keep is not None:
-                connection.execute("CREATE TEMP TABLE kept (key TEXT PRIMARY KEY)")
-                insert(connection, "kept", [(key,) for key in keep])
-                replies = _delete(connection, "replies", "key NOT IN (SELECT key FROM kept)")
+                _keys(connection, "kept", "SELECT key FROM replies WHERE 1 = 0")
+                connection.insert("kept", [(key,) for key in keep])
+                replies = _delete(connection, "replies", _without("kept", "replies"))
             if failures:
-                failed = _delete(connection, "failures", "TRUE")
-            unused = "key NOT IN (SELECT key FROM replies) AND key NOT IN (SELECT key FROM failures)"
-            requests = _delete(connection, "requests", unused)
-            texts = _delete(connection, "texts", _UNUSED_TEXT)
+                failed = _delete(connection, "failures", "1 = 1")
+            unused = [_without(table, "requests") for table in ("replies", "failures")]
+            requests = _delete(connection, "requests", " AND ".join(unused))
+            _keys(connection, "used", _USED)
+            texts = _delete(connection, "texts", _without("used", "texts", "digest"))
         if not dry_run:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return Collected(replies, failed, requests, texts, before, _size(connection))
+            connection.compact()
+        return Collected(replies, failed, requests, texts, before, connection.size()[0])
 
 
-_UNUSED_TEXT = "digest NOT IN ({})".format(
-    " UNION ".join(
-        f"SELECT {name} FROM requests WHERE {name} IS NOT NULL"
-        for name in ("system", "shared", "own", "schema")
-    )
+_USED = " UNION ".join(
+    f"SELECT {name} AS key FROM requests WHERE {name} IS NOT NULL"
+    for name in ("system", "shared", "own", "schema")
 )
+
+
+def _keys(connection: Database, name: str, query: str) -> None:
+    """Make a temporary table of the different keys that a query returns."""
+    connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+    connection.execute(f"CREATE UNIQUE INDEX {name}_keys ON {name} (key)")
+
+
+def _without(other: str, table: str, column: str = "key") -> str:
+    """Return the condition that another table lacks the key of a row."""
+    return f"NOT EXISTS (SELECT 1 FROM {other} WHERE {other}.key = {table}.{column})"
 
 
 class _DryRun(Exception):
@@ -142,7 +145,7 @@ class _DryRun(Exception):
 
 
 @contextmanager
-def _rolled_back_if(connection: sqlite3.Connection, dry_run: bool):
+def _rolled_back_if(connection: Database, dry_run: bool):
     try:
         with transaction(connection):
             yield
@@ -152,24 +155,19 @@ def _rolled_back_if(connection: sqlite3.Connection, dry_run: bool):
         pass
 
 
-def _delete(connection: sqlite3.Connection, table: str, condition: str) -> int:
+def _delete(connection: Database, table: str, condition: str) -> int:
     return connection.execute(f"DELETE FROM {table} WHERE {condition}").rowcount
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
+def _count(connection: Database, table: str) -> int:
     return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
-def _stored(connection: sqlite3.Connection, table: str) -> int:
-    columns = [row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
-    lengths = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in columns)
+def _stored(connection: Database, table: str) -> int:
+    lengths = " + ".join(
+        f"coalesce({connection.BYTES_OF.format(name)}, 0)" for name in COLUMNS[table].split(", ")
+    )
     return connection.execute(f"SELECT coalesce(sum({lengths}), 0) FROM {table}").fetchone()[0]
-
-
-def _size(connection: sqlite3.Connection) -> int:
-    return connection.execute(
-        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    ).fetchone()[0]
 
 
 def _model(identity: str) -> str:

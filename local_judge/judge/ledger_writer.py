@@ -3,49 +3,70 @@
 Invariant: the future of a write is done only after the commit, so that a kill cannot undo a write that a caller
 relies on. Cancelling the wait does not cancel the write.
 
-It runs in the event loop instead of a thread: a commit without a sync to disk takes less time than two threads lose in
-contention for the interpreter's lock at a thousand replies per second.
+A file is written in the event loop: a commit without a sync to disk takes less time than two threads lose in contention
+for the interpreter's lock at a thousand replies per second. A server is written to in a thread, since the event loop
+must not wait for a network; writes that arrive meanwhile share the next transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerError
-from local_judge.judge.ledger_database import transaction
+from local_judge.judge.errors import LedgerError, LedgerUnreachable
+from local_judge.judge.ledger_database import Database, Row, transaction
 from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.judge.ledger_rows import insert_requests
+from local_judge.judge.requests import Request
 
 GROUP = 256
 """Maximum number of writes per transaction."""
 GATHER_SECONDS = 0.005
 """Seconds that a write waits for others to share its transaction."""
 
-Work = Callable[[sqlite3.Connection], Any]
+Work = Callable[[Database, set[Any]], Any]
+"""Function that runs in the transaction after the insertions. Its arguments are the connection and the keys of the
+replies that were inserted."""
 
 
 class _Write(NamedTuple):
-    work: Work
+    work: Work | None
+    rows: Sequence[tuple[str, Row]]
+    request: Request | None
     future: asyncio.Future[Any]
+
+
+class _Done(NamedTuple):
+    results: Sequence[Any]
+    failure: LedgerError | None
 
 
 class Writer:
     """Queue of writes, run in order and grouped into transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: Database, path: LedgerPlace) -> None:
         self._connection = connection
         self._path = path
         self._waiting: list[_Write] = []
         self._due: asyncio.AbstractEventLoop | None = None
-        """Event loop in which a commit is scheduled."""
+        """Event loop in which a commit is scheduled or, in the thread, in progress."""
+        self._thread = ThreadPoolExecutor(1, "ledger") if connection.REMOTE else None
         self._closed = False
 
-    async def write(self, work: Work) -> Any:
-        """Run `work` in a transaction, and return its result after the commit.
+    async def write(
+        self, work: Work | None, rows: Sequence[tuple[str, Row]] = (), request: Request | None = None
+    ) -> Any:
+        """Insert rows and run `work` in one transaction, and return the result of `work` after the commit.
+
+        Args:
+            work: Function to run after the insertions; None for none.
+            rows: Rows to insert, each with its table, if their keys are not stored.
+            request: Request to insert first.
 
         Raises:
             LedgerError: The transaction was rolled back, or the ledger is closed.
@@ -54,10 +75,10 @@ class Writer:
             raise LedgerError(f"ledger {self._path}: closed; open it again to write")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append(_Write(work, future))
+        self._waiting.append(_Write(work, rows, request, future))
         if self._due is not loop:  # also where an earlier loop ended before its commit
             self._due = loop
-            loop.call_later(GATHER_SECONDS, self._commit_all)
+            loop.call_later(GATHER_SECONDS, self._commit_due, loop)
         return await future
 
     def close(self) -> None:
@@ -65,34 +86,69 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        self._commit_all()
+        if self._thread is not None:
+            self._thread.shutdown()
+        while group := self._next_group():
+            _resolve(group, self._commit(group))
         self._connection.close()
 
-    def _commit_all(self) -> None:
+    def _next_group(self) -> list[_Write]:
+        group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+        return group
+
+    def _commit_due(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Commit the waiting writes: all of them here, or one group in the thread, after which it is called again."""
         self._due = None
-        waiting, self._waiting = self._waiting, []
-        for start in range(0, len(waiting), GROUP):
-            self._commit(waiting[start : start + GROUP])
+        if self._closed:
+            return
+        if self._thread is None:
+            while group := self._next_group():
+                _resolve(group, self._commit(group))
+        elif group := self._next_group():
+            self._due = loop
+            self._thread.submit(self._commit_apart, loop, group)
 
-    def _commit(self, group: Sequence[_Write]) -> None:
-        results: list[Any] = []
-        failure: LedgerError | None = None
+    def _commit_apart(self, loop: asyncio.AbstractEventLoop, group: Sequence[_Write]) -> None:
+        done = self._commit(group)
+
+        def resolve() -> None:
+            _resolve(group, done)
+            self._commit_due(loop)
+
+        with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
+            loop.call_soon_threadsafe(resolve)
+
+    def _commit(self, group: Sequence[_Write]) -> _Done:
         try:
-            with ledger_errors(self._path), transaction(self._connection):
-                results = [write.work(self._connection) for write in group]
+            with ledger_errors(self._path):
+                try:
+                    return _Done(self._run(group), None)
+                except LedgerUnreachable:  # the server restarted; replies that it has committed stay
+                    return _Done(self._run(group), None)
         except LedgerError as error:
-            failure = error
+            return _Done((), error)
         except Exception as error:
-            failure = LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}")
-        for index, write in enumerate(group):
-            with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
-                _resolve(write.future, results[index] if failure is None else None, failure)
+            return _Done((), LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}"))
+
+    def _run(self, group: Sequence[_Write]) -> list[Any]:
+        """Run the writes in one transaction, and return their results."""
+        rows: defaultdict[str, list[Row]] = defaultdict(list)
+        for write in group:
+            for table, row in write.rows:
+                rows[table].append(row)
+        with transaction(self._connection):
+            insert_requests(self._connection, [write.request for write in group if write.request is not None])
+            added = {table: self._connection.insert(table, own) for table, own in rows.items()}
+            stored = set(added.get("replies", ()))
+            return [write.work and write.work(self._connection, stored) for write in group]
 
 
-def _resolve(future: asyncio.Future[Any], result: Any, failure: LedgerError | None) -> None:
-    if future.done():
-        return
-    if failure is None:
-        future.set_result(result)
-    else:
-        future.set_exception(failure)
+def _resolve(group: Sequence[_Write], done: _Done) -> None:
+    for index, write in enumerate(group):
+        if write.future.done():
+            continue
+        with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
+            if done.failure is None:
+                write.future.set_result(done.results[index])
+            else:
+                write.future.set_exception(done.failure)

@@ -55,7 +55,7 @@ class ProtocolVerdict(Frozen):
 
 
 class PeopleFigure(Frozen):
-    """Figure on claims labelled by people that decided verdicts in place of one on planted claims."""
+    """Figure on labelled claims that decides verdicts in place of one on planted claims, if the labels suffice."""
 
     id: str
     """Id of the figure, such as `labels/auc/scored`."""
@@ -67,14 +67,18 @@ class PeopleFigure(Frozen):
     n: int
     """Number of labelled claims with an answer."""
 
+    @property
+    def name(self) -> str:
+        """Name of the measure."""
+        return self.id.split("/")[1].replace("_", " ")
+
     def __str__(self) -> str:
         """Return the figure in words: `auc 0.812 (0.74–0.87)`."""
-        name = self.id.split("/")[1].replace("_", " ")
         if self.value is None:
-            return f"{name} not measurable"
+            return f"{self.name} not measurable"
         if self.low is None or self.high is None:
-            return f"{name} {self.value:.3f}"
-        return f"{name} {self.value:.3f} ({self.low:.2f}–{self.high:.2f})"
+            return f"{self.name} {self.value:.3f}"
+        return f"{self.name} {self.value:.3f} ({self.low:.2f}–{self.high:.2f})"
 
 
 class QualificationRecord(Frozen):
@@ -99,12 +103,16 @@ class QualificationRecord(Frozen):
     verdicts: tuple[ProtocolVerdict, ...]
     """Verdict on each protocol, with reasons and `close`, true if other items might change it."""
     people: tuple[PeopleFigure, ...] = ()
-    """Figures on claims labelled by people that decided verdicts; empty if planted claims did."""
+    """Figures on labelled claims that decided verdicts; empty if planted claims did."""
+    uncounted: tuple[PeopleFigure, ...] = ()
+    """Figures on labelled claims in place of which planted claims decided: too few labels, or labels of one kind."""
+    packaged: bool = False
+    """True if the labelled claims are the packaged ones in other words."""
 
     @property
     def basis(self) -> str:
         """Claims on which the verdicts rest, in words; empty if no claims were verified."""
-        return basis_of(self.parts, self.people)
+        return basis_of(self.parts, self.people, self.uncounted, self.packaged)
 
     def of(self, protocol: str) -> ProtocolVerdict | None:
         """Return the verdict for a protocol; None if it was not examined."""
@@ -147,7 +155,8 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
     record = QualificationRecord.model_validate(found["record"])
     try:
         said = {name: found[name] for name in ("judge", "identity", "scale", "prompts", "verdicts")}
-        said |= {"people": found.get("people", [])}
+        said |= {name: found.get(name, []) for name in ("people", "uncounted")}
+        said |= {"packaged": found.get("packaged", False)}
         said |= {"parts": [one["part"] for one in found["asked"]], "in_all": in_all(record.verdicts)}
         whole = qualification_digest(found) == record.qualification
     except (KeyError, TypeError, AttributeError):
@@ -158,12 +167,26 @@ def checked_record(found: Mapping[str, Any]) -> QualificationRecord:
     return record
 
 
-def basis_of(parts: Sequence[str], people: Sequence[PeopleFigure]) -> str:
+def basis_of(
+    parts: Sequence[str],
+    people: Sequence[PeopleFigure],
+    uncounted: Sequence[PeopleFigure] = (),
+    packaged: bool = False,
+) -> str:
     """Return the claims on which verdicts rest, in words; empty if no claims were verified."""
+    said: list[str] = []
     if people:
-        n = max(one.n for one in people)
-        return f"on {n} claims labelled by people: {', '.join(map(str, people))}"
-    return "on planted claims" if "verification" in parts else ""
+        n, what = (
+            max(one.n for one in people),
+            "packaged claims in other words" if packaged else "labelled claims",
+        )
+        said.append(f"on {n} {what}: {', '.join(map(str, people))}")
+    elif "verification" in parts:
+        said.append("on planted claims")
+    if uncounted:
+        figures = ", ".join(f"{one.name} ({one.n})" for one in uncounted)
+        said.append(f"too few labelled claims to count for {figures}")
+    return "; ".join(said)
 
 
 def in_all(verdicts: Sequence[ProtocolVerdict]) -> str:

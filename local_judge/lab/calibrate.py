@@ -48,7 +48,7 @@ class Bounds(Frozen):
 
 
 Words = Literal["planted", "annotated"]
-"""Origin of the words of a claim: the pages themselves, altered by code, or people who read the pages."""
+"""Origin of the words of a claim: the pages themselves, altered by code, or annotated reports."""
 
 
 class LanguageReport(Frozen):

@@ -21,7 +21,7 @@ from local_judge.terminal import NONE, count, plain_table, safe
 
 WORDS: Final[Mapping[Words, str]] = {
     "planted": "in pages' words",
-    "annotated": "in people's words",
+    "annotated": "in reports' words",
 }
 WIDTH = 30
 """Width of a bar from 0 to 1, in characters."""

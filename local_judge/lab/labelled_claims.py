@@ -45,7 +45,7 @@ class LabelledClaim(Frozen):
     kind: str | None = None
     """Kind of the alteration; None if the claim is true."""
     annotated: bool = False
-    """True if people wrote and labelled it, so that it is not in the words of the page."""
+    """True if it is of an annotated report, so that it is not in the words of the page."""
 
 
 class ClaimAnswer(NamedTuple):

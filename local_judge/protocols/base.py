@@ -18,13 +18,16 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.claims.build import ClaimMethod
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, SettingError, first_problem
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
+from local_judge.protocols.stated import Stated
 from local_judge.scoring.node import Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 from serving.types import Frozen
@@ -67,6 +70,8 @@ class EvalContext(BaseModel):
     snapshot: Snapshot | None = None
     today: date | None = None
     """Day of the evaluation, as given to the run; None if none was given. The clock is never read."""
+    prompts: PromptSource | None = None
+    """Source of the prompts; None for those of this package."""
     claims: Callable[[], Awaitable[ClaimSet]]
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""
@@ -89,6 +94,8 @@ class Findings(Frozen):
     """Id of the report."""
     document: str
     """Id of the document."""
+    stated: Stated | None = None
+    """Scores that a published file states; None for answers of a judge."""
 
     @property
     def n_failed(self) -> int:
@@ -232,6 +239,8 @@ class BaseProtocol(Examiner[S, R]):
     places: ClassVar[Mapping[str, Place]] = {}
     """Vertical and scale of scores by their paths (`a/b/c`); see `scoring.node`. A score that spans
     several verticals has no place itself: what it is made of has."""
+    dated_prompts: ClassVar[bool] = False
+    """Published prompts show the day of the evaluation, so that a run with them needs one."""
     sensitivity_probes: ClassVar[Sequence[SensitivityProbe]] = ()
     """Runs by which a qualification tests whether scores fall when reports are made worse."""
     injection_probes: ClassVar[Sequence[InjectionProbe]] = ()
@@ -259,6 +268,22 @@ class BaseProtocol(Examiner[S, R]):
         """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
         return None
 
+    def original_prompts(self, source: PromptSource) -> Original:
+        """Return the prompts of the published project that the settings ask for.
+
+        Raises:
+            ConfigError: no published prompts can be used, or not with these settings.
+        """
+        raise ConfigError(f"{self.name}: cannot be run with published prompts; leave --prompts out")
+
+    def original_claims(self, source: PromptSource) -> ClaimMethod | None:
+        """Return the functions that make the claim set with published prompts; None if the protocol has none.
+
+        Raises:
+            ConfigError: see `original_prompts`.
+        """
+        return None
+
     @abstractmethod
     def score(self, judges: Sequence[R], profile: Profile) -> tuple[ScoreNode, ...]:
         """Return the scores of one report as trees, overall ones at the roots.
@@ -274,7 +299,8 @@ class BaseProtocol(Examiner[S, R]):
         """Return scores over the reports of one system that are not means of the reports' scores.
 
         Args:
-            reports: of each report, the findings of each judge, judges in one order throughout, in input order.
+            reports: of each report, the findings of each judge, judges in one order throughout, in input order. They
+                are read from the disk each time that they are asked for: go through them once, and keep numbers.
             profile: the profile whose formulas are used.
             n_missing: reports of that system without findings: unreadable, or stopped by a defect.
         """

@@ -15,9 +15,14 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
+from indexes.strict_json import strict_json
+from local_judge.errors import InputError, os_errors
+from local_judge.rows import read_text
 from local_judge.terminal import count
 from serving.types import Frozen
 
@@ -121,15 +126,124 @@ class Exported(NamedTuple):
     lists: Sequence[ReportList]
 
 
+class ImportedReport(NamedTuple, Generic[F]):
+    """One report, or all reports of a system together, read from files."""
+
+    findings: F
+    """Its findings; `case` is its id, unique within the files."""
+    task: str | None
+    """Id of its task; `all` where the findings are about all reports of a system."""
+    system: str | None = None
+    """System that wrote it, if the files name it."""
+
+
+class FailedReport(NamedTuple):
+    """A report that the published code could not evaluate."""
+
+    id: str
+    """Its id, unique within the files; its task's too."""
+    system: str | None
+    """System that wrote it, if the files name it."""
+    error: str
+    """Reason as the file states it."""
+
+
 class Imported(NamedTuple, Generic[F]):
     """Findings read from files."""
 
-    findings: Sequence[F]
-    """One for each report; `case` is its id and its task's."""
+    reports: Sequence[ImportedReport[F]]
+    """Reports in the order of the files; one at least."""
     sha256: str
     """Digest of the file; of several files, of their digests in order."""
-    system: str | None = None
-    """System that wrote the reports, if the files name it."""
+    failed: Sequence[FailedReport] = ()
+    """Reports without findings, in the order of the files."""
+
+
+class Glimpse(NamedTuple):
+    """A file or folder as far as it takes to recognise its format."""
+
+    names: frozenset[str]
+    """Names in the folder; of a file, its own name."""
+    keys: frozenset[str]
+    """Keys of the JSON object in a file, or of the first object of a list or of JSON lines; empty for other files."""
+    text: str
+    """Text of a file."""
+
+    def has(self, pattern: str) -> bool:
+        """Check whether the file, or a file or folder in the folder, has such a name (`fnmatch`)."""
+        return any(fnmatchcase(name, pattern) for name in self.names)
+
+
+def glimpse(path: Path) -> Glimpse:
+    """Read what the formats are recognised by.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if path.is_dir():
+        with os_errors(InputError, f"{path}: cannot be read"):
+            return Glimpse(frozenset(one.name for one in path.iterdir()), frozenset(), "")
+    text = read_text(path)
+    found: object = None
+    with suppress(ValueError, RecursionError):
+        found = strict_json(text)
+    if found is None:
+        with suppress(ValueError, RecursionError):
+            found = strict_json(next((line for line in text.split("\n") if line.strip()), ""))
+    if isinstance(found, list) and found:
+        found = cast("list[object]", found)[0]
+    keys = cast("dict[str, object]", found).keys() if isinstance(found, dict) else ()
+    return Glimpse(frozenset({path.name}), frozenset(keys), text)
+
+
+def file_digest(*paths: Path) -> str:
+    """Return the SHA-256 of a file; of several, of their digests in order.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    digests: list[bytes] = []
+    for path in paths:
+        with os_errors(InputError, f"{path}: cannot be read"):
+            digests.append(hashlib.sha256(path.read_bytes()).digest())
+    return digests[0].hex() if len(digests) == 1 else hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def printed_lines(path: Path) -> dict[str, str]:
+    """Return the lines `name: value` of a file that a published script prints, by name.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    found: dict[str, str] = {}
+    for line in read_text(path).split("\n"):
+        name, _, value = line.partition(":")
+        if line.strip():
+            found[name.strip()] = value.strip()
+    return found
+
+
+def folder_system(path: Path, kind: str) -> str | None:
+    """Return the system whose results a file holds: DeepResearch Bench keeps them in `KIND/SYSTEM/`."""
+    folder = path.resolve().parent
+    return folder.name if folder.parent.name == kind else None
+
+
+def result_file(path: Path, patterns: Sequence[str]) -> Path:
+    """Return a file, or the file in a folder that has the first of several names (`fnmatch`).
+
+    Raises:
+        InputError: the folder has none, or several of one name.
+    """
+    if not path.is_dir():
+        return path
+    for pattern in patterns:
+        found = sorted(path.glob(pattern))
+        if len(found) > 1:
+            raise InputError(f"{path}: contains {len(found)} files {pattern}; import one of them")
+        if found:
+            return found[0]
+    raise InputError(f"{path}: contains neither {' nor '.join(patterns)}")
 
 
 class FileFormat(ABC, Generic[F]):
@@ -148,6 +262,10 @@ class ReadableFormat(FileFormat[F]):
 
     reads: ClassVar[str]
     """Files that `read` takes, in a few words."""
+
+    @abstractmethod
+    def recognises(self, seen: Glimpse) -> bool:
+        """Check whether a file or folder looks like one that `read` takes."""
 
     @abstractmethod
     def read(self, path: Path) -> Imported[F]:
@@ -194,7 +312,8 @@ class NumberedFormat(FileFormat[F]):
                     sample=number if kept else None,
                     **fields,
                 )
-            files |= {f"{folder}/{name}": text for name, text in self.files(numbered).items()}
+            if numbered:
+                files |= {f"{folder}/{name}": text for name, text in self.files(numbered).items()}
         listed = [rows[report.id] for report in run.reports]
         outcomes = [Outcome(row, row.sample is not None, row.left_out) for row in listed]
         notes = self.notes([row for row in listed if row.sample is not None])

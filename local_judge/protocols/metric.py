@@ -101,6 +101,11 @@ class Metric(Examiner[S, F]):
         """Return the metric's root in the score tree."""
         return ScoreNode(id=self.id, label=self.label, score=score, children=children)
 
+    @property
+    def aggregates(self) -> bool:
+        """True if the metric has a rule of its own over reports."""
+        return cast("type[Any]", type(self)).aggregate is not cast("type[Any]", Metric).aggregate
+
     def aggregate(
         self, reports: Sequence[Sequence[F]], profile: Profile, n_missing: int
     ) -> ScoreNode | tuple[ScoreNode, ...]:
@@ -263,9 +268,12 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     ) -> tuple[ScoreNode, ...]:
         """Return the roots of each metric that was run and has a rule of its own over reports."""
         by_metric: dict[str, list[list[Any]]] = {}
+        if not any(metric.aggregates for metric in self._all.values()):
+            return ()
         for judges in reports:
             for metric, found in self._found(judges):
-                by_metric.setdefault(metric.id, []).append(found)
+                if metric.aggregates:
+                    by_metric.setdefault(metric.id, []).append(found)
         return tuple(
             root
             for id, metric in self._all.items()

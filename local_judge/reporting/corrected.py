@@ -8,7 +8,7 @@ from rich.table import Table
 
 from local_judge.reporting.summary import estimate_text
 from local_judge.runs.labels import LabelledRun
-from local_judge.stats.prediction_powered import Corrected
+from local_judge.stats.prediction_powered import LEAST_CLUSTERS, LEAST_LABELS, Corrected
 from local_judge.terminal import count, plain_table, safe
 
 
@@ -32,15 +32,27 @@ def corrected_table(rows: Mapping[str, Corrected], judge: str | None) -> Table:
     return table
 
 
-def corrected_notes(found: LabelledRun, n_labels: int) -> Iterator[str]:
+def corrected_notes(rows: Mapping[str, Corrected], found: LabelledRun, n_labels: int) -> Iterator[str]:
     """Yield what the figures rest on and leave out."""
-    yield "95 % bootstrap intervals over reports; the correction needs labels of a random sample of the claims"
+    yield (
+        "95 % intervals over reports (after Korn and Graubard, 1998); the correction needs labels of a random sample "
+        "of the claims"
+    )
+    bare = [
+        f"{safe(system)} ({count(row.people.n, 'labelled claim')} in {count(row.clusters, 'report')})"
+        for system, row in rows.items()
+        if row.corrected.low is None
+    ]
+    if bare:
+        needs = f"these need at least {LEAST_LABELS} labelled claims in at least {LEAST_CLUSTERS} reports"
+        yield f"no interval by people or corrected for {', '.join(bare)}: {needs}"
     if found.agreement.n:
         yield (
             f"agreement of annotators: Krippendorff's alpha {estimate_text(found.agreement)} "
             f"({count(found.agreement.n, 'label')} on claims with several)"
         )
     if found.n_unmatched:
-        yield f"{found.n_unmatched} of {count(n_labels, 'label')} left out: the run has no verdict on the claim"
+        left = f"{found.n_unmatched} of {count(n_labels, 'label')} left out"
+        yield f"{left}: the run has no verdict on the claim, or its text differs"
     if found.n_unclear:
         yield f"{count(found.n_unclear, 'label')} left out: unclear"

@@ -25,7 +25,7 @@ from local_judge.runs.matching import (
     system_pairs,
     verdicts_by_claim,
 )
-from local_judge.runs.scored import Nodes, find_path, load_scored, reports_of
+from local_judge.runs.scored import Nodes, find_path, load_scored, report_scores, reports_of
 from local_judge.scoring.node import Profile, headlines
 from local_judge.stats.estimate import DRAWS, LEAST_UNITS, LEVEL
 from local_judge.stats.paired import Difference, corrected, paired_difference
@@ -417,12 +417,13 @@ def system_differences(
     """
     found: list[SystemDifference] = []
     for name in protocols_of(run.store) if protocol is None else (protocol,):
-        scored = load_scored(run.store.root, name, profile, run.judge)
-        labels = {path: node.label for nodes in scored.nodes.values() for path, node in nodes.items()}
-        paths = list(labels) if all_scores else _overall(scored.nodes)
+        systems = report_scores(run.store, name, profile, run.judge)
+        labels = {row.path: row.label for row in systems}
+        paths = [row.path for row in systems if all_scores or row.headline]
         if score is not None:
-            paths = [find_path(labels, score, scored.place)]
-        for path in paths:
+            paths = [find_path(labels, score, f"{run.store.root}: {name}")]
+        scored = load_scored(run.store.root, name, profile, run.judge, paths)
+        for path in dict.fromkeys(paths):
             pairs = system_pairs(reports_of(scored, path))
             differences = corrected(
                 [paired_difference(own, seed=seed, draws=draws) for own in pairs.values()]

@@ -14,26 +14,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
-from local_judge.reporting.summary import ReportCounts, summary_of, unknown_on
+from local_judge.reporting.summary import summary_of, unknown_on
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
 from local_judge.runs.manifest import judges_of, protocols_of
 from local_judge.runs.records import (
     CaseRecord,
     ScoreRecord,
+    Steps,
     load_run_scores,
     load_scores,
     scores_over_reports,
 )
 from local_judge.runs.rescoring import aggregate_records, derived_scores
 from local_judge.runs.scored import Nodes, find_path
+from local_judge.runs.summaries import ReportCounts
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
 from local_judge.stats.numeric import exact
 from serving.types import Frozen
 
-Steps = tuple[str, ...]
-"""Ids from a root down."""
 MEAN_OF = ""
 """The protocol of the mean of other columns."""
 MEAN = "mean"
@@ -183,7 +183,7 @@ def group_scores(
 
 
 def _scored(run: OpenRun, profile: Profile) -> list[_Scored]:
-    rows = [row for row in _scores_of(run) if row.profile == profile]
+    rows = _scores_of(run, profile)
     return [
         _Scored(
             run,
@@ -198,15 +198,15 @@ def _scored(run: OpenRun, profile: Profile) -> list[_Scored]:
     ]
 
 
-def _scores_of(run: OpenRun) -> list[ScoreRecord]:
-    """Return the scores of all reports; those of an unfinished run are computed from its findings so far."""
+def _scores_of(run: OpenRun, profile: Profile) -> list[ScoreRecord]:
+    """Return the scores of all reports by a profile; of an unfinished run, computed from its findings so far."""
     protocols = protocols_of(run.store)
     if run.finished:
-        return load_scores(run.store, protocols, (run.judge,))
+        return load_scores(run.store, protocols, (run.judge,), profile=profile)
     done = [record for record in run.records if record.status == "done"]
     judges = judges_of(run.store)
     derived = [row for name in protocols if done for row in derived_scores(run.store, name, done, judges)[0]]
-    return [row for row in derived if row.judge == run.judge]
+    return [row for row in derived if (row.judge, row.profile) == (run.judge, profile)]
 
 
 def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> dict[Steps, ScoreNode]:

@@ -102,8 +102,7 @@ def _samples(
     claims, items = _by_report(claim_rows(store, judge)), _by_report(item_rows(store, judge))
     scores = {
         (row.case, row.protocol): row.scores
-        for row in load_scores(store, protocols_of(store), (judge,))
-        if row.profile == profile
+        for row in load_scores(store, protocols_of(store), (judge,), profile=profile)
     }
     for record in records:
         shown = {
@@ -156,7 +155,7 @@ def _error(record: CaseRecord) -> dict[str, str]:
 
 def _results(store: RunStore, judge: str | None, profile: Profile) -> Iterator[dict[str, Any]]:
     for protocol in protocols_of(store):
-        rows = [row for row in load_scores(store, (protocol,), (judge,)) if row.profile == profile]
+        rows = load_scores(store, (protocol,), (judge,), profile=profile)
         roots = {node.id: node.label for row in rows for node in headlines(row.scores)}
         found = system_scores(store, protocol, profile, judge) if rows else []
         for id, label in roots.items():

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from local_judge.errors import plain
-from local_judge.reporting.summary import RULE_NOTE, marked_value, mean_interval
+from local_judge.reporting.summary import mark_notes, marked_value
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import CaseRecord, load_records, load_scores
-from local_judge.runs.scored import SystemScore, system_scores
+from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore
-from local_judge.scoring.node import Profile, headlines
+from local_judge.runs.summaries import SystemScore, load_system_scores
+from local_judge.scoring.node import Profile
 from local_judge.scoring.text import interval, known_percent, range_text
 from local_judge.stats.estimate import LEVEL
 from local_judge.terminal import NONE
@@ -74,28 +74,25 @@ def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None =
     shown: list[tuple[str, str, dict[str | None, SystemScore]]] = []
     profiles: dict[Profile, list[str]] = {}
     for protocol in protocols_of(store):
-        rows = load_scores(store, (protocol,), (chosen,))
+        rows = load_system_scores(store, (protocol,), (chosen,))
         having: list[Profile] = list(dict.fromkeys(row.profile for row in rows))
         if not having:
             continue
         used = profile if profile in having else having[0]
         profiles.setdefault(used, []).append(protocol)
-        roots = dict.fromkeys(
-            (root.id, root.label) for row in rows if row.profile == used for root in headlines(row.scores)
-        )
-        found = system_scores(store, protocol, used, chosen)
-        for id, label in roots:
-            shown.append((protocol, label, {row.system: row for row in found if row.path == (id,)}))
+        found = [row for row in rows if row.profile == used and row.headline and not row.all_systems]
+        for path, label in dict.fromkeys((row.path, row.label) for row in found):
+            shown.append((protocol, label, {row.system: row for row in found if row.path == path}))
     several = len({protocol for protocol, _, _ in shown}) > 1
     lines = tuple(_lines(records, [systems for _, _, systems in shown], chosen))
-    by_rule = any(row.by_rule for _, _, systems in shown for row in systems.values())
+    marks = mark_notes((row.score, row.by_rule) for _, _, systems in shown for row in systems.values())
     ranges = any(cell.interval for line in lines for cell in line.cells)
     return Leaderboard(
         title="; ".join(f"{', '.join(names)} ({used} profile)" for used, names in profiles.items()),
         columns=tuple(f"{protocol}: {label}" if several else label for protocol, label, _ in shown),
         lines=lines,
         notes=(
-            *([RULE_NOTE] if by_rule else []),
+            *marks,
             *([f"( ) {LEVEL} % bootstrap interval of the mean over reports"] if ranges else []),
         ),
     )
@@ -123,10 +120,9 @@ def _cell(row: SystemScore | None) -> Cell:
     if row is None:
         return Cell(NONE, "", "")
     score = row.score
-    ends = None if row.by_rule or score.value is None else mean_interval(row.values)
     return Cell(
         marked_value(score, row.by_rule, row.n_values, row.n_reports),
-        range_text(*ends) if ends else interval(score),
+        range_text(*row.interval) if row.interval else interval(score),
         known_percent(score),
     )
 

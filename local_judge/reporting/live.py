@@ -8,6 +8,7 @@ Calls of other commands that share the ledger and the judges cannot be told apar
 from __future__ import annotations
 
 from collections import Counter, deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from local_judge.errors import RunError
 from local_judge.judge.calls import Meter
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
 from local_judge.judge.requests import Identified
 from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
@@ -77,7 +79,7 @@ class LiveRun:
         ledger: the ledger of the running command; None for the run directory's.
     """
 
-    def __init__(self, root: Path, ledger: Path | None = None) -> None:
+    def __init__(self, root: Path, ledger: LedgerPlace | None = None) -> None:
         self._store = RunStore(root)
         self._ledger = ledger or self._store.ledger
         self._calls: _Calls | None = None
@@ -148,10 +150,12 @@ class LiveSweep:
 
     Args:
         root: the folder of the sweep.
+        ledger: the ledger of the running command; None for the file that the sweep names.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, ledger: LedgerPlace | None = None) -> None:
         self._root = root
+        self._ledger = ledger
         self._runs: dict[str, LiveRun] = {}
         self._calls: _Calls | None = None
 
@@ -193,8 +197,31 @@ class LiveSweep:
         if not judges:
             return LiveState(status="starting", seconds=max(0.0, now - since))
         digests = frozenset(digest for own in judges.values() for digest in own)
-        self._calls = _Calls.following(self._calls, ledger_in(self._root), since, digests)
+        self._calls = _Calls.following(self._calls, self._ledger or ledger_in(self._root), since, digests)
         return self._calls.state(tuple(judges), written, n_reports, since, now)
+
+
+class LiveShards:
+    """Shards of a sweep that other machines are making.
+
+    Only the journals of their runs are read: SQLite does not share a ledger between machines while one writes.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[Path, LiveRun] = {}
+
+    def reports_done(self, shard: Path) -> int:
+        """Return the number of complete reports over all runs of a shard, given its folder."""
+        done = 0
+        with suppress(RunError):  # a file that is being written
+            sweep = sweep_manifest(shard)
+            for name in sweep.runs if sweep is not None else ():
+                store = RunStore(shard / RUNS / name)
+                manifest = existing_manifest(store)
+                if manifest is not None:
+                    run = self._runs.setdefault(store.root, LiveRun(store.root))
+                    done += len(run.written(manifest))
+        return done
 
 
 def judges_in(manifest: dict[str, Any]) -> frozenset[str]:
@@ -206,7 +233,7 @@ def judges_in(manifest: dict[str, Any]) -> frozenset[str]:
 class _Calls:
     """Calls of the running command."""
 
-    def __init__(self, ledger: Path, begun: float, judges: frozenset[str]) -> None:
+    def __init__(self, ledger: LedgerPlace, begun: float, judges: frozenset[str]) -> None:
         self.begun, self.judges = begun, judges
         self.tail = LedgerTail(ledger, begun, judges)
         self.meter = Meter()
@@ -214,7 +241,9 @@ class _Calls:
         self._latest: deque[AnsweredCall] = deque()
 
     @classmethod
-    def following(cls, before: _Calls | None, ledger: Path, begun: float, judges: frozenset[str]) -> _Calls:
+    def following(
+        cls, before: _Calls | None, ledger: LedgerPlace, begun: float, judges: frozenset[str]
+    ) -> _Calls:
         """Return `before` if it has the calls of these judges since `begun`, else new ones."""
         if before is not None and (before.begun, before.judges) == (begun, judges):
             return before

@@ -15,18 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from local_judge.reporting.summary import (
-    RULE_NOTE,
     Summary,
     estimate_text,
-    mean_interval,
+    mark_notes,
     score_lines,
     summary_of,
     unknown_on,
 )
 from local_judge.reporting.tables import score_table
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, records_by_system
 from local_judge.runs.rescoring import AgreementRecord
-from local_judge.scoring.node import Profile, Score, headlines
+from local_judge.runs.summaries import SystemScore
+from local_judge.scoring.node import Profile, Score
 from local_judge.scoring.text import range_text
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
@@ -44,7 +44,7 @@ class TableOptions(NamedTuple):
     """Choice of what the tables of a run contain."""
 
     profile: Profile = "paper"
-    """Formulas of the scores; a protocol without this profile is printed by its only one."""
+    """Formulas of the scores; a protocol without scores by this profile is printed by one that has some."""
     reports: bool = False
     """True for a row for each report."""
     all_scores: bool = False
@@ -71,47 +71,52 @@ class _Row(NamedTuple):
     name: str
     records: Sequence[CaseRecord]
     judge: str | None
+    system: str | None = None
+    all_systems: bool = False
+    """True if the reports are of several systems."""
     single: bool = False
     """True for a report's own line, to which no rule over reports applies."""
     style: str | None = None
 
 
 class _Scores:
-    """Scores of a run by protocol, profile and judge."""
+    """Scores of a run by protocol, profile and judge: of its systems, and of those reports that have a line."""
 
-    def __init__(self, scores: Sequence[ScoreRecord], aggregates: Sequence[RunScoreRecord]) -> None:
-        self._aggregates = aggregates
-        self._rows: dict[tuple[str, Profile, str | None], dict[str, ScoreRecord]] = {}
-        for row in scores:
-            self._rows.setdefault((row.protocol, row.profile, row.judge), {})[row.case] = row
+    def __init__(self, systems: Sequence[SystemScore], scores: Sequence[ScoreRecord]) -> None:
+        self._systems = {
+            (row.protocol, row.profile, row.judge, row.system, row.all_systems, row.path): row
+            for row in systems
+        }
+        self._reports = {(row.protocol, row.profile, row.judge, row.case): row for row in scores}
 
     def columns(self, options: TableOptions) -> list[_Column]:
         """Return the columns of all protocols: the scores that sum up a report, or all roots."""
-        profiles: dict[str, list[Profile]] = {}
-        for protocol, profile, _ in self._rows:
-            profiles.setdefault(protocol, []).append(profile)
-        found: dict[_Column, None] = {}
-        for protocol, having in profiles.items():
-            profile = options.profile if options.profile in having else having[0]
-            rows = [rows for key, rows in self._rows.items() if key[:2] == (protocol, profile)]
-            for row in (row for own in rows for row in own.values()):
-                for root in row.scores if options.all_scores else headlines(row.scores):
-                    found[_Column(protocol, profile, root.id, root.label)] = None
-        return list(found)
+        profiles: dict[str, dict[Profile, None]] = {}
+        for row in self._systems.values():
+            profiles.setdefault(row.protocol, {})[row.profile] = None
+        return list(
+            dict.fromkeys(
+                _Column(row.protocol, row.profile, row.path[0], row.label)
+                for protocol, having in profiles.items()
+                for row in self._systems.values()
+                if row.protocol == protocol
+                and row.profile == (options.profile if options.profile in having else next(iter(having)))
+                and len(row.path) == 1
+                and not row.rule_only
+                and (row.headline or options.all_scores)
+            )
+        )
 
     def summary(self, row: _Row, column: _Column) -> tuple[Summary, tuple[float, float] | None]:
         """Return one score of one line, and the interval if it is a mean."""
-        own = self._rows.get((column.protocol, column.profile, row.judge), {})
-        scores = [_root_score(own.get(record.id), column.root) for record in row.records]
-        systems = {record.system for record in row.records}
-        rule = None
-        if own and not row.single and len(systems) == 1:
-            like = next(iter(own.values()))
-            rule = scores_over_reports(self._aggregates, like, *systems).get((column.root,))
-        found = summary_of(scores, rule)
-        values = [score.value for score in scores if score.value is not None]
-        mean = not row.single and rule is None and found.score.value is not None
-        return found, mean_interval(values) if mean else None
+        of = (column.protocol, column.profile, row.judge)
+        if row.single:
+            own = [self._reports.get((*of, record.id)) for record in row.records]
+            return summary_of(_root_score(one, column.root) for one in own), None
+        found = self._systems.get((*of, row.system, row.all_systems, (column.root,)))
+        if found is None:
+            return summary_of(unknown_on() for _ in row.records), None
+        return Summary(found.score, found.by_rule, found.counts), found.interval
 
 
 def _root_score(row: ScoreRecord | None, root: str) -> Score:
@@ -123,20 +128,30 @@ def _root_score(row: ScoreRecord | None, root: str) -> Score:
 
 def run_summary(
     records: Sequence[CaseRecord],
-    scores: Sequence[ScoreRecord],
-    aggregates: Sequence[RunScoreRecord] = (),
+    systems: Sequence[SystemScore],
     options: TableOptions = DEFAULT,
+    *,
+    aggregates: Sequence[RunScoreRecord] = (),
+    scores: Sequence[ScoreRecord] = (),
 ) -> RenderableType:
     """Return the tables of a run by one judge, or by the ensemble.
 
     By default each system has one row with the scores that sum up its reports. If a protocol defines its own score over
     reports, such as a pooled rate, the row shows that score instead of the mean.
+
+    Args:
+        records: reports of the run.
+        systems: scores of its systems.
+        options: choice of rows, scores and contents.
+        aggregates: trees of the protocols' own scores over reports, shown with all scores.
+        scores: scores of the reports that have a row: of all with `options.reports`, and of a report without a system
+            that is alone in the run.
     """
-    found = _Scores(scores, aggregates)
+    found = _Scores(systems, scores)
     columns, parts = found.columns(options), list[RenderableType]()
     if not columns:
         return Group()
-    judge = scores[0].judge
+    judge = systems[0].judge
     sections = _sections(records, judge, {row.case for row in scores}, options)
     head, who = "report" if sections[0][0].single else "system", by_whom(records, judge)
     parts += _tables(
@@ -146,7 +161,7 @@ def run_summary(
         shown = {(column.protocol, column.profile) for column in columns}
         parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
     cells = [found.summary(row, column) for section in sections for row in section for column in columns]
-    notes = [RULE_NOTE] if any(score.by_rule for score, _ in cells) else []
+    notes = mark_notes((summary.score, summary.by_rule) for summary, _ in cells)
     notes += [_INTERVAL_NOTE] if any(ends and range_text(*ends) for _, ends in cells) else []
     return Group(*parts, *([Text("; ".join(notes), style="dim")] if notes else []))
 
@@ -158,21 +173,27 @@ def _sections(
     single = [
         _Row(safe(record.id, 40), [record], judge, single=True) for record in records if record.id in scored
     ]
-    systems = list(dict.fromkeys(record.system for record in records))
-    if len(records) == 1 and systems == [None]:
+    by_system = records_by_system(records)
+    if is_alone(records):
         return [single]
     together = [
         _Row(
-            ("all reports" if len(systems) == 1 else NO_SYSTEM) if system is None else safe(system, 40),
-            [record for record in records if record.system == system],
+            ("all reports" if len(by_system) == 1 else NO_SYSTEM) if system is None else safe(system, 40),
+            own,
             judge,
+            system,
         )
-        for system in systems
+        for system, own in by_system.items()
     ]
     if not options.reports:
         return [together]
-    last = [_Row("all reports", records, judge, style="bold")] if len(systems) > 1 else []
+    last = [_Row("all reports", records, judge, all_systems=True, style="bold")] if len(by_system) > 1 else []
     return [section for section in (single, together if len(records) > 1 else [], last) if section]
+
+
+def is_alone(records: Sequence[CaseRecord]) -> bool:
+    """Check whether a run has one report, of no named system: its row is the report's own."""
+    return len(records) == 1 and records[0].system is None
 
 
 def _title(columns: Sequence[_Column], who: str) -> str:
@@ -244,12 +265,13 @@ def _cell(row: _Row, column: _Column, found: _Scores, options: TableOptions, bet
 
 def _coverage(row: _Row) -> dict[str, str]:
     """Return the reports evaluated, the sources read of those cited, and the judges' answers that are missing."""
-    done = sum(record.status == "done" for record in row.records)
+    n, done = len(row.records), sum(record.status == "done" for record in row.records)
+    n_means = sum(record.is_mean for record in row.records)
     n_sources = sum(record.n_sources for record in row.records)
     n_read = sum(record.n_sources_read for record in row.records)
     n_failed = sum(record.calls_failed(row.judge) for record in row.records)
     return {
-        REPORTS: str(done) if done == len(row.records) else f"{done} of {len(row.records)}",
+        REPORTS: count(n, "stated mean") if n_means == n else str(done) if done == n else f"{done} of {n}",
         SOURCES: f"{n_read}/{n_sources}" if n_sources else NONE,
         FAILED: str(n_failed),
     }
@@ -277,20 +299,27 @@ def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
 
 def judge_tables(
     records: Sequence[CaseRecord],
-    scores: Sequence[ScoreRecord],
+    systems: Sequence[SystemScore],
     judges: Sequence[str],
-    aggregates: Sequence[RunScoreRecord] = (),
     options: TableOptions = DEFAULT,
+    *,
+    scores: Sequence[ScoreRecord] = (),
 ) -> list[Table]:
     """Return tables with one row for each judge and one for the ensemble.
 
-    Values are means over the reports. In a run of one system, they are the protocol's own scores over its reports.
+    Values are means over the reports. In a run of one system, they are the protocol's own scores over its reports; of
+    one report, they are its own, from `scores`.
     """
-    found = _Scores(scores, aggregates)
+    found = _Scores(systems, scores)
     single = len(records) == 1
     mean = "" if single else f", means of {count(len(records), 'report')}"
-    rows = [_Row(safe(judge), records, judge, single=single) for judge in judges]
-    rows.append(_Row(ENSEMBLE, records, None, single=single, style="bold"))
+    by_system = records_by_system(records)
+    several, system = len(by_system) > 1, next(iter(by_system), None)
+
+    def row(name: str, judge: str | None, style: str | None = None) -> _Row:
+        return _Row(name, records, judge, None if several else system, several, single, style)
+
+    rows = [*(row(safe(judge), judge) for judge in judges), row(ENSEMBLE, None, "bold")]
     columns = found.columns(options)
 
     def title(own: Sequence[_Column]) -> str:

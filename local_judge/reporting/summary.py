@@ -1,46 +1,26 @@
 """One score of one or several reports, and one measure, as every table prints them.
 
-    value       the protocol's own score over the reports of a system if it defines one, else the mean of the values
-    interval    95 % percentile bootstrap interval of that mean over reports (seed 0), or the score's own interval
-
 Invariant: the number of reports behind a value is counted, and a report that could not be evaluated counts as failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from local_judge.scoring.algebra import mean_of
-from local_judge.scoring.coverage import failed, in_part
-from local_judge.scoring.node import Scale, Score
+from local_judge.runs.summaries import ReportCounts, Summing
+from local_judge.scoring.node import Scale, Score, evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
-from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, resamples
+from local_judge.stats.estimate import LEVEL, Estimate
 from local_judge.terminal import NONE, safe
 
 NAMED = 5
 """Most reports that one line names; the others are counted."""
 BY_RULE = "*"
 """Mark of a value that the protocol's own rule over reports gives."""
+OF_PARTS = "†"
+"""Mark of a value that is of a part of its parts, such as of five dimensions of seven."""
 RULE_NOTE = f"{BY_RULE} by the protocol's own rule over all reports, not a mean of their scores"
-
-
-class ReportCounts(NamedTuple):
-    """Number of reports behind a value."""
-
-    n_reports: int
-    n_values: int
-    """Reports with a value."""
-    n_failed: int
-    """Reports without a value because of failures, including those that were not read or not scored."""
-    n_in_part: int
-    """Reports whose value rests on a part of the answers."""
-    n_undefined: int
-    """Reports without a value by the formula itself, or for which the score was not asked."""
 
 
 class Summary(NamedTuple):
@@ -55,18 +35,12 @@ class Summary(NamedTuple):
         return marked_value(self.score, self.by_rule, self.counts.n_values, self.counts.n_reports)
 
 
-def summary_of(scores: Sequence[Score], by_rule: Score | None = None) -> Summary:
+def summary_of(scores: Iterable[Score], by_rule: Score | None = None) -> Summary:
     """Return the summary of one score of each report, or of the score `by_rule` over all of them."""
-    n_values = sum(score.value is not None for score in scores)
-    n_failed = sum(failed(score) for score in scores)
-    counts = ReportCounts(
-        n_reports=len(scores),
-        n_values=n_values,
-        n_failed=n_failed,
-        n_in_part=sum(in_part(score) for score in scores),
-        n_undefined=len(scores) - n_values - n_failed,
-    )
-    return Summary(mean_of(scores) if by_rule is None else by_rule, by_rule is not None, counts)
+    found = Summing()
+    for score in scores:
+        found.add(score)
+    return Summary(found.score() if by_rule is None else by_rule, by_rule is not None, found.counts())
 
 
 def unknown_on(scale: Scale | None = None) -> Score:
@@ -76,26 +50,21 @@ def unknown_on(scale: Scale | None = None) -> Score:
 
 
 def marked_value(score: Score, by_rule: bool, n_values: int, n_reports: int) -> str:
-    """Return the value with a mark if a rule gives it, else with the number of reports if it is not of all."""
-    if by_rule:
-        return value(score) + BY_RULE
-    return value(score) + (f" (of {n_values})" if 0 < n_values < n_reports else "")
+    """Return the value with its marks, and with the number of reports if it is a mean over some of them."""
+    shown = value(score) + (BY_RULE if by_rule else "") + (OF_PARTS if evaluated(score) else "")
+    return shown + (f" (of {n_values})" if not by_rule and 0 < n_values < n_reports else "")
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the percentile bootstrap interval of the mean over reports; None for fewer than two values."""
-    if len(values) < 2:
-        return None
-    means = np.asarray(values)[_draws(len(values))].mean(axis=1)
-    rest = (100 - LEVEL) / 2
-    low, high = np.percentile(means, (rest, 100 - rest)).tolist()
-    return low, high
+def mark_notes(values: Iterable[tuple[Score, bool]]) -> list[str]:
+    """Return the notes that explain the marks of values.
 
-
-@lru_cache(8)
-def _draws(n: int) -> NDArray[np.intp]:
-    """Return the draws of a bootstrap over `n` reports, by draw and report; many scores have the same ones."""
-    return np.array(resamples(n, DRAWS, 0))
+    Args:
+        values: scores, each with whether a rule over reports gives it.
+    """
+    every = list(values)
+    parts = dict.fromkeys(filter(None, (evaluated(score) for score, _ in every)))
+    rule = [RULE_NOTE] if any(by_rule for _, by_rule in every) else []
+    return [*rule, *(f"{OF_PARTS} {part}" for part in parts)]
 
 
 def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds: bool) -> list[str]:

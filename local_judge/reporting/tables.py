@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+from local_judge.runs.costs import RunCost
 from local_judge.runs.job import Plan
 from local_judge.runs.records import ScoreRecord
 from local_judge.runs.sweep_plan import SweepPlan
@@ -26,10 +27,16 @@ class _Columns(NamedTuple):
     failures: bool
     intervals: bool
 
+    @property
+    def n(self) -> int:
+        """Number of columns."""
+        return 2 + self.undefined + 2 * self.failures + self.intervals
+
 
 def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: bool = False) -> Table:
-    """Return the score trees of one report with profiles side by side. All profiles have the same tree.
+    """Return the score trees of one report with profiles side by side.
 
+    Profiles have the same tree, except that a score that a published file states may be of one profile only.
     A rubric is shown down to its sub-dimensions, or with `items` down to its items. `N/A` counts the metrics and items
     below a line that have no value by the formula itself; `failed` counts units of a metric, parts of a dimension that
     was verified, and items of one that was judged.
@@ -47,29 +54,35 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         )
         for profile, tree in trees_of.items()
     }
-    for profile, (undefined, failures, intervals) in columns.items():
+    for profile, shown in columns.items():
         found.add_column(profile, justify="right")
         found.add_column("n/d", justify="right", style="dim")
-        more = [*(["N/A"] if undefined else []), *(["failed", "bounds"] if failures else [])]
-        for name in (*more, *(["95 % interval"] if intervals else [])):
+        more = [*(["N/A"] if shown.undefined else []), *(["failed", "bounds"] if shown.failures else [])]
+        for name in (*more, *(["95 % interval"] if shown.intervals else [])):
             found.add_column(name, justify="right")
-    for entries in zip(*trees_of.values(), strict=True):
-        path, first = entries[0]
+    nodes_of = {profile: dict(tree) for profile, tree in trees_of.items()}
+    labels = {path: node.label for tree in trees_of.values() for path, node in tree}
+    for path, label in labels.items():
         # A sub-dimension of one metric is that metric: one line for both. The criteria of a rubric have numbers.
         if (len(path) > 2 and path[-1] == path[-2]) or (not items and any(step.isdecimal() for step in path)):
             continue
         cells: list[str] = []
-        for (_, node), (undefined, failures, intervals) in zip(entries, columns.values(), strict=True):
-            cells += [value(node.score), ratio(node.score)]
-            if undefined:
-                cells.append(str(_undefined(node) or ""))
-            if failures:
-                cells += [str(_failed(node) or ""), bounds(node.score)]
-            if intervals:
-                cells.append(interval(node.score))
+        for profile, shown in columns.items():
+            node = nodes_of[profile].get(path)
+            cells += [""] * shown.n if node is None else _cells(node, shown)
         style = "bold" if len(path) == 1 else None
-        found.add_row("  " * (len(path) - 1) + safe(first.label), *cells, style=style)
+        found.add_row("  " * (len(path) - 1) + safe(label), *cells, style=style)
     return found
+
+
+def _cells(node: ScoreNode, shown: _Columns) -> list[str]:
+    return [
+        value(node.score),
+        ratio(node.score),
+        *([str(_undefined(node) or "")] if shown.undefined else []),
+        *([str(_failed(node) or ""), bounds(node.score)] if shown.failures else []),
+        *([interval(node.score)] if shown.intervals else []),
+    ]
 
 
 def _undefined(node: ScoreNode) -> int:
@@ -120,6 +133,27 @@ def plan_notes(plan: Plan) -> Iterator[str]:
         yield f"cannot be evaluated: {safe(one.id, 60)}: {safe(one.why)}"
     for name in plan.too_long:
         yield f"too long for the judge: {safe(name, 60)}"
+
+
+def cost_table(costs: Sequence[RunCost]) -> Table:
+    """Return calls and tokens by run, beside the settings in which the runs differ."""
+    names = list(costs[0].settings) if costs else []
+    short = [name.rpartition(".")[2] for name in names]
+    heads = short if len(set(short)) == len(short) else names
+    numbers = ("calls", "prompt tokens", "computed", "generated tokens")
+    found = plain_table("cost by run", ("run", *map(safe, heads)), numbers)
+    for one in costs:
+        tokens = one.tokens
+        computed = f"{tokens.computed:,}" if tokens.cache_reported else NONE
+        found.add_row(
+            safe(one.run),
+            *(safe(one.settings[name], 40) for name in names),
+            f"{tokens.replies:,}",
+            f"{tokens.prompt:,}",
+            computed,
+            f"{tokens.generated:,}",
+        )
+    return found
 
 
 def sweep_plan_tables(plan: SweepPlan) -> Iterator[Table]:

@@ -14,7 +14,7 @@ from local_judge.errors import plain
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.reporting.qualification import qualification_line
 from local_judge.runs.items import claims_file
-from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.manifest import judges_of, prompts_of, protocols_of, read_manifest
 from local_judge.runs.qualifications import recorded_qualifications
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.resume import is_finished
@@ -30,6 +30,7 @@ Kind = Literal[
     "qualification",
     "partial_pages",
     "single_draw",
+    "published_prompts",
     "few_tasks",
     "server_away",
 ]
@@ -88,6 +89,7 @@ def run_warnings(
         *_partial_pages(claims),
         *_single_draw(store),
         *_few_tasks(records),
+        *_published_prompts(store),
     ]
     return tuple(sorted(found, key=lambda one: one.level != "warning"))
 
@@ -186,6 +188,12 @@ def _single_draw(store: RunStore) -> Iterator[RunWarning]:
         yield RunWarning(kind="single_draw", level="note", text=text)
 
 
+def _published_prompts(store: RunStore) -> Iterator[RunWarning]:
+    for protocol, prompts in prompts_of(store).items():
+        text = f"{protocol}: with the published prompts of {prompts}"
+        yield RunWarning(kind="published_prompts", level="note", text=text)
+
+
 def _repeats(settings: object) -> bool:
     """Check whether a protocol's setting `draws` repeats judgements."""
     if not isinstance(settings, dict):
@@ -199,7 +207,7 @@ def _repeats(settings: object) -> bool:
 def _few_tasks(records: Sequence[CaseRecord]) -> Iterator[RunWarning]:
     by_system: dict[str | None, set[str]] = {}
     for record in records:
-        if record.status == "done":
+        if record.status == "done" and not record.is_mean:
             by_system.setdefault(record.system, set()).add(record.task or record.id)
     fewest = min((len(tasks) for tasks in by_system.values()), default=0)
     if 0 < fewest < FEW_TASKS:

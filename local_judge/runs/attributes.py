@@ -1,4 +1,4 @@
-"""Reports of finished runs in groups, by the attributes of their tasks and systems.
+"""Reports of finished runs in groups, by the attributes of their tasks and systems, and the settings of their runs.
 
 Invariant: reports without an attribute form a group of their own and are never left out; an attribute that no report
 has is refused with a list of those that exist.
@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError
 from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
-from local_judge.runs.manifest import judge_of, judges_of
+from local_judge.runs.config import varied_settings
+from local_judge.runs.manifest import judge_of, judges_of, read_manifest
 from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.side_by_side import run_names
@@ -63,6 +64,8 @@ class OpenRun(NamedTuple):
     records: list[CaseRecord]
     """Reports; of an unfinished run, those that are complete so far."""
     finished: bool = True
+    settings: Mapping[str, str] = {}
+    """Settings in which the runs that were opened together differ, by their names for `--set`."""
 
 
 def open_runs(paths: Sequence[Path], judge: str | None = None, *, unfinished: bool = False) -> list[OpenRun]:
@@ -77,12 +80,13 @@ def open_runs(paths: Sequence[Path], judge: str | None = None, *, unfinished: bo
         RunError: a directory contains no such run, or the run has no such judge.
         InputError: a directory is given twice.
     """
+    names, stores = run_names(paths, "a run counts once"), [RunStore(path) for path in paths]
+    varied = varied_settings([read_manifest(store)["config"] for store in stores])
     found: list[OpenRun] = []
-    for name, path in zip(run_names(paths, "a run counts once"), paths, strict=True):
-        store = RunStore(path)
+    for name, store, settings in zip(names, stores, varied, strict=True):
         finished = is_finished(store) or not unfinished
         records = load_records(store) if finished else unfinished_records(store, judges_of(store))
-        found.append(OpenRun(name, store, judge_of(store, judge), records, finished))
+        found.append(OpenRun(name, store, judge_of(store, judge), records, finished, settings))
     return found
 
 
@@ -106,6 +110,7 @@ def _entries(run: OpenRun, given: Attributes) -> Iterator[Entry]:
             {
                 name: value
                 for name, value in {
+                    **run.settings,
                     **record.attributes,
                     **given.tasks.get(record.task or record.id, {}),
                     **(given.systems.get(record.system, {}) if record.system is not None else {}),

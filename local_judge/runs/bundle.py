@@ -47,6 +47,7 @@ from local_judge.errors import InputError, RunError, os_errors
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.requests import Identified, Reply, Request, sha256
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import digest_of
@@ -197,7 +198,7 @@ class Material(NamedTuple):
     store: RunStore
     reports: Sequence[RawReport] | None
     snapshot: Path | None
-    ledger: Path | None
+    ledger: LedgerPlace | None
     limits: Mapping[str, EngineLimits] | None
     """Limits of each judge's engine, by the judge's name."""
     public: bool = False

@@ -77,8 +77,8 @@ def collect_urls(
     if evidence_gaps and not urls:
         noun = "query" if len(queries) == 1 else "queries"
         raise InputError(
-            f"{evidence_gaps[0]}: lists no missing page, only {len(queries)} {noun}; find the pages another way and "
-            "give them with --urls"
+            f"{evidence_gaps[0]}: lists no missing page, only {len(queries)} {noun}; search for them with "
+            "`snapshot search-web`"
         )
     return Cited(tuple(urls), tuple(unreadable), tuple(queries))
 

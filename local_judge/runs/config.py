@@ -7,7 +7,8 @@ the metrics of a LiveResearchBench batch file are used only if neither sets them
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError, SettingError, brief, first_problem, os_errors, problem_of
 from local_judge.protocols.base import AnyProtocol, load_protocol
+from local_judge.protocols.originals import Original, PromptSource
 from local_judge.tasks.layouts import BATCH_SUFFIXES, read_batch
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
@@ -40,6 +42,8 @@ class RunConfig(Frozen):
     """Number of times that an unanswered item is asked again."""
     date: dt.date | None = None
     """Day of the evaluation; it fills the dates that tasks leave open."""
+    prompts: PromptSource | None = None
+    """Source of the prompts; by default those of this package."""
     settings: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     """Settings of each protocol, by its name."""
 
@@ -48,7 +52,8 @@ def settled(config: RunConfig) -> RunConfig:
     """Return `config` with the protocols' default settings filled in, as the manifest records it.
 
     Raises:
-        ConfigError: a protocol is unknown, does not have a setting, or has settings without being run.
+        ConfigError: a protocol is unknown, does not have a setting, or has settings without being run; or its published
+            prompts are asked for and cannot be used.
     """
     settings = {
         name: load_protocol(name, config.settings.get(name)).settings.model_dump(mode="json")
@@ -60,7 +65,33 @@ def settled(config: RunConfig) -> RunConfig:
             f"{idle[0]}: not a protocol of this run; add --protocol {idle[0]}, or leave the setting out",
             idle[:1],
         )
-    return config.model_copy(update={"settings": settings})
+    made = config.model_copy(update={"settings": settings})
+    original_prompts(made)
+    return made
+
+
+def original_prompts(config: RunConfig) -> dict[str, Original]:
+    """Return the published prompts of each protocol to run; none if the prompts are those of this package.
+
+    Raises:
+        ConfigError: a protocol has none, or not with its settings, or the run has no date and they show one.
+    """
+    source = config.prompts
+    if source is None:
+        return {}
+    protocols = chosen_protocols(config)
+    undated = [protocol.name for protocol in protocols if protocol.dated_prompts and config.date is None]
+    if undated:
+        raise ConfigError(f"{undated[0]}: the published prompts show the day of the evaluation; give --date")
+    found = {protocol.name: protocol.original_prompts(source) for protocol in protocols}
+    given, defaults = config.claims, ClaimsConfig()
+    for name in ClaimsConfig.model_fields:
+        value = getattr(given, name)
+        if name != "ranker" and value != getattr(defaults, name):
+            raise ConfigError(
+                f"claims.{name}={value}: not in the published code; leave it out with its prompts"
+            )
+    return found
 
 
 def chosen_protocols(config: RunConfig) -> list[AnyProtocol]:
@@ -106,6 +137,24 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
             nested = {step: nested}
         settings = laid_over(settings, cast("dict[str, Any]", nested), nulls=True)
     return settings
+
+
+def parse_prompts(sources: Sequence[str], allow: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Return the `prompts` of a run file for options such as `original=PATH`; None without any.
+
+    Raises:
+        ConfigError: a source is not `original=PATH`.
+    """
+    paths: list[str] = []
+    for text in sources:
+        kind, _, path = text.partition("=")
+        if kind.strip() != "original" or not path.strip():
+            raise ConfigError(
+                f"--prompts {brief(text)}: expected original=PATH, the checkout of a published project"
+            )
+        paths.append(path.strip())
+    found = {"original": paths or None, "allow": list(allow) or None}
+    return {key: value for key, value in found.items() if value} or None
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -184,3 +233,34 @@ def laid_over(below: dict[str, Any], above: dict[str, Any], *, nulls: bool = Fal
         elif value is not None or nulls:
             merged[key] = value
     return merged
+
+
+def varied_settings(configs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return, for each resolved config of a run, the settings in which the configs differ.
+
+    Args:
+        configs: `config` of each run's manifest.
+
+    Returns:
+        Values as JSON, texts without quotation marks, by their names for `--set`. All have the same names, in the order
+        of the configs.
+    """
+    flat = [dict(_named(config)) for config in configs]
+    names = dict.fromkeys(name for one in flat for name in one)
+    varied = [name for name in names if len({one.get(name, ABSENT) for one in flat}) > 1]
+    return [{name: one.get(name, ABSENT) for name in varied} for one in flat]
+
+
+ABSENT = "–"
+"""Value of a setting that a run does not have."""
+
+
+def _named(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the leaves of a config with their names."""
+    for key, one in value.items():
+        if isinstance(one, Mapping) and one:
+            # The settings of protocols are named by the protocol alone: `deer.parts`.
+            below = "" if not prefix and key == "settings" else f"{prefix}{key}."
+            yield from _named(cast("Mapping[str, Any]", one), below)
+        else:
+            yield f"{prefix}{key}", one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)

@@ -13,13 +13,14 @@ import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import dropwhile
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
-from local_judge.claims.build import extract_claim_set, verify_claim_set
+from local_judge.claims.build import ClaimMethod
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.words import body_size
@@ -186,7 +187,7 @@ async def execute(
     ]
     lead = 0 if extractor is None else list(named).index(extractor)
     run = RunContext(run_judges, lead, snapshot, config, chosen_protocols(config), store)
-    others = other_reports_of(reports)
+    by_task = reports_by_task(reports)
     records: dict[str, CaseRecord] = {}
     waiting = iter(gates.planned(reports))
 
@@ -196,7 +197,7 @@ async def execute(
             if record is None:
                 gates.begin(report.id)
                 async with gates.run.entered(report.id):
-                    record = await _evaluate(report, others[report.id], run)
+                    record = await _evaluate(report, other_reports_of(report, by_task), run)
             records[report.id] = record
             done(record)
 
@@ -215,25 +216,31 @@ async def execute(
     return found
 
 
-def other_reports_of(reports: Sequence[RawReport]) -> dict[str, tuple[OtherReport, ...]]:
-    """Return, by report id, the later reports of other systems on the same task.
+def reports_by_task(reports: Sequence[RawReport]) -> dict[Task, list[RawReport]]:
+    """Return the reports on each task, in their order."""
+    found: dict[Task, list[RawReport]] = {}
+    for report in reports:
+        if report.task is not None:
+            found.setdefault(report.task, []).append(report)
+    return found
+
+
+def other_reports_of(
+    report: RawReport, by_task: Mapping[Task, Sequence[RawReport]]
+) -> tuple[OtherReport, ...]:
+    """Return the later reports of other systems on the task of a report.
 
     Of any two reports on a task by different systems, exactly one lists the other. A report without a system counts as
     a system of its own.
     """
-    by_task: dict[Task, list[RawReport]] = {}
-    for report in reports:
-        if report.task is not None:
-            by_task.setdefault(report.task, []).append(report)
-    found: dict[str, tuple[OtherReport, ...]] = {report.id: () for report in reports}
-    for same in by_task.values():
-        for place, report in enumerate(same):
-            found[report.id] = tuple(
-                OtherReport(id=other.id, system=other.system, content=other.content)
-                for other in same[place + 1 :]
-                if other.system is None or other.system != report.system
-            )
-    return found
+    if report.task is None:
+        return ()
+    _, *later = dropwhile(lambda other: other is not report, by_task[report.task])
+    return tuple(
+        OtherReport(id=other.id, system=other.system, content=other.content)
+        for other in later
+        if other.system is None or other.system != report.system
+    )
 
 
 def check_inputs(
@@ -337,6 +344,7 @@ class Examined(NamedTuple):
 async def _examine(case: Case, run: RunContext) -> list[Examined]:
     """Return each judge's findings by every protocol; all questions about the report are asked concurrently."""
     needed = any(protocol.needs_claims for protocol in run.protocols)
+    method = _claim_method(run)
     extraction: asyncio.Task[ClaimSet] | None = None
     try:
         async with asyncio.TaskGroup() as group:
@@ -348,7 +356,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                     lead = run.judges[run.extractor].judge
                     STAGE.set("extraction")
                     extraction = group.create_task(
-                        extract_claim_set(case.report, snapshot, lead, run.config.claims)
+                        method.extract(case.report, snapshot, lead, run.config.claims)
                     )
                     STAGE.set("verification")
                 return extraction
@@ -357,7 +365,7 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
                 # Shielded, so that a judge that stops waiting does not cancel it for the others.
                 STAGE.set("verification")
                 claims = await asyncio.shield(extracted(snapshot))
-                return await verify_claim_set(claims, case.report, snapshot, by.judge, run.config.claims)
+                return await method.verify(claims, case.report, snapshot, by.judge, run.config.claims)
 
             async def examined_by(by: RunJudge) -> Examined:
                 async with by.gate.entered(case.id), asyncio.TaskGroup() as own:
@@ -377,6 +385,16 @@ async def _examine(case: Case, run: RunContext) -> list[Examined]:
     return [task.result() for task in examined]
 
 
+def _claim_method(run: RunContext) -> ClaimMethod:
+    """Return the functions that make claim sets: those of the published prompts if a protocol has some."""
+    source = run.config.prompts
+    if source is not None:
+        for protocol in run.protocols:
+            if (found := protocol.original_claims(source)) is not None:
+                return found
+    return ClaimMethod()
+
+
 async def _findings(
     case: Case,
     protocol: AnyProtocol,
@@ -390,7 +408,13 @@ async def _findings(
         return await asyncio.shield(claims)
 
     STAGE.set(protocol.name)
-    context = EvalContext(judge=by.judge, snapshot=run.snapshot, today=run.config.date, claims=claim_set)
+    context = EvalContext(
+        judge=by.judge,
+        snapshot=run.snapshot,
+        today=run.config.date,
+        prompts=run.config.prompts,
+        claims=claim_set,
+    )
     return await protocol.examine(case, context)
 
 

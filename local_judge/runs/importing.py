@@ -1,18 +1,20 @@
 """Run directories made from the judgements of published projects.
 
-Invariant: no judge is asked; everything shown, scored and exported comes from the file, whose digest is in the manifest
-in place of a judge.
+Invariant: no judge is asked; everything shown, scored and exported comes from the files, whose digest is in the
+manifest in place of a judge.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import local_judge
-from local_judge.errors import ConfigError, RunError
+from local_judge.errors import ConfigError, InputError, RunError
 from local_judge.protocols.base import Findings, file_formats
-from local_judge.protocols.file_formats import Imported, ReadableFormat
+from local_judge.protocols.file_formats import Imported, ImportedReport, ReadableFormat, glimpse
+from local_judge.protocols.stated import ALL
 from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.manifest import listed_inputs
@@ -21,36 +23,53 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore
 
+AUTO = "auto"
+"""Format that is recognised by the files."""
+
 
 def readable_formats() -> dict[str, ReadableFormat[Any]]:
     """Return the readable formats by the names of their protocols."""
     return {name: offered for name, offered in file_formats().items() if isinstance(offered, ReadableFormat)}
 
 
-def import_files(path: Path, store: RunStore, protocol: str, system: str | None = None) -> list[CaseRecord]:
+def import_files(
+    path: Path, store: RunStore, format: str = AUTO, system: str | None = None
+) -> list[CaseRecord]:
     """Make a run from the judgements of a published project.
 
     Args:
-        path: file or folder in the protocol's format.
+        path: file or folder in the format.
         store: a new or empty directory.
-        protocol: name of the protocol.
+        format: name of the protocol; `auto` for the one, or the several ones, whose files these are.
         system: agent that wrote the reports; None for the one that the files name, if any.
 
     Raises:
         ConfigError: the protocol reads no files.
-        InputError: a file cannot be read or has another format.
+        InputError: a file cannot be read, has another format, is of several systems and `system` is given, or has means
+            of a system that it does not name and `system` is not given.
         RunError: the directory is not empty.
     """
-    offered = readable_formats().get(protocol)
-    if offered is None:
+    offered = readable_formats()
+    if format not in (AUTO, *offered):
         raise ConfigError(
-            f"files of {protocol!r} cannot be read; readable formats: {', '.join(readable_formats())}"
+            f"files of {format!r} cannot be read; readable formats: {', '.join((AUTO, *offered))}"
         )
     _check_empty(store)
-    found = offered.read(path)
+    names = [format] if format != AUTO else _recognised(path, offered)
+    found = {name: offered[name].read(path) for name in names}
+    _check_system(path, [one for imported in found.values() for one in imported.reports], system)
     with locked(store.root):
         _check_empty(store)  # again, because another process may have been faster
-        return _sealed(protocol, found, store, found.system if system is None else system)
+        return _sealed(path, found, store, system)
+
+
+def _recognised(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> list[str]:
+    """Return the protocols of which a file or folder has results."""
+    seen = glimpse(path)
+    names = [name for name, one in offered.items() if one.recognises(seen)]
+    if not names:
+        raise InputError(f"{path}: results of no known format; name it with --format {'|'.join(offered)}")
+    return names
 
 
 def _check_empty(store: RunStore) -> None:
@@ -60,36 +79,67 @@ def _check_empty(store: RunStore) -> None:
         raise RunError(f"{store.root}: not an empty folder; choose another folder for the import")
 
 
+def _check_system(path: Path, reports: Sequence[ImportedReport[Findings]], system: str | None) -> None:
+    systems = {report.system for report in reports}
+    if system is not None and len(systems) > 1:
+        raise InputError(f"{path}: results of {len(systems)} systems; leave --system out")
+    if system is None and any(report.task == ALL and report.system is None for report in reports):
+        raise InputError(f"{path}: means of a system that no folder names; give --system")
+
+
 def _sealed(
-    protocol: str, found: Imported[Findings], store: RunStore, system: str | None
+    path: Path, found: Mapping[str, Imported[Findings]], store: RunStore, system: str | None
 ) -> list[CaseRecord]:
-    records = [_record(findings, system) for findings in found.findings]
+    reports = next(iter(found.values())).reports
+    ids = [report.findings.case for report in reports]
+    for name, imported in found.items():
+        if [report.findings.case for report in imported.reports] != ids:
+            raise InputError(f"{path}: other reports in {name} than in {next(iter(found))}; give --format")
+    every = [[imported.reports[at] for imported in found.values()] for at in range(len(ids))]
+    records = [_record(own, system) for own in every]
+    records += [
+        CaseRecord(
+            id=one.id,
+            key=file_key(one.id),
+            task=one.id,
+            system=one.system if system is None else system,
+            status="crashed",
+            detail=one.error,
+        )
+        for imported in found.values()
+        for one in imported.failed
+    ]
     inputs = [{"id": record.id, "system": record.system, "task": record.task} for record in records]
+    digests = list(dict.fromkeys(imported.sha256 for imported in found.values()))
     store.write_json(
         MANIFEST,
         {
             "format_version": FORMAT,
             "local_judge": local_judge.__version__,
-            "config": {"protocols": [protocol]},
-            "imported": {"format": protocol, "sha256": found.sha256},
+            "config": {"protocols": list(found)},
+            "imported": {"format": "+".join(found), "sha256": "+".join(digests)},
             "reports": listed_inputs(inputs),
         },
     )
     store.write_jsonl(INPUTS, inputs)
-    store.write_items(findings_file(protocol, None), ((one.case, one) for one in found.findings))
+    for name, imported in found.items():
+        store.write_items(
+            findings_file(name, None), ((one.findings.case, one.findings) for one in imported.reports)
+        )
     store.write_jsonl(CASES, records)
-    rescore(store, [protocol], records)
+    rescore(store, list(found), records)
     seal_run(store)
     return records
 
 
-def _record(findings: Findings, system: str | None) -> CaseRecord:
+def _record(reports: Sequence[ImportedReport[Findings]], system: str | None) -> CaseRecord:
+    first = reports[0]
     return CaseRecord(
-        id=findings.case,
-        key=file_key(findings.case),
-        document=findings.document,
-        task=findings.case,
-        system=system,
+        id=first.findings.case,
+        key=file_key(first.findings.case),
+        document=first.findings.document,
+        task=first.task,
+        system=first.system if system is None else system,
         status="done",
-        n_questions_failed=findings.n_failed,
+        n_questions_failed=sum(report.findings.n_failed for report in reports),
     )

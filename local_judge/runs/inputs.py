@@ -86,7 +86,7 @@ def load_reports(
     _check_ids(reports)
     if files.tasks is not None:
         reports = _with_tasks(reports, files.tasks, open_dates)
-    reports = [_with_own_guidance(report) for report in reports]
+    reports = _sharing_tasks([_with_own_guidance(report) for report in reports])
     for join in joins(files, open_dates=open_dates):
         reports = joined(reports, join)
     return reports
@@ -156,6 +156,15 @@ def _with_own_guidance(report: RawReport) -> RawReport:
     if report.task is None or report.task.guidance is not None or report.guidance is None:
         return report
     return report._replace(task=report.task.model_copy(update={"guidance": report.guidance}))
+
+
+def _sharing_tasks(reports: Sequence[RawReport]) -> list[RawReport]:
+    """Return the reports with one object for equal tasks, of which each row of a file has its own."""
+    shared: dict[Task, Task] = {}
+    return [
+        report._replace(task=shared.setdefault(report.task, report.task)) if report.task else report
+        for report in reports
+    ]
 
 
 def _with_tasks(reports: Sequence[RawReport], path: Path, open_dates: bool) -> list[RawReport]:

@@ -258,9 +258,10 @@ class Journal:
                     self._places[key.decode()] = (start, len(line) - 1)
                     yield JournalLine(key.decode(), record, state == b"done", float(written))
 
-    def add(self, key: str, record: bytes, items: Mapping[str, bytes], *, complete: bool) -> None:
+    def add(self, key: str, record: BaseModel, items: Mapping[str, bytes], *, complete: bool) -> None:
         """Add a report."""
-        fields = [b"done" if complete else b"open", str(int(time.time())).encode(), key.encode(), record]
+        said = record.model_dump_json(exclude_defaults=True).encode()
+        fields = [b"done" if complete else b"open", str(int(time.time())).encode(), key.encode(), said]
         fields += [part for name, line in items.items() for part in (name.encode(), line)]
         said = b"\t".join(fields)
         line = digest_of(said).encode() + b"\t" + said + b"\n"

@@ -20,6 +20,7 @@ from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import KEPT
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fenced
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.planning import PlanningEngine
 from local_judge.runs.calibrations import GivenCalibrations, given_calibrations, keep
 from local_judge.runs.config import RunConfig, chosen_protocols, settled, with_batch_metrics
@@ -63,8 +64,8 @@ class Job:
     judge_specs: Sequence[JudgeSpec]
     config: RunConfig
     store: RunStore
-    ledger: Path
-    base: Path | None = None
+    ledger: LedgerPlace
+    base: LedgerPlace | None = None
     """Ledger that is read where `ledger` lacks a reply."""
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()

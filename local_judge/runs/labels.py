@@ -1,12 +1,13 @@
 """People's labels of the claims of a run, and the judge's verdicts on the same claims.
 
 Invariants: a label belongs to one claim of one report on one page, and to one annotator, who labels it once; a label
-without a verdict in the run is counted and in no figure. A verdict that failed is no call.
+without a verdict in the run, or of a claim with another text, is counted and in no figure. A verdict that failed is no
+call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -39,6 +40,8 @@ class ClaimLabel(Frozen):
     """Id of the claim in the report's claim set."""
     url: str
     """URL of the page, as in the verdict."""
+    text: str = ""
+    """Text of the claim; empty if it is not checked."""
     label: HumanLabel
     annotator: str = Field(min_length=1, max_length=100)
     note: str = ""
@@ -66,11 +69,12 @@ def load_labels(paths: Sequence[Path]) -> list[ClaimLabel]:
     """Read the labels of all annotators.
 
     Raises:
-        InputError: a file cannot be read, a row is invalid, or an annotator labels a verdict twice.
+        InputError: a file cannot be read or has no labels, a row is invalid, or an annotator labels a verdict twice.
     """
     found: list[ClaimLabel] = []
     seen: dict[tuple[Unit, str], str] = {}
     for path in paths:
+        before = len(found)
         for place, label in read_models(path, ClaimLabel):
             key = (label.unit, label.annotator)
             if key in seen:
@@ -79,7 +83,14 @@ def load_labels(paths: Sequence[Path]) -> list[ClaimLabel]:
                 )
             seen[key] = place
             found.append(label)
+        if len(found) == before:
+            raise InputError(f"{path}: no labels in it")
     return found
+
+
+def labels_of(labels: Sequence[ClaimLabel], claims: Mapping[Unit, str]) -> list[ClaimLabel]:
+    """Return the labels of given verdicts, whose claims have these texts."""
+    return [one for one in labels if one.unit in claims and one.text in ("", claims[one.unit])]
 
 
 def verdicts_of(store: RunStore, records: Sequence[CaseRecord], judge: str | None) -> Iterator[VerdictOfRun]:
@@ -114,7 +125,7 @@ class LabelledRun(NamedTuple):
     by_system: dict[str, list[LabelledUnit]]
     """Units by system; reports without one are under ``""``."""
     n_unmatched: int
-    """Labels without a verdict in the run."""
+    """Labels without a verdict in the run, or of claims with another text."""
     n_unclear: int
     agreement: Estimate
     """Krippendorff's alpha (nominal) of the annotators, over claims with several labels."""
@@ -122,8 +133,9 @@ class LabelledRun(NamedTuple):
 
 def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel]) -> LabelledRun:
     """Join verdicts with labels: a unit's label is the share of its annotators who call it supported."""
+    own = labels_of(labels, {one.unit: one.claim.text for one in verdicts})
     given: dict[Unit, list[float]] = {}
-    for label in labels:
+    for label in own:
         if label.label != "unclear":
             given.setdefault(label.unit, []).append(float(label.label == "supported"))
     by_system: dict[str, list[LabelledUnit]] = {}
@@ -135,13 +147,12 @@ def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel])
             label=sum(said) / len(said) if said else None,
         )
         by_system.setdefault(one.record.system or "", []).append(unit)
-    known = {one.unit for one in verdicts}
     codes: dict[Unit, list[int]] = {}
-    for label in labels:
+    for label in own:
         codes.setdefault(label.unit, []).append(get_args(HumanLabel).index(label.label))
     return LabelledRun(
         by_system=by_system,
-        n_unmatched=sum(label.unit not in known for label in labels),
-        n_unclear=sum(label.label == "unclear" for label in labels),
+        n_unmatched=len(labels) - len(own),
+        n_unclear=sum(label.label == "unclear" for label in own),
         agreement=krippendorff_alpha(codes.values(), "nominal"),
     )

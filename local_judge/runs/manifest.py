@@ -27,7 +27,7 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.runs.calibrations import in_manifest
-from local_judge.runs.config import RunConfig, chosen_protocols
+from local_judge.runs.config import RunConfig, chosen_protocols, original_prompts
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import digest_of
 from local_judge.runs.seal import check_seal, content_digest, seal_of, sealed_as, unsealed
@@ -70,8 +70,13 @@ async def build_manifest(
         arguments: the command line.
         extractor: name of the judge that extracts the claims; None for the first.
     """
+    published = original_prompts(config)
     protocols = {
-        protocol.name: {"version": protocol.version, "data": protocol.data_digest()}
+        protocol.name: {
+            "version": protocol.version,
+            "data": protocol.data_digest(),
+            **({"original_prompts": published[protocol.name].recorded} if published else {}),
+        }
         for protocol in chosen_protocols(config)
     }
     return {
@@ -439,6 +444,17 @@ class _Shape(_Lax):
 def protocols_of(store: RunStore) -> tuple[str, ...]:
     """Return the protocols of a run, in the order of its config."""
     return tuple(read_manifest(store)["config"]["protocols"])
+
+
+def prompts_of(store: RunStore) -> dict[str, str]:
+    """Return a few words on the published prompts of each protocol of a run that uses them."""
+    found: dict[str, str] = {}
+    protocols: dict[str, dict[str, Any]] = read_manifest(store).get("protocols") or {}
+    for name, protocol in protocols.items():
+        if (prompts := protocol.get("original_prompts")) is not None:
+            version = f"revision {prompts['revision'][:12]}" if prompts["revision"] else "unknown revision"
+            found[name] = f"{prompts['project']} ({version}, SHA-256 {prompts['sha256'][:12]})"
+    return found
 
 
 def judges_of(store: RunStore) -> tuple[str, ...]:

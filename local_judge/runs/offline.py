@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from indexes.confining import deny_sockets
 
 
-class OfflineViolation(OSError):
+class OfflineViolation(PermissionError):
     """Attempt to reach an address that the run may not use."""
 
 

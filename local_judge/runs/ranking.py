@@ -101,7 +101,7 @@ def _identities(store: RunStore, chosen: str | None) -> list[str]:
     """Return the identity and sampling of each judge of a run, or of the chosen one, regardless of its name."""
     return [
         canonical([judge["identity"], judge["sampling"]])
-        for judge in read_manifest(store)["judges"]
+        for judge in read_manifest(store).get("judges", [])  # none in an imported run
         if chosen in (None, judge["name"])
     ]
 

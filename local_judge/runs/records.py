@@ -7,12 +7,16 @@ which writes nothing, counts the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, cast
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field
 
+from local_judge.errors import RunError, brief
 from local_judge.judge.failures import Failure
+from local_judge.protocols.stated import ALL
 from local_judge.runs.seal import check_seal
 from local_judge.runs.store import CASES, RunStore
 from local_judge.scoring.node import Profile, Score, ScoreNode
@@ -62,6 +66,11 @@ class CaseRecord(Frozen):
     n_failed_by_judge: dict[str, int] = Field(default_factory=dict[str, int])
     """Missing answers of each judge, if there are several; those about sentences count for the first judge."""
 
+    @property
+    def is_mean(self) -> bool:
+        """True for the mean over a system's reports that a published file states: it has no text."""
+        return self.task == ALL and self.status == "done" and not self.n_sentences
+
     def calls_failed(self, judge: str | None) -> int:
         """Return the number of missing answers of one judge; of all judges together for None."""
         return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
@@ -72,6 +81,14 @@ class CaseRecord(Frozen):
         return (
             self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
         )
+
+
+def records_by_system(records: Sequence[CaseRecord]) -> dict[str | None, list[CaseRecord]]:
+    """Return the reports of each system, systems in the order of their first report."""
+    found: dict[str | None, list[CaseRecord]] = {}
+    for record in records:
+        found.setdefault(record.system, []).append(record)
+    return found
 
 
 class ScoreRecord(Frozen):
@@ -152,10 +169,98 @@ def read_records(store: RunStore) -> list[CaseRecord]:
     return store.read_models(CASES, CaseRecord)
 
 
-def load_scores(store: RunStore, protocols: Sequence[str], judges: Judges = ENSEMBLE) -> list[ScoreRecord]:
-    """Return the stored scores of some protocols and judges."""
-    rows = [row for name in protocols for row in store.read_models(f"scores/{name}.jsonl", ScoreRecord)]
-    return [row for row in rows if row.judge in judges]
+_STRING = rb'"(?:[^"\\]|\\.)*"'
+_HEAD = re.compile(
+    rb'\{"case":(%b),"protocol":%b,"version":%b,"profile":"([a-z]+)"(?:,"judge":(%b))?,"scores":'
+    % (_STRING, _STRING, _STRING, _STRING)
+)
+"""Start of a score record as `store.write_jsonl` writes it."""
+
+
+def load_scores(
+    store: RunStore,
+    protocols: Sequence[str],
+    judges: Judges = ENSEMBLE,
+    *,
+    profile: str | None = None,
+    case: str | None = None,
+) -> list[ScoreRecord]:
+    """Return the stored scores of some protocols and judges; of all profiles and reports unless one is named."""
+    return [row for name in protocols for row in each_score(store, name, judges, profile=profile, case=case)]
+
+
+def each_score(
+    store: RunStore,
+    protocol: str,
+    judges: Judges = ENSEMBLE,
+    *,
+    profile: str | None = None,
+    case: str | None = None,
+) -> Iterator[ScoreRecord]:
+    """Yield stored scores, as `load_scores`; other lines are not parsed."""
+
+    def wanted(of: str | None, by: str | None, name: str | None) -> bool:
+        return by in judges and profile in (None, of) and case in (None, name)
+
+    for row in store.each_model(score_file(protocol), ScoreRecord, _keeping(wanted)):
+        if wanted(row.profile, row.judge, row.case):
+            yield row
+
+
+def _keeping(wanted: Callable[[str | None, str | None, str | None], bool]) -> Callable[[bytes], bool]:
+    """Return a check of the start of a line; a line that starts in another way is kept."""
+
+    def keep(line: bytes) -> bool:
+        head = _HEAD.match(line)
+        if head is None:
+            return True
+        name, profile, judge = head.groups()
+        return wanted(profile.decode(), None if judge is None else json.loads(judge), json.loads(name))
+
+    return keep
+
+
+def score_file(protocol: str) -> str:
+    """Return the name of the file of the reports' scores by a protocol."""
+    return f"scores/{protocol}.jsonl"
+
+
+Steps = tuple[str, ...]
+"""Ids from a root down."""
+
+
+def each_node(
+    store: RunStore, protocol: str, profile: str, judge: str | None, paths: Collection[Steps]
+) -> Iterator[tuple[str, dict[Steps, ScoreNode]]]:
+    """Yield reports with the scores that `paths` name, without the parts of these; other scores are not parsed.
+
+    Raises:
+        RunError: as `RunStore.each_model`.
+    """
+    keep = _keeping(lambda of, by, name: (of, by) == (profile, judge))
+    name = score_file(protocol)
+    for number, line in enumerate(store.lines(name), 1):
+        if line and keep(line):
+            try:
+                row = json.loads(line)
+                if (row["profile"], row.get("judge")) == (profile, judge):
+                    yield row["case"], dict(_nodes(row["scores"], paths))
+            except (ValueError, LookupError, TypeError) as error:  # a ValidationError is a ValueError
+                raise RunError(
+                    f"{store.root / name}:{number}: not a score record: {brief(str(error))}"
+                ) from None
+
+
+def _nodes(
+    roots: Sequence[Mapping[str, Any]], paths: Collection[Steps], above: Steps = ()
+) -> Iterator[tuple[Steps, ScoreNode]]:
+    for root in roots:
+        path = (*above, root["id"])
+        if path in paths:
+            own = {key: value for key, value in root.items() if key != "children"}
+            yield path, ScoreNode.model_validate(own)
+        if any(len(one) > len(path) and one[: len(path)] == path for one in paths):
+            yield from _nodes(root.get("children", ()), paths, path)
 
 
 def load_run_scores(

@@ -8,8 +8,8 @@ the items that some judge lists, whether or not all judges answered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -18,19 +18,24 @@ from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.failures import FailureKind
 from local_judge.protocols.base import AnyProtocol, load_protocol
+from local_judge.protocols.stated import with_stated
 from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import judges_of, protocols_of
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, failures_in
+from local_judge.runs.records import (
+    CaseRecord,
+    RunScoreRecord,
+    ScoreRecord,
+    failures_in,
+    records_by_system,
+)
 from local_judge.runs.seal import AGREEMENT
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.coverage import known_enough_trees
 from local_judge.scoring.node import ScoreNode, placed
 from local_judge.stats.agreement.inter_judge import Answer, agreement_of_judges
 from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
-
-Found = Mapping[str, Sequence[Any]]
-"""Findings of each judge, in the judges' order, by report."""
 
 Scale = Literal["nominal", "ordinal", "interval"]
 
@@ -76,8 +81,10 @@ def load_agreement(store: RunStore) -> list[AgreementRecord]:
 
 def rescore(
     store: RunStore, protocols: Sequence[str], records: Sequence[CaseRecord], judges: Sequence[str] = ()
-) -> list[ScoreRecord]:
+) -> None:
     """Compute all scores from stored findings, and with several judges their agreement, and write them.
+
+    Scores are of the ensemble and, with several judges, of each judge. Findings are read report by report.
 
     Args:
         store: the run.
@@ -85,36 +92,22 @@ def rescore(
         records: reports of the run.
         judges: names of the judges, if there are several.
 
-    Returns:
-        Scores of the reports: of the ensemble and, with several judges, of each judge.
-
     Raises:
         RunError: findings are missing, or a file cannot be written.
     """
-    written: list[ScoreRecord] = []
-    gaps: list[EvidenceGap] | None = None
+    gaps: list[Iterator[EvidenceGap]] = []
     agreement: list[AgreementRecord] = []
     for name in protocols:
-        protocol = load_protocol(name)
-        found = _found(store, protocol, records, judges)
-        rows = _score_rows(protocol, found, judges)
-        store.write_jsonl(f"scores/{name}.jsonl", rows)
-        written += rows
-        aggregates = _aggregate_rows(protocol, records, found, judges)
-        if aggregates:
-            store.write_jsonl(f"scores/{name}.all.jsonl", aggregates)
-        if protocol.searches:
-            gaps = [
-                *(gaps or []),
-                *(gap for all in found.values() for one in all for gap in protocol.evidence_gaps(one)),
-            ]
+        found = _Found(store, load_protocol(name), records, judges)
+        write_scores(store, name, records, _score_rows(found), _aggregate_rows(found))
+        if found.protocol.searches:
+            gaps.append(found.gaps())
         if judges:
-            agreement += _agreement_rows(protocol, found, judges)
+            agreement += agreement_rows(found.protocol, found.each(found.files), judges)
     if judges:
         store.write_jsonl(AGREEMENT, agreement)
-    if gaps is not None:
-        store.write_jsonl(EVIDENCE_GAPS, merged(gaps))
-    return written
+    if gaps:
+        store.write_jsonl(EVIDENCE_GAPS, merged(chain(*gaps)))
 
 
 def aggregate_records(
@@ -131,8 +124,7 @@ def aggregate_records(
     Raises:
         RunError: findings are missing.
     """
-    protocol = load_protocol(name)
-    return _aggregate_rows(protocol, records, _found(store, protocol, records, judges), judges)
+    return list(_aggregate_rows(_Found(store, load_protocol(name), records, judges)))
 
 
 def derived_scores(
@@ -149,9 +141,8 @@ def derived_scores(
     Raises:
         RunError: findings are missing.
     """
-    protocol = load_protocol(name)
-    found = _found(store, protocol, records, judges)
-    return _score_rows(protocol, found, judges), _aggregate_rows(protocol, records, found, judges)
+    found = _Found(store, load_protocol(name), records, judges)
+    return list(_score_rows(found)), list(_aggregate_rows(found))
 
 
 def failure_kinds(store: RunStore, records: Sequence[CaseRecord]) -> set[FailureKind]:
@@ -171,67 +162,101 @@ def failure_kinds(store: RunStore, records: Sequence[CaseRecord]) -> set[Failure
     return found
 
 
-def _found(
-    store: RunStore, protocol: AnyProtocol, records: Sequence[CaseRecord], judges: Sequence[str]
-) -> Found:
-    return {
-        record.id: [
-            store.read_item(findings_file(protocol.name, judge), record.key, protocol.findings_type)
-            for judge in judges or (None,)
-        ]
-        for record in records
-        if record.status == "done"
-    }
+class _Found(NamedTuple):
+    """Findings of one protocol about the reports of a run, which are read one report at a time."""
 
+    store: RunStore
+    protocol: AnyProtocol
+    records: Sequence[CaseRecord]
+    """All reports, in the run's order."""
+    judges: Sequence[str]
+    """Names of the judges, if there are several."""
 
-def _score_rows(protocol: AnyProtocol, found: Found, judges: Sequence[str]) -> list[ScoreRecord]:
-    """Return the scores of the ensemble, report by report, then those of each judge."""
-    return [
-        ScoreRecord(
-            case=case,
-            protocol=protocol.name,
-            version=protocol.version,
-            profile=profile,
-            judge=judge,
-            scores=_known(
-                protocol, protocol.score(findings if place is None else [findings[place]], profile)
-            ),
+    @property
+    def files(self) -> list[str]:
+        """Names of the files, in the judges' order."""
+        return [findings_file(self.protocol.name, judge) for judge in self.judges or (None,)]
+
+    def each(self, files: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the ids of the evaluated reports with their findings in some files."""
+        for record in self.records:
+            if record.status == "done":
+                yield record.id, self.read(record.key, files)
+
+    def read(self, key: str, files: Sequence[str]) -> list[Any]:
+        """Return the findings about one report."""
+        return [self.store.read_item(file, key, self.protocol.findings_type) for file in files]
+
+    def gaps(self) -> Iterator[EvidenceGap]:
+        """Yield the evidence gaps of all judges."""
+        return (
+            gap for _, all in self.each(self.files) for one in all for gap in self.protocol.evidence_gaps(one)
         )
-        for place, judge in ((None, None), *enumerate(judges))
-        for case, findings in found.items()
-        for profile in protocol.profiles
+
+
+class _OfSystem(Sequence[Any]):
+    """Findings of some judges about each report of a system, read when they are asked for."""
+
+    def __init__(self, found: _Found, keys: Sequence[str], files: Sequence[str]) -> None:
+        self._found, self._keys, self._files = found, keys, files
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return _OfSystem(self._found, self._keys[place], self._files)
+        return self._found.read(self._keys[int(place)], self._files)
+
+
+def _by_judge(found: _Found) -> list[tuple[str | None, list[str]]]:
+    """Return the files of the ensemble or the only judge, and with several judges those of each."""
+    return [
+        (None, found.files),
+        *((judge, [file]) for judge, file in zip(found.judges, found.files, strict=False)),
     ]
 
 
-def _aggregate_rows(
-    protocol: AnyProtocol, records: Sequence[CaseRecord], found: Found, judges: Sequence[str]
-) -> list[RunScoreRecord]:
-    """Return the scores of each system over its reports: of the ensemble, then of each judge.
+def _score_rows(found: _Found) -> Iterator[ScoreRecord]:
+    """Yield the scores of the ensemble, report by report, then those of each judge."""
+    protocol = found.protocol
+    for judge, files in _by_judge(found):
+        for case, findings in found.each(files):
+            for profile in protocol.profiles:
+                scores = with_stated(protocol.score(findings, profile), findings[0].stated, profile)
+                yield ScoreRecord(
+                    case=case,
+                    protocol=protocol.name,
+                    version=protocol.version,
+                    profile=profile,
+                    judge=judge,
+                    scores=_known(protocol, scores),
+                )
+
+
+def _aggregate_rows(found: _Found) -> Iterator[RunScoreRecord]:
+    """Yield the scores of each system over its reports: of the ensemble, then of each judge.
 
     Systems are in the order of their first report.
     """
-    rows: list[RunScoreRecord] = []
-    for place, judge in ((None, None), *enumerate(judges)):
-        for system in dict.fromkeys(record.system for record in records):
-            own = [record.id for record in records if record.system == system]
-            known = [found[case] for case in own if case in found]
-            of_judge = known if place is None else [[findings[place]] for findings in known]
+    protocol = found.protocol
+    for judge, files in _by_judge(found):
+        for system, records in records_by_system(found.records).items():
+            keys = [record.key for record in records if record.status == "done"]
+            n_missing = len(records) - len(keys)
             for profile in protocol.profiles:
-                scores = protocol.aggregate(of_judge, profile, len(own) - len(known))
+                scores = protocol.aggregate(_OfSystem(found, keys, files), profile, n_missing)
                 if scores:
-                    rows.append(
-                        RunScoreRecord(
-                            protocol=protocol.name,
-                            version=protocol.version,
-                            profile=profile,
-                            judge=judge,
-                            system=system,
-                            n_reports=len(own),
-                            n_missing=len(own) - len(known),
-                            scores=_known(protocol, scores, len(known) / len(own)),
-                        )
+                    yield RunScoreRecord(
+                        protocol=protocol.name,
+                        version=protocol.version,
+                        profile=profile,
+                        judge=judge,
+                        system=system,
+                        n_reports=len(records),
+                        n_missing=n_missing,
+                        scores=_known(protocol, scores, len(keys) / len(records)),
                     )
-    return rows
 
 
 def _known(protocol: AnyProtocol, scores: tuple[ScoreNode, ...], most: float = 1.0) -> tuple[ScoreNode, ...]:
@@ -246,10 +271,18 @@ class _Metric(NamedTuple):
     """Answers by report, item and judge, without the judges that did not answer an item."""
 
 
-def _agreement_rows(protocol: AnyProtocol, found: Found, judges: Sequence[str]) -> list[AgreementRecord]:
-    """Return the agreement of `judges` by each metric of a protocol, in the order in which the metrics first occur."""
+def agreement_rows(
+    protocol: AnyProtocol, found: Iterable[tuple[str, Sequence[Any]]], judges: Sequence[str]
+) -> list[AgreementRecord]:
+    """Return the agreement of `judges` by each metric of a protocol, in the order in which the metrics first occur.
+
+    Args:
+        protocol: the protocol.
+        found: reports with the findings of each judge, in the judges' order.
+        judges: names of the judges.
+    """
     metrics: dict[str, _Metric] = {}
-    for case, findings in found.items():
+    for case, findings in found:
         for judge, own in zip(judges, findings, strict=True):
             for decision in protocol.decisions(own):
                 metric = metrics.setdefault(decision.metric, _Metric(decision.scale, {}))

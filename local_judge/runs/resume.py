@@ -161,7 +161,7 @@ def begin_journal(store: RunStore, kept: Kept, judges: Sequence[str]) -> None:
             for record in kept.records.values():
                 lines = ((name, store.item(name, record.key)) for name in names)
                 items = {name: line for name, line in lines if line is not None}
-                made.add(record.key, record.model_dump_json().encode(), items, complete=True)
+                made.add(record.key, record, items, complete=True)
             made.move(path)
             store.journal = made
     if "seal" in manifest:

@@ -15,6 +15,7 @@ import yaml
 from pydantic import Field, StringConstraints
 
 from local_judge.errors import ConfigError, SettingError
+from local_judge.judge.ledger_place import LedgerField, is_url
 from local_judge.protocols.base import path_settings
 from local_judge.runs.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
@@ -83,8 +84,8 @@ class RunFile(TaskFiles, RunConfig):
     """Number of failed calls after which the run stops."""
     out: Path | None = None
     """Run directory."""
-    ledger: Path | None = None
-    """File for the judges' replies; in the run directory if null."""
+    ledger: LedgerField | None = None
+    """File or PostgreSQL database for the judges' replies; a file in the run directory if null."""
 
     @property
     def config(self) -> RunConfig:
@@ -184,7 +185,9 @@ def with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     def joined(value: object) -> object:
         if isinstance(value, list):
             return [joined(one) for one in cast("list[object]", value)]
-        return str(folder / _expanded(value)) if isinstance(value, str) else value
+        if not isinstance(value, str) or is_url(value):
+            return value
+        return str(folder / _expanded(value))
 
     def preset(value: object) -> object:
         is_file = isinstance(value, str) and ("/" in value or value.endswith((".yaml", ".yml")))
@@ -193,6 +196,11 @@ def with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     found = {key: joined(value) if key in _PATHS else value for key, value in data.items()}
     if isinstance(data.get("judges"), list):
         found["judges"] = [preset(one) for one in cast("list[object]", data["judges"])]
+    if isinstance(data.get("prompts"), dict):
+        prompts = cast("dict[str, object]", data["prompts"])
+        found["prompts"] = {
+            key: joined(value) if key == "original" else value for key, value in prompts.items()
+        }
     if isinstance(data.get("settings"), dict):
         settings = cast("dict[str, object]", data["settings"])
         found["settings"] = {name: _with_path_settings(name, own, joined) for name, own in settings.items()}

@@ -5,21 +5,15 @@ Invariant: every report of the run has an entry, with its score or None; an ambi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import RunError
 from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import (
-    CaseRecord,
-    RunScoreRecord,
-    load_records,
-    load_run_scores,
-    load_scores,
-)
+from local_judge.runs.records import CaseRecord, Steps, each_node, each_score, load_records
 from local_judge.runs.store import RunStore
-from local_judge.scoring.algebra import mean_of, undefined, unknown
+from local_judge.runs.summaries import SystemScore, load_system_scores
 from local_judge.scoring.node import Profile, Score, ScoreNode
 
 
@@ -41,24 +35,6 @@ class ScoredReport(NamedTuple):
         return None if self.score is None else self.score.value
 
 
-class SystemScore(NamedTuple):
-    """One score of one system, as used in every table, ranking and export."""
-
-    system: str | None
-    path: tuple[str, ...]
-    label: str
-    score: Score
-    by_rule: bool
-    """True if the protocol defines the score over reports, such as by pooling; otherwise it is the mean over
-    reports."""
-    n_reports: int
-    """Reports of the system in the run."""
-    n_values: int
-    """Reports of the system with a value of their own."""
-    values: tuple[float, ...]
-    """These values, in the run's order."""
-
-
 Nodes = dict[tuple[str, ...], ScoreNode]
 """Scores of one report by path."""
 
@@ -73,28 +49,37 @@ class Scored(NamedTuple):
     """Run and protocol, for messages."""
 
 
-def load_scored(run: Path, protocol: str | None, profile: str, judge: str | None = None) -> Scored:
-    """Load all scores of a run by one protocol and profile.
+def load_scored(
+    run: Path,
+    protocol: str | None,
+    profile: str,
+    judge: str | None = None,
+    paths: Collection[Steps] | None = None,
+) -> Scored:
+    """Load scores of a run by one protocol and profile.
 
     Args:
         run: run directory.
         protocol: name of the protocol; None if the run has only one.
         profile: name of the profile.
         judge: one of several judges; None for the ensemble.
+        paths: scores to load, without their parts; None loads all.
 
     Raises:
         RunError: there is no finished run, or it has no such protocol, profile or judge.
     """
     store = RunStore(run)
     records = load_records(store)
-    name = protocol_of(store, protocol)
-    rows = load_scores(store, (name,), (judge_of(store, judge),))
-    found = {row.case: row.scores for row in rows if row.profile == profile}
-    if rows and not found:
-        profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
-        raise RunError(f"{run}: {name} has no profile {profile!r}; there are: {profiles}")
-    nodes = {case: dict(entry for root in roots for entry in root.walk()) for case, roots in found.items()}
-    return Scored(records, nodes, f"{run}: {name}")
+    name, chosen = protocol_of(store, protocol), judge_of(store, judge)
+    place = f"{run}: {name}"
+    system_scores(store, name, profile, chosen)  # refuses an unknown profile
+    if paths is not None:
+        return Scored(records, dict(each_node(store, name, profile, chosen, set(paths))), place)
+    nodes = {
+        row.case: dict(entry for root in row.scores for entry in root.walk())
+        for row in each_score(store, name, (chosen,), profile=profile)
+    }
+    return Scored(records, nodes, place)
 
 
 def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tuple[str, ...]:
@@ -142,9 +127,12 @@ def scored_reports(
     Raises:
         RunError: there is no finished run, or it has no such protocol, profile, judge or score.
     """
-    scored = load_scored(run, protocol, profile, judge)
-    path = find_path((path for nodes in scored.nodes.values() for path in nodes), score, scored.place)
-    return reports_of(scored, path)
+    store = RunStore(run)
+    load_records(store)
+    name = protocol_of(store, protocol)
+    known = (row.path for row in report_scores(store, name, profile, judge))
+    path = find_path(known, score, f"{run}: {name}")
+    return reports_of(load_scored(run, name, profile, judge, [path]), path)
 
 
 def reports_of(scored: Scored, path: tuple[str, ...]) -> list[ScoredReport]:
@@ -170,54 +158,22 @@ def system_scores(
         judge: one of several judges; None for the ensemble.
 
     Raises:
-        RunError: as `load_scored`.
+        RunError: there is no finished run, or it has no such protocol, profile or judge.
     """
-    aggregates = [row for row in load_run_scores(store, (protocol,), (judge,)) if row.profile == profile]
-    return scores_by_system(load_scored(store.root, protocol, profile, judge), aggregates)
+    load_records(store)
+    rows = load_system_scores(store, (protocol_of(store, protocol),), (judge_of(store, judge),))
+    found = [row for row in rows if row.profile == profile]
+    if rows and not found:
+        profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
+        raise RunError(f"{store.root}: {protocol} has no profile {profile!r}; there are: {profiles}")
+    return [row for row in found if not row.all_systems]
 
 
-def scores_by_system(scored: Scored, aggregates: Sequence[RunScoreRecord]) -> list[SystemScore]:
-    """Return every score of every system, as `system_scores`, from scores that are loaded.
-
-    Args:
-        scored: scores of the reports.
-        aggregates: the protocol's own scores over reports, of the same profile and judge.
-    """
-    labels = {path: node.label for nodes in scored.nodes.values() for path, node in nodes.items()}
-    found: list[SystemScore] = []
-    for system in dict.fromkeys(record.system for record in scored.records):
-        own = [record.id for record in scored.records if record.system == system]
-        rules = {
-            path: node
-            for row in aggregates
-            if row.system == system
-            for root in row.scores
-            for path, node in root.walk()
-        }
-        for path in dict.fromkeys((*labels, *rules)):
-            scores = [_score(scored.nodes.get(case, {}).get(path), case in scored.nodes) for case in own]
-            values = tuple(score.value for score in scores if score.value is not None)
-            rule = rules.get(path)
-            found.append(
-                SystemScore(
-                    system=system,
-                    path=path,
-                    label=labels[path] if rule is None else rule.label,
-                    score=mean_of(scores) if rule is None else rule.score,
-                    by_rule=rule is not None,
-                    n_reports=len(own),
-                    n_values=len(values),
-                    values=values,
-                )
-            )
-    return found
-
-
-def _score(node: ScoreNode | None, evaluated: bool) -> Score:
-    """Return a report's score: undefined if the report lacks it, failed if the report has no scores at all."""
-    if node is not None:
-        return node.score
-    return undefined("") if evaluated else unknown(None, None)
+def report_scores(
+    store: RunStore, protocol: str, profile: str, judge: str | None = None
+) -> list[SystemScore]:
+    """Return the scores of systems that reports have too; arguments and errors as `system_scores`."""
+    return [row for row in system_scores(store, protocol, profile, judge) if not row.rule_only]
 
 
 def protocol_of(store: RunStore, wanted: str | None) -> str:

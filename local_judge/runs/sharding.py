@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import ConfigError, RunError
 from local_judge.judge.ledger_merge import Merged, merge
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.grouping import divided
 from local_judge.runs.inputs import task_of
 from local_judge.runs.job import Watch, job_of
@@ -105,11 +105,11 @@ async def run_shard(sweep: Sweep, shard: Shard, watch: Watch) -> dict[str, list[
 
 
 async def merge_shards(
-    sweep: Sweep, watch: Watch, ledgers: Sequence[Path] = ()
+    sweep: Sweep, watch: Watch, ledgers: Sequence[LedgerPlace] = ()
 ) -> tuple[Merged, dict[str, list[CaseRecord]]]:
     """Merge the ledgers of shards into that of the sweep, and derive all runs from it; no judge is asked.
 
-    Of different replies to one request, a new ledger gets the earliest; an existing one stays as it is. Replies that
+    A reply that the sweep's ledger has stays, since finished runs rest on it (see `judge.ledger_merge`). Replies that
     are missing are failures of the kind `not_in_ledger`.
 
     Args:
@@ -127,6 +127,5 @@ async def merge_shards(
             f"{sweep.root / SHARDS}: no shard there; `local-judge sweep FILE --shard i/n` evaluates one"
         )
     sweep.root.mkdir(parents=True, exist_ok=True)
-    # Finished runs rest on the replies that the sweep's ledger has already.
-    merged = merge(sweep.ledger, found, conflicts="leave" if sweep.ledger.exists() else "earliest")
+    merged = merge(sweep.ledger, found)
     return merged, await run_sweep(sweep, watch)

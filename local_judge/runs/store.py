@@ -7,6 +7,7 @@
     findings/<protocol>.jsonl  one line per report: the protocol's findings
     *.index                    beside each file of claims or findings: place and digest of each line (`runs.items`)
     scores/<protocol>.jsonl    one line per report and profile
+    scores/<protocol>.systems.jsonl    one line per score of each system (`runs.summaries`)
     evidence_gaps.jsonl        pages and queries that the protocols' agents missed in the snapshot, if they have agents
     agreement.jsonl            of several judges: one line per protocol, metric and set of judges compared
     journal.jsonl              of an unfinished run: see `runs.resume`
@@ -28,7 +29,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -52,7 +53,7 @@ from local_judge.runs.items import (
 T = TypeVar("T", bound=BaseModel)
 
 MANIFEST = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 """Version of a run's files, `format_version` in the manifest; a manifest without one has version 1. It is raised when
 the form of findings, scores or records changes."""
 INPUTS = "inputs.jsonl"
@@ -112,15 +113,16 @@ class RunStore:
         data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
         self.write_text(name, rendered(data))
 
-    def write_jsonl(
-        self, name: str, rows: Iterable[BaseModel | dict[str, Any]], *, exclude_defaults: bool = False
-    ) -> None:
-        """Write one JSON object per line; nothing is written if a row cannot be."""
+    def write_jsonl(self, name: str, rows: Iterable[BaseModel | dict[str, Any]]) -> None:
+        """Write one JSON object per line, models without their defaults; nothing if a row cannot be written."""
         with self.replacing(name) as file:
             for row in rows:
-                if isinstance(row, BaseModel):
-                    row = row.model_dump(mode="json", exclude_defaults=exclude_defaults)
-                file.write(canonical(row).encode() + b"\n")
+                line = (
+                    row.model_dump_json(exclude_defaults=True)
+                    if isinstance(row, BaseModel)
+                    else canonical(row)
+                )
+                file.write(line.encode() + b"\n")
 
     def write_text(self, name: str, text: str) -> None:
         """Write a file so that it is complete or absent.
@@ -174,7 +176,7 @@ class RunStore:
             if self.journal is None:
                 self.root.mkdir(parents=True, exist_ok=True)
                 self.journal = Journal.new(self.root / JOURNAL, b"")
-            self.journal.add(key, record.model_dump_json().encode(), items, complete=complete)
+            self.journal.add(key, record, items, complete=complete)
 
     def collect(self, keys: Iterable[str]) -> None:
         """Write the items in the journal to their files, in the order of `keys`, and close the journal.
@@ -343,15 +345,22 @@ class RunStore:
         """Read one model per line."""
         return list(self.each_model(name, model))
 
-    def each_model(self, name: str, model: type[T]) -> Iterator[T]:
+    def each_model(
+        self, name: str, model: type[T], keep: Callable[[bytes], bool] = lambda line: True
+    ) -> Iterator[T]:
         """Yield one model per line; a file that differs from what was written or sealed raises at its end.
+
+        Args:
+            name: name of the file.
+            model: type of a line.
+            keep: returns False for lines that are left out without being parsed.
 
         Raises:
             RunError: as `read_text`, or a line cannot be read.
         """
         lines = self.lines(name)
         for number, line in enumerate(lines, 1):
-            if line:
+            if line and keep(line):
                 try:
                     yield _validated(model, line, f"{self.root / name}:{number}")
                 except RunError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from local_judge.errors import ConfigError, RunError, os_errors
 from local_judge.judge.judge import Judge
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.calibrations import check_given
 from local_judge.runs.config import chosen_protocols
 from local_judge.runs.execute import Gates, check_inputs, first_error
@@ -68,7 +69,7 @@ class Sweep:
 
     file: SweepFile
     root: Path
-    ledger: Path
+    ledger: LedgerPlace
     runs: tuple[SweepRun, ...]
     inputs: Inputs
 
@@ -99,7 +100,7 @@ def open_sweep(
     """
     file, inputs = load_sweep_file(path, overrides, defaults), Inputs()
     assert file.base.out is not None
-    named = expanded(file, inputs.reports(file.base)[: file.base.limit])
+    named = expanded(file, inputs.reports(file.base))
     runs = tuple(
         SweepRun(name, one, replace(job_of(one, replay=replay, inputs=inputs), grows=True))
         for name, one in named
@@ -144,36 +145,33 @@ async def run_sweep(sweep: Sweep, watch: Watch) -> dict[str, list[CaseRecord]]:
 def _claim(sweep: Sweep) -> None:
     """Write the sweep's files, and those of its runs."""
     store = RunStore(sweep.root)
-    before = sweep_manifest(sweep.root)
-    if before is None and any(
-        not name.name.startswith((".", LEDGER, SHARDS)) for name in sweep.root.iterdir()
-    ):
-        raise RunError(f"{sweep.root}: not empty and not a sweep; choose another --out")
-    names = [run.name for run in sweep.runs]
-    gone = [f"{RUNS}/{name}" for name in before.runs if name not in names] if before is not None else []
-    earlier = [*(before.earlier if before is not None else ()), *gone]
+    ledger = sweep.ledger
+    if isinstance(ledger, Path):
+        ledger = ledger.relative_to(sweep.root) if ledger.is_relative_to(sweep.root) else ledger.absolute()
+    if sweep_manifest(sweep.root) is None:
+        own = {SHARDS}
+        if isinstance(ledger, Path):
+            own |= {ledger.parts[0], *(f"{ledger}{suffix}" for suffix in ("-wal", "-shm"))}
+        if any(path.name not in own and not path.name.startswith(".") for path in sweep.root.iterdir()):
+            raise RunError(f"{sweep.root}: not empty and not a sweep; choose another --out")
     with os_errors(ConfigError, f"{sweep.file.path}: cannot be read"):
         content = sweep.file.path.read_bytes()
-    inside = sweep.ledger.is_relative_to(sweep.root)
     manifest = SweepManifest(
         file_sha256=hashlib.sha256(content).hexdigest(),
-        runs=tuple(names),
-        ledger=str(sweep.ledger.relative_to(sweep.root) if inside else sweep.ledger.absolute()),
-        earlier=tuple(
-            one for one in dict.fromkeys(earlier) if one not in {f"{RUNS}/{name}" for name in names}
-        ),
+        runs=tuple(run.name for run in sweep.runs),
+        ledger=str(ledger),
     )
+    store.write_json(SWEEP, manifest)  # first: after a kill, it makes the folder a sweep's
     store.write_text("sweep.yaml", content.decode())
     for run in sweep.runs:
         store.write_text(f"{RUNS}/{run.name}.yaml", run.file.as_yaml())
-    store.write_json(SWEEP, manifest)
 
 
 async def _finished(run: SweepRun) -> list[CaseRecord] | None:
     """Return the records of a run that is finished and complete; None for another. No judge is asked."""
     job = run.job
     there = existing_manifest(job.store)
-    if there is None or not is_finished(job.store):
+    if there is None or "seal" not in there or not is_finished(job.store):
         return None
     known = with_identities(job.judge_specs, job.ledger, job.known_identities())
     if any(spec.recorded is None for spec in known):
@@ -255,11 +253,6 @@ def _set_aside(run: Path) -> None:
     with os_errors(RunError, f"{taken}: cannot be written"):
         taken.parent.mkdir(exist_ok=True)
         run.rename(taken)
-    manifest = sweep_manifest(sweep)
-    assert manifest is not None
-    name = taken.relative_to(sweep).as_posix()
-    made = manifest.model_copy(update={"earlier": (*manifest.earlier, name)})
-    RunStore(sweep).write_json(SWEEP, made)
     say(f"{run}: had other reports, settings or judges, which are kept in {taken}")
 
 

@@ -3,9 +3,10 @@
 The file has the keys of a run file, which hold for all runs, and a section `sweep` with the axes. The runs are the
 product of judges, settings and draws; the cells of a run are the product of systems, tasks and protocols.
 
-Invariants: a sweep file expands to run files, and nothing else decides what a run does; the name of a run depends on
-its own judges, settings, draw and protocols alone, so that a longer sweep file keeps the runs of a shorter one; unknown
-keys and values are errors of one line that names the file, the key and a near name.
+Invariants: a sweep file expands to run files, and nothing else decides what a run does; the name of a run has its
+protocols only if those of its judges, settings and draw have different reports, so that more judges, settings, draws,
+protocols, systems or tasks keep the names of the runs; unknown keys and values are errors of one line that names the
+file, the key and a near name.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _as_list(value: object) -> object:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
-Together = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)]
+Ensemble = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(min_length=1)]
 """Judges of one run: presets by name or file."""
 
 
@@ -87,9 +88,9 @@ class Axes(Frozen):
     """Ids of the tasks whose reports are evaluated; all if empty."""
     protocols: Names = ()
     """Protocols; those of the run file's keys if empty."""
-    judges: tuple[Together, ...] = ()
-    """Judges, each with runs of its own; a list of judges makes runs of all of them together. If empty, the run file's
-    `judges`, together."""
+    judges: tuple[Ensemble, ...] = ()
+    """Judges, each with runs of its own; a list of judges is an ensemble with runs of its own. If empty, the
+    ensemble of the run file's `judges`."""
     settings: dict[str, dict[str, Any] | None] = Field(default_factory=dict[str, dict[str, Any] | None])
     """Keys of a run file, by the name of the settings."""
     draws: int = Field(default=1, ge=1, le=DRAWS)
@@ -145,7 +146,7 @@ def load_sweep_file(
     axes = axes.model_copy(
         update={
             "judges": tuple(
-                tuple(cast("list[str]", with_paths({"judges": list(names)}, path.parent)["judges"]))
+                _presets(names, path.parent)
                 for names in axes.judges or ((base.judges,) if base.judges else ())
             ),
             "protocols": axes.protocols or base.protocols,
@@ -153,6 +154,9 @@ def load_sweep_file(
                 name: with_paths(keys or {}, path.parent)
                 for name, keys in (axes.settings or {DEFAULT: {}}).items()
             },
+            "include": tuple(
+                one.model_copy(update={"judges": _presets(one.judges, path.parent)}) for one in axes.include
+            ),
             "overrides": tuple(
                 one.model_copy(update={"set": with_paths(one.set, path.parent)}) for one in axes.overrides
             ),
@@ -163,6 +167,11 @@ def load_sweep_file(
     return found
 
 
+def _presets(names: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Return judges with the paths of presets joined to `folder`."""
+    return tuple(cast("list[str]", with_paths({"judges": list(names)}, folder)["judges"]))
+
+
 def _check(file: SweepFile) -> None:
     """Check what needs no reports."""
     axes, place = file.axes, f"{file.path}: sweep"
@@ -170,12 +179,13 @@ def _check(file: SweepFile) -> None:
         raise ConfigError(f"{file.path}: give the folder of the sweep as `out`")
     if file.base.draw or file.base.select:
         raise ConfigError(f"{file.path}: {'draw' if file.base.draw else 'select'}: use the axes of `sweep`")
-    names = [_judges_name(together) for together in axes.judges]
-    for name in names:
-        if not PLAIN_NAME.fullmatch(name):
-            raise ConfigError(
-                f"{place}.judges: a folder is named after {brief(name)}; use letters and digits"
-            )
+    names = [_judges_name(ensemble) for ensemble in axes.judges]
+    named = {f"{place}.judges": names}
+    named |= {f"{place}.include.{number}.judges": one.judges for number, one in enumerate(axes.include)}
+    for here, judges in named.items():
+        for name in (_judges_name([judge]) for judge in judges):
+            if not PLAIN_NAME.fullmatch(name):
+                raise ConfigError(f"{here}: a folder is named after {brief(name)}; use letters and digits")
     _check_names(names, names, f"{place}.judges")
     if not names and not any(cells.judges for cells in axes.include):
         raise ConfigError(f"{place}.judges is missing: name at least one judge")
@@ -251,10 +261,10 @@ def _hint(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _judges_name(together: Sequence[str]) -> str:
+def _judges_name(ensemble: Sequence[str]) -> str:
     """Return the name of judges as the names of runs and the rules have it."""
     return "+".join(
-        Path(name).stem if "/" in name or name.endswith((".yaml", ".yml")) else name for name in together
+        Path(name).stem if "/" in name or name.endswith((".yaml", ".yml")) else name for name in ensemble
     )
 
 
@@ -280,7 +290,7 @@ def expanded(file: SweepFile, reports: Sequence[RawReport]) -> tuple[NamedRun, .
     """
     axes, items = file.axes, list(dict.fromkeys((one.system or "", task_of(one)) for one in reports))
     _check_items(file, items)
-    judges = {_judges_name(together): together for together in axes.judges}
+    judges = {_judges_name(ensemble): ensemble for ensemble in axes.judges}
     cells: dict[_RunKey, dict[str, dict[Item, None]]] = {}
 
     def add(run: _RunKey, protocol: str, found: Iterable[Item]) -> None:
@@ -298,7 +308,10 @@ def expanded(file: SweepFile, reports: Sequence[RawReport]) -> tuple[NamedRun, .
         if left:
             add(key, protocol, left)
     for one in axes.include:
-        judges |= {_judges_name([name]): (name,) for name in one.judges if name not in judges}
+        for name in one.judges:
+            label = _judges_name([name])
+            if judges.setdefault(label, (name,)) != (name,) and name != label:
+                raise ConfigError(f"{file.path}: two presets are called {label!r}; rename one of the files")
         runs = product(
             [_judges_name([name]) for name in one.judges] or judges,
             one.settings or axes.settings,
@@ -421,7 +434,7 @@ def _run_file(file: SweepFile, run: _RunKey, name: str, keys: Mapping[str, Any],
         "base_urls": [url for url in base.base_urls if _is_for(url, own)],
         "extractor": base.extractor if base.extractor in own else None,
         "out": str(base.out / RUNS / name),
-        "ledger": str(base.ledger or base.out / LEDGER),
+        "ledger": base.ledger or base.out / LEDGER,
     }
     found = validated(RunFile, data, place)
     with setting_places(Path(place), {}):

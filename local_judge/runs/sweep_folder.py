@@ -1,7 +1,7 @@
 """Folder of a sweep.
 
     sweep.yaml          copy of the sweep file
-    sweep.json          names of the runs, and of what an earlier sweep file had
+    sweep.json          names of the runs
     runs/<name>/        one run each, as `local-judge run runs/<name>.yaml` makes it
     runs/<name>.yaml    its run file
     kept/<name>/        results of a run that the sweep file no longer describes
@@ -17,9 +17,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from local_judge.errors import RunError
+from local_judge.judge.errors import LedgerMissing
+from local_judge.judge.ledger_place import ledger_place
 from local_judge.runs.manifest import existing_manifest
 from local_judge.runs.resume import is_finished
-from local_judge.runs.store import RunStore
+from local_judge.runs.store import MANIFEST, RunStore
 from serving.types import Frozen
 
 SWEEP = "sweep.json"
@@ -39,8 +41,6 @@ class SweepManifest(Frozen):
     """Runs of the sweep file, in its order."""
     ledger: str
     """Ledger, relative to the folder if it is inside."""
-    earlier: tuple[str, ...] = ()
-    """Folders with results that the sweep file no longer describes."""
 
 
 def sweep_manifest(root: Path) -> SweepManifest | None:
@@ -61,6 +61,17 @@ def runs_in(path: Path) -> list[Path]:
     return [run for run in found if existing_manifest(RunStore(run)) is not None]
 
 
+def earlier_in(path: Path) -> list[str]:
+    """Return the folders of a sweep with results that the sweep file no longer describes, relative to `path`."""
+    manifest = sweep_manifest(path)
+    current = set(manifest.runs) if manifest is not None else set[str]()
+    found = [one for one in sorted((path / RUNS).glob(f"*/{MANIFEST}")) if one.parent.name not in current]
+    return [
+        one.parent.relative_to(path).as_posix()
+        for one in (*found, *sorted((path / KEPT).glob(f"*/{MANIFEST}")))
+    ]
+
+
 def finished_in(path: Path) -> list[Path]:
     """Return the directories of a sweep's finished runs; a folder that is not a sweep's is returned itself.
 
@@ -78,6 +89,15 @@ def finished_in(path: Path) -> list[Path]:
 
 
 def ledger_in(path: Path) -> Path:
-    """Return the ledger of a sweep."""
+    """Return the ledger of a sweep.
+
+    Raises:
+        LedgerMissing: it is a database. A received folder must not choose the server to which a password is sent.
+    """
     manifest = sweep_manifest(path)
-    return path / (manifest.ledger if manifest is not None else LEDGER)
+    if manifest is None:
+        return path / LEDGER
+    place = ledger_place(manifest.ledger)
+    if not isinstance(place, Path):
+        raise LedgerMissing(f"{path}: the sweep's ledger is a database; name it with --ledger")
+    return path / place

@@ -7,19 +7,19 @@ texts of reports, pages and judges are unchanged, so that whoever shows them esc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from local_judge.claims.model import ClaimSet, Quote, Source
 from local_judge.errors import RunError
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.requests import Identified, canonical
 from local_judge.protocols.base import ItemRow, load_protocol
 from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.records import CaseRecord, load_records, load_scores
-from local_judge.runs.scored import system_scores
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import load_system_scores
 from local_judge.scoring.node import Profile
 from serving.types import EngineIdentity
 
@@ -204,8 +204,7 @@ def score_rows(store: RunStore, profile: Profile = "paper", judge: str | None = 
             "label": node.label,
             **node.score.model_dump(),
         }
-        for row in load_scores(store, protocols, (chosen,))
-        if row.profile == profile
+        for row in load_scores(store, protocols, (chosen,), profile=profile)
         for root in row.scores
         for path, node in root.walk()
     ]
@@ -214,27 +213,23 @@ def score_rows(store: RunStore, profile: Profile = "paper", judge: str | None = 
 def system_rows(store: RunStore, profile: Profile = "paper", judge: str | None = None) -> list[Row]:
     """Return one row for each score of each system over its reports; arguments and errors as `score_rows`."""
     protocols, chosen = protocols_of(store), judge_of(store, judge)
-    versions = {
-        row.protocol: row.version
-        for row in load_scores(store, protocols, (chosen,))
-        if row.profile == profile
-    }
+    load_records(store)
     return [
         {
             "system": row.system,
             "n_reports": row.n_reports,
             "n_values": row.n_values,
             "aggregate": "rule" if row.by_rule else "mean",
-            "protocol": name,
-            "version": version,
+            "protocol": row.protocol,
+            "version": row.version,
             "profile": profile,
             "judge": chosen,
             "path": "/".join(row.path),
             "label": row.label,
             **row.score.model_dump(),
         }
-        for name, version in versions.items()
-        for row in system_scores(store, name, profile, chosen)
+        for row in load_system_scores(store, protocols, (chosen,))
+        if row.profile == profile and not row.all_systems
     ]
 
 
@@ -269,7 +264,7 @@ def item_rows(store: RunStore, judge: str | None = None) -> list[Row]:
     ]
 
 
-def call_rows(store: RunStore, ledger: Path | None = None) -> list[Row]:
+def call_rows(store: RunStore, ledger: LedgerPlace | None = None) -> list[Row]:
     """Return one row for each call of the run's judges that a ledger has, answered or failed.
 
     Judges that are one model with different sampling share the name of their calls: `a, b`.

@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from local_judge.scoring.coverage import LEAST_KNOWN, failed, known_enough, mean_share
+from local_judge.scoring.coverage import LEAST_KNOWN, failed, known_enough, known_share
 from local_judge.scoring.node import Score
 from local_judge.stats.sums import sum_in_order
 
@@ -216,40 +216,94 @@ def mean_of(parts: Sequence[Score], *, partly: bool = False) -> Score:
         parts: one at least.
         partly: take each part that has a value, however little of it is known, as published code does.
     """
-    if len(parts) == 1:
-        return parts[0]
-    if not partly:
-        parts = [known_enough(part) for part in parts]
-    values = [part.value for part in parts if part.value is not None]
-    missing = [part for part in parts if part.value is None]
-    n_failed = sum(failed(part) for part in missing)
-    n_undefined = len(missing) - n_failed
-    known = mean_share(parts)
-    enough = partly or ((known is None or known >= LEAST_KNOWN) and len(values) >= n_failed)
-    value = sum_in_order(values) / len(values) if values and enough else None
-    low, high = spanning(value, *(_mean(ends) for ends in _ends_of([(1.0, part) for part in parts])))
-    return Score(
-        value=value,
-        numerator=None if value is None else sum_in_order(values),
-        denominator=None if value is None else len(values),
-        n_expected=len(parts),
-        n_failed=n_failed,
-        n_undefined=n_undefined,
-        known=known,
-        low=low,
-        high=high,
-        note=_missing_note(len(parts), n_failed, n_undefined),
-    )
+    found = Mean(partly=partly)
+    for part in parts:
+        found.add(part)
+    return found.score()
+
+
+class Mean:
+    """`mean_of`, which takes one part at a time and keeps sums only."""
+
+    def __init__(self, *, partly: bool = False) -> None:
+        self._partly = partly
+        self._first: Score | None = None
+        self.n = 0
+        """Number of parts."""
+        self._n_values = self._n_failed = 0
+        self._sum: float = 0
+        self._shares: float = 0
+        self._low, self._high = _End(), _End()
+
+    def add(self, part: Score, times: int = 1) -> None:
+        """Add a part; `times` adds one without value and bounds several times."""
+        if self._first is None:
+            self._first = part
+        if not self._partly:
+            part = known_enough(part)
+        self.n += times
+        lost = failed(part)
+        if part.value is not None:
+            self._n_values += 1
+            self._sum += part.value
+        elif lost:
+            self._n_failed += times
+        if part.value is not None or lost:
+            share = known_share(part)
+            self._shares += 1.0 if share is None else share
+        self._low.add(part, part.low, lost, times)
+        self._high.add(part, part.high, lost, times)
+
+    def score(self) -> Score:
+        """Return the mean of all parts so far, one at least."""
+        if self.n == 1 and self._first is not None:
+            return self._first
+        n_values, n_failed, n_known = self._n_values, self._n_failed, self._n_values + self._n_failed
+        n_undefined = self.n - n_known
+        known = self._shares / n_known if n_known else None
+        enough = self._partly or ((known is None or known >= LEAST_KNOWN) and n_values >= n_failed)
+        value = self._sum / n_values if n_values and enough else None
+        low, high = spanning(value, self._low.mean(), self._high.mean())
+        return Score(
+            value=value,
+            numerator=None if value is None else self._sum,
+            denominator=None if value is None else n_values,
+            n_expected=self.n,
+            n_failed=n_failed,
+            n_undefined=n_undefined,
+            known=known,
+            low=low,
+            high=high,
+            note=_missing_note(self.n, n_failed, n_undefined),
+        )
+
+
+class _End:
+    """Running mean of the bounds of scores on one side."""
+
+    def __init__(self) -> None:
+        self._sum: float = 0
+        self._n = 0
+        self._open = False
+
+    def add(self, part: Score, bound: float | None, lost: bool, times: int) -> None:
+        """Add a bound; one of an undefined part counts only if it has a number."""
+        end = _end(part, bound)
+        if end is None:
+            self._open = self._open or part.value is not None or lost
+        else:
+            self._sum += end
+            self._n += times
+
+    def mean(self) -> float | None:
+        """Return the mean; None if it is open, or rests on nothing."""
+        return self._sum / self._n if self._n and not self._open else None
 
 
 def mean_of_answers(parts: Sequence[Score]) -> Score:
     """Return the mean of the parts as `mean_of` does, with counts of their answers instead of the parts."""
     counts = {name: sum(getattr(part, name) for part in parts) for name in ("n_expected", "n_failed")}
     return mean_of(parts).model_copy(update={**counts, "note": ""})
-
-
-def _mean(ends: _Ends) -> float | None:
-    return sum_in_order(end for _, end in ends) / len(ends) if ends else None
 
 
 def _missing_note(n_parts: int, n_failed: int, n_undefined: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
@@ -63,6 +62,12 @@ LAST_BITS = 1e-9
 """Relative difference that the rounding of sums explains."""
 
 
+def _above(lower: float | None, upper: float | None) -> bool:
+    if lower is None or upper is None or lower <= upper:
+        return False
+    return not math.isclose(lower, upper, rel_tol=LAST_BITS, abs_tol=LAST_BITS)
+
+
 class Score(Frozen):
     """One number, with what it rests on."""
 
@@ -96,10 +101,9 @@ class Score(Frozen):
 
     @model_validator(mode="after")
     def _within_its_bounds(self) -> Self:
-        known = [end for end in (self.low, self.value, self.high) if end is not None]
-        for lower, upper in pairwise(known):
-            if lower > upper and not math.isclose(lower, upper, rel_tol=LAST_BITS, abs_tol=LAST_BITS):
-                raise ValueError(f"value {self.value} outside of its bounds {self.low} to {self.high}")
+        low, value, high = self.low, self.value, self.high
+        if _above(low, value) or _above(value, high) or (value is None and _above(low, high)):
+            raise ValueError(f"value {value} outside of its bounds {low} to {high}")
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -188,6 +192,16 @@ def noted(score: Score, *notes: str, first: bool = False) -> Score:
     return score.model_copy(update={"note": "; ".join(filter(None, every))})
 
 
+EVALUATED = "evaluated: "
+"""Opens the note that says which part of its parts an overall score is of."""
+
+
+def evaluated(score: Score) -> str:
+    """Return the note that a score is of a part of its parts; empty for a score without value or of all parts."""
+    notes = score.note.split("; ") if score.value is not None else ()
+    return next((one for one in notes if one.startswith(EVALUATED)), "")
+
+
 def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[ScoreNode, ...]:
     """Return the trees with vertical, scale and reason set on those nodes whose path, `a/b/c`, is in `places`."""
     found: list[ScoreNode] = []
@@ -204,6 +218,9 @@ def placed(tree: Tree, places: Mapping[str, Place], above: str = "") -> tuple[Sc
 def map_scores(tree: Tree, change: Callable[[Score], Score]) -> tuple[ScoreNode, ...]:
     """Return the trees with every score changed."""
     return tuple(
-        node.model_copy(update={"score": change(node.score), "children": map_scores(node.children, change)})
+        node
+        if score is node.score and not node.children
+        else node.model_copy(update={"score": score, "children": map_scores(node.children, change)})
         for node in tree
+        for score in (change(node.score),)
     )

@@ -1,9 +1,10 @@
 """A number with what it rests on, and its bootstrap interval over tasks.
 
-Invariants: an interval is of the same function as its number, over draws that a recorded seed makes; draws in which the
-number does not exist are counted, and an interval that would rest on fewer than half of the draws is not given. No
-number is NaN or infinite. Sums over tasks are of whole numbers and exact, however large, so that a statistic of sums
-has the same value, and is undefined in the same draws, in whatever order tasks come.
+Invariants: an interval is of the same function as its number, over draws that a recorded seed makes (except those of
+shares that labels correct, by a jackknife: `stats.prediction_powered`); draws in which the number does not exist are
+counted, and an interval that would rest on fewer than half of the draws is not given. No number is NaN or infinite.
+Sums over tasks are of whole numbers and exact, however large, so that a statistic of sums has the same value, and is
+undefined in the same draws, in whatever order tasks come.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Estimate:
     """Hits of a rate: value = hits / n."""
     low: float | None = None
     high: float | None = None
-    """Percentiles of the draws in which the number exists."""
+    """Percentiles of the draws in which the number exists; of `stats.prediction_powered`, ends without draws."""
     n_draws: int = 0
     """These draws."""
     reason: str = ""

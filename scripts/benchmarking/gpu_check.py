@@ -223,11 +223,24 @@ def replies_of(ledger: Path) -> dict[str, tuple[str, str | None]]:
     return {key: (text, logprobs) for key, text, logprobs in rows}
 
 
-def equal_share(first: Mapping[str, object], second: Mapping[str, object]) -> Figures:
-    """Return how many replies of two ledgers are equal; a question of one run only, after another reply, is unequal."""
+def equal_share(
+    first: Mapping[str, tuple[str, str | None]], second: Mapping[str, tuple[str, str | None]]
+) -> Figures:
+    """Compare the replies of two ledgers: the share that is equal, and the share with the same text.
+
+    A reply is equal if text and log-probabilities are. A question of one run only, which follows another reply, counts
+    as unequal. The same text with other log-probabilities shows that sums were rounded in another order.
+    """
     asked = first.keys() | second.keys()
-    equal = sum(key in first and key in second and first[key] == second[key] for key in asked)
-    return {"replies": len(asked), "equal": equal, "equal_share": round(equal / max(1, len(asked)), 4)}
+    both = [(first[key], second[key]) for key in asked if key in first and key in second]
+    equal = sum(mine == theirs for mine, theirs in both)
+    same_text = sum(mine[0] == theirs[0] for mine, theirs in both)
+    return {
+        "replies": len(asked),
+        "equal": equal,
+        "equal_share": round(equal / max(1, len(asked)), 4),
+        "same_text_share": round(same_text / max(1, len(asked)), 4),
+    }
 
 
 def verdicts(server: MeasuredServer, preset: Preset, folder: Path, out: str, n: int) -> Figures:
@@ -392,7 +405,8 @@ ROWS: Sequence[tuple[str, ...]] = (
     ("reports per hour", "reports", "reports_per_hour"),
     ("cached share of prompt tokens", "reports", "cached_share"),
     ("replies compared with a second run", "again", "replies"),
-    ("of these equal", "again", "equal_share"),
+    ("of these equal, with log-probabilities", "again", "equal_share"),
+    ("of these with the same text", "again", "same_text_share"),
     ("claims of known truth", "claims", "claims"),
     ("verdicts right", "claims", "right"),
     ("verdicts as on the CPU build", "claims", "recorded", "alike"),

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from scripts.benchmarking.prefixes import ideal_computed
+from scripts.benchmarking.prefixes import BLOCK_TOKENS, ideal_computed
 from scripts.benchmarking.vllm_server import PromptCounters, read_counters
 from serving.engine import Engine, JsonSchema
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
@@ -79,9 +79,12 @@ class OneToken:
 
 
 async def measured(
-    server: Counting, engine: OneToken, work: Callable[[], Awaitable[object]]
+    server: Counting, engine: OneToken, work: Callable[[], Awaitable[object]], block: int = BLOCK_TOKENS
 ) -> dict[str, Any]:
-    """Return the tokens that the server computed for `work`, and the minimum it had to."""
+    """Return the tokens that the server computed for `work`, and the minimum it had to with blocks of so many tokens.
+
+    The prefix cache is emptied first.
+    """
     server.empty_cache()
     before = read_counters(server.metrics())
     first, begun = len(engine.chats), time.perf_counter()
@@ -89,7 +92,7 @@ async def measured(
     seconds = time.perf_counter() - begun
     prompts = [server.tokens(chat) for chat in engine.chats[first:]]
     grown = server.counted(before, sum(map(len, prompts)))
-    ideal = ideal_computed(prompts)
+    ideal = ideal_computed(prompts, block)
     return {
         "calls": len(prompts),
         "prompt_tokens": grown.total,

@@ -7,9 +7,7 @@ that the ledger holds, whoever made them and when.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.judge.judge import Judge
@@ -62,7 +60,7 @@ class Tokens(NamedTuple):
 async def tokens_of(judge: Judge) -> Tokens:
     """Return the cost of all replies in the judge's ledger."""
     stats = judge.ledger.stats()
-    traces = [trace for key in _keys(judge.ledger.path) if (trace := judge.ledger.reply(key)) is not None]
+    traces = [trace for key in judge.ledger.request_keys() if (trace := judge.ledger.reply(key)) is not None]
     says = bool(traces) and all(trace.reply.usage.cached_tokens is not None for trace in traces)
     openings: dict[tuple[str, str], int] = {}
     once = 0
@@ -81,12 +79,6 @@ async def tokens_of(judge: Judge) -> Tokens:
         shared_once=once,
         generated=stats.completion_tokens,
     )
-
-
-def _keys(ledger: Path) -> list[str]:
-    """Return the keys of all replies in the order in which they were stored."""
-    with contextlib.closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        return [key for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid")]
 
 
 @contextlib.contextmanager

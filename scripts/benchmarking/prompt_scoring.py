@@ -1,10 +1,9 @@
-"""Scores of a report as a whole, by our prompts and in the order and style of RACE's vanilla prompt.
+"""Scores of a report as a whole, by our prompts.
 
     vanilla           request, article, instructions; an analysis of some sentences, then the score
     vanilla_expected  the same without analysis: the expected value over the scale's numbers, in one token
-    race              role, task, article, instructions; the score, then a brief justification
 
-Invariant: all ways see the same articles, cleaned by code: reports, and perturbed reports with one flaw each
+Invariant: both ways see the same articles, cleaned by code: reports, and perturbed reports with one flaw each
 (`planting.flaws`). Flaws that are in citations alone are left out, since cleaning takes the citations away.
 """
 
@@ -12,16 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, Final, NamedTuple
 
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents import Document, parse_report
-from local_judge.documents.clean import clean
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
 from local_judge.judge.schemas import json_schema
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
 from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
@@ -33,10 +28,9 @@ from local_judge.protocols.race.settings import RaceSettings
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from scripts.benchmarking.planted import share
-from scripts.benchmarking.prompt_rows import digest_of, instructions
+from scripts.benchmarking.prompt_rows import digest_of
 
 KINDS: tuple[FlawKind, ...] = ("contradiction", "dropped", "reasoning", "padding")
-REPLY_TOKENS = 500
 _REQUESTS = {
     "en2-school-lunch": (
         "Osterley County has served free lunches in its primary schools for five years. Report for other counties what "
@@ -76,31 +70,7 @@ def cases(n_reports: int, seed: int) -> list[Case]:
     return found
 
 
-class RaceReply(BaseModel):
-    """RACE's form of answer about one article."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    overall_score: Annotated[float, Field(ge=0, le=10)]
-    justification: Annotated[str, Field(max_length=2000)]
-
-
-def race_prompt(request: str, article: str) -> Prompt:
-    """Role, task, article, instructions."""
-    role, _, asked = instructions("race_vanilla").partition("\n\n")
-    own = f"{fence(request, 'Task:')}\n\n{fence(article, 'Article:')}\n\n{asked}"
-    return Prompt(shared="", own=own, prefix_key="race", system=role)
-
-
-async def race(case: Case, judge: Judge) -> float | FailureKind:
-    """Return the way of RACE's vanilla prompt."""
-    asked = race_prompt(case.request, clean(case.document).text)
-    answer = await judge.ask(asked, RaceReply, max_tokens=REPLY_TOKENS)
-    return answer.kind if isinstance(answer, Failure) else answer.value.overall_score
-
-
-async def own(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind:
-    """Ask as the product does."""
+async def _score(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind:
     settings = RaceSettings(mode="vanilla", scoring=scoring)
     task = Task(id=case.report, prompt=case.request)
     findings = await judge_race(case.id, case.document, task, judge, settings)
@@ -113,11 +83,8 @@ async def own(case: Case, judge: Judge, scoring: Scoring) -> float | FailureKind
 class Way(NamedTuple):
     """One way to score."""
 
-    whose: str
-    about: str
+    scoring: Scoring
     digest: Callable[[], str]
-    scoring: Scoring | None
-    """None of RACE's."""
 
 
 def _question() -> Question:
@@ -126,33 +93,19 @@ def _question() -> Question:
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "vanilla": Way(
-        "ours",
-        "request, article, instructions; short analysis, score",
-        lambda: digest_of([prompt(_question(), [])], [json_schema(Scored)]),
-        "sampled",
-    ),
+    "vanilla": Way("sampled", lambda: digest_of([prompt(_question(), [])], [json_schema(Scored)])),
     "vanilla_expected": Way(
-        "ours",
-        "request, article, instructions; one token",
+        "expected",
         lambda: digest_of(
             [number_prompt(_question(), None, "")], [tuple(str(number) for number in range(int(TOP) + 1))]
         ),
-        "expected",
-    ),
-    "race": Way(
-        "RACE",
-        "role, task, article, instructions; score, brief justification",
-        lambda: digest_of([race_prompt("Request.", "Article.")], [json_schema(RaceReply)]),
-        None,
     ),
 }
 
 
 async def scored(way: Way, asked: Sequence[Case], judge: Judge) -> list[float | FailureKind]:
     """Return the score of each article, or why it has none."""
-    work = (race(one, judge) if way.scoring is None else own(one, judge, way.scoring) for one in asked)
-    return list(await asyncio.gather(*work))
+    return list(await asyncio.gather(*(_score(one, judge, way.scoring) for one in asked)))
 
 
 def scoring_figures(asked: Sequence[Case], scores: Sequence[float | FailureKind]) -> dict[str, Any]:

@@ -48,7 +48,6 @@ def text(form: str) -> Callable[[Row], str]:
 
 _HEAD = (
     Column("prompt", text("`{prompt}`")),
-    Column("whose", text("{whose}")),
     Column("judge", text("{judge}")),
     Column("digest", text("`{digest}`")),
     Column("answered", text("{n} of {asked}")),
@@ -85,7 +84,7 @@ COLUMNS: Mapping[Kind, tuple[Column, ...]] = {
         *_TAIL,
     ),
 }
-_PROMPT, _JUDGE, _DIGEST = 0, 2, 3
+_PROMPT, _JUDGE, _DIGEST = 0, 1, 2
 
 
 def markers(kind: Kind) -> tuple[str, str]:

@@ -6,6 +6,7 @@ counters then grow by more than was sent.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import time
@@ -151,6 +152,23 @@ class MeasuredServer:
                 "ask it during a measurement"
             )
         return grown
+
+
+def with_layers(preset: Preset, layers: int | None, block: int | None) -> Preset:
+    """Return a preset whose server has `layers` layers with random weights, and cache blocks of `block` tokens.
+
+    None leaves what the preset has. The counters of prompt tokens depend on neither weights nor layers.
+    """
+    if preset.vllm is None:
+        return preset
+    more: list[str] = []
+    if layers is not None:
+        overrides = {"num_hidden_layers": layers, "layer_types": ["full_attention"] * layers}
+        more += ["--load-format", "dummy", "--hf-overrides", json.dumps(overrides)]
+    if block is not None:
+        more += ["--block-size", str(block)]
+    settings = preset.vllm.model_copy(update={"args": (*preset.vllm.args, *more)})
+    return preset.model_copy(update={"vllm": settings})
 
 
 @contextmanager

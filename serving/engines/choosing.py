@@ -91,7 +91,7 @@ async def choose_by_paths(
         if any(piece in said.bounded for said, piece in steps):
             bounded.append(option)
     return Choice(
-        logprobs=logprobs, bounded=tuple(bounded), usage=_together([one.usage for one in read.values()])
+        logprobs=logprobs, bounded=tuple(bounded), usage=_summed([one.usage for one in read.values()])
     )
 
 
@@ -113,11 +113,11 @@ def joined(reads: Sequence[Read[Piece]]) -> Read[Piece]:
     return Read(
         {piece: value for read in reads for piece, value in read.logprobs.items()},
         frozenset(piece for read in reads for piece in read.bounded),
-        _together([read.usage for read in reads]),
+        _summed([read.usage for read in reads]),
     )
 
 
-def _together(usages: Sequence[Usage]) -> Usage:
+def _summed(usages: Sequence[Usage]) -> Usage:
     cached = [usage.cached_tokens for usage in usages]
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),

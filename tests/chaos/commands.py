@@ -40,10 +40,26 @@ prompt_injection: {attacks: 1, pages: 1}
 draws: 0
 """
 
-NO_RESULT = re.compile(r"(?:^|/)(?:\.|lock$|ledger\.sqlite)|\.(?:lock|journal|partial)$|(?:^|/)journal")
-"""Files of a run directory that are no results: replies, locks, journals, what is half written."""
+NO_RESULT = re.compile(
+    r"(?:^|/)(?:\.|lock$|ledger\.sqlite)|\.(?:lock|journal|partial)$|(?:^|/)journal|^runs/[^/]+\.yaml$"
+)
+"""Files of a run or sweep that are no results: replies, locks, journals, what is half written, and the run files of a
+sweep, which hold absolute paths."""
 
 BELIEVER = StubPlan(answer=answer, alternatives=leaning)
+
+SWEEP = """reports: [reports]
+tasks: tasks.jsonl
+snapshot: snapshot
+claims: {batch_sentences: 2, claims_per_call: 1}
+protocols: [deer, fact]
+settings: {deer: {parts: [verification]}}
+sweep:
+  judges: [stub.yaml]
+  settings:
+    default:
+    scored: {claims: {method: scored}}
+"""
 
 Results = dict[str, bytes]
 
@@ -83,6 +99,7 @@ def write_inputs(folder: Path, urls: str) -> None:
         "claims: {batch_sentences: 2, claims_per_call: 1}\n", encoding="utf-8"
     )
     (folder / "qualify.yaml").write_text(QUALIFY, encoding="utf-8")
+    (folder / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
     (folder / "urls.txt").write_text(urls, encoding="utf-8")
     (folder / "others.jsonl").write_text(
         '{"url": "https://other.example/1", "text": "The sea was calm. It stayed so for a year."}\n',
@@ -110,6 +127,7 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
         return tuple(word.format_map(places) for word in text.split())
 
     run, snapshot = tree_of("run"), tree_of("snapshot")
+    sweep = "sweep {inputs}/sweep.yaml --base-url {url} --out sweep"
     elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {wait}"
     made, examined = ("import", "snapshot"), ("run", "run")
     listed = [
@@ -117,6 +135,7 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
         Command("run", words(f"{RUN} --protocol deer --protocol fact {wait}"), run, asks=True),
         Command("run scored", words(f"{RUN} {SCORED} {RACE} {wait}"), run, asks=True),
         Command("run with a ledger elsewhere", words(elsewhere), run, asks=True),
+        Command("sweep", words(f"{sweep} {wait}"), tree_of("sweep"), asks=True),
         Command("qualify", words(QUALIFYING), qualified, asks=True, plan=served("truthful")),
         Command("fetch", words(FETCH), fetched),
         Command("merge", words("snapshot merge merged {inputs}/snapshot {inputs}/others"), tree_of("merged")),

@@ -30,7 +30,7 @@ FILE_COMMANDS = ("import", "merge", "index", "wacz", "export csv", "export deer"
 
 def kills(trial: Trial) -> None:
     """A command is killed one to three times, at random instants, and then left alone."""
-    command = trial.command(*RUNS, *RUNS, "qualify", "fetch", "fetch", *FILE_COMMANDS)
+    command = trial.command(*RUNS, *RUNS, "sweep", "sweep", "qualify", "fetch", "fetch", *FILE_COMMANDS)
     lost: set[str] = set()
     stored_pages: list[str] = []
     for _ in range(trial.rng.randint(1, 3)):
@@ -74,7 +74,7 @@ def _killed(trial: Trial, command: Command) -> str:
 
 def faults(trial: Trial) -> None:
     """A fifth of the calls goes wrong, in all ways or in one; then the same command runs without."""
-    command = trial.command(*RUNS, *RUNS, "qualify")
+    command = trial.command(*RUNS, *RUNS, "sweep", "qualify")
     every = (*BROKEN_TRANSPORT, *BROKEN_BODY, *BROKEN_PROBABILITIES, SLOW)
     mixed = trial.rng.random() < 0.6
     kinds = every if mixed else (trial.rng.choice(every),)
@@ -136,7 +136,7 @@ def _with_faults(trial: Trial, command: Command, wrong: Faults) -> Ended:
 
 def outage(trial: Trial) -> None:
     """The server goes away in the middle, and comes back after some seconds."""
-    command = trial.command(*RUNS)
+    command = trial.command(*RUNS, "sweep")
     server, whole = trial.bench.server, trial.bench.baseline(command.name)
     count, seconds = trial.rng.randint(1, whole.answered.total() - 1), trial.rng.uniform(1, 14)
     trial.done.append(f"server away for {seconds:.1f} s after {count} requests")

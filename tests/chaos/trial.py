@@ -178,7 +178,7 @@ class Trial:
             self.settle("refused")
         elif ended.state == "missing":
             self.settle("typed")
-            self.counted(self.cwd / "run")
+            self.counted()
 
     def same_results(self, command: Command, found: Results, but: tuple[str, ...] = ()) -> None:
         """Byte-equal to the undisturbed run's, `but` for these files."""
@@ -189,17 +189,15 @@ class Trial:
         if differing:
             self.violate(f"{len(differing)} result files differ without a word: {', '.join(differing[:6])}")
 
-    def counted(self, run: Path) -> None:
-        """Every failure of a run that ended with 3 is typed and in its list of reports."""
-        if not (run / "cases.jsonl").exists():
-            return
-        records = RunStore(run).read_models("cases.jsonl", CaseRecord)
+    def counted(self) -> None:
+        """Every failure of runs that ended with 3 is typed and in a list of reports."""
+        runs = sorted(path.parent for path in self.cwd.rglob("cases.jsonl"))
+        records = [record for run in runs for record in RunStore(run).read_models("cases.jsonl", CaseRecord)]
         for record in records:
             if record.status == "crashed":
                 self.violate(f"report {record.id} crashed: {record.detail}")
-        if not sum(record.n_calls_failed for record in records) and all(
-            record.status == "done" for record in records
-        ):
+        whole = all(record.status == "done" and not record.n_calls_failed for record in records)
+        if records and whole:
             self.violate("exit 3, and no failure is counted in cases.jsonl")
 
     def asked_once(self, command: Command, lost: set[str]) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 import pytest
 
+from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.build import build_claim_set, gather_sources, preceding, urls_of
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
+from local_judge.protocols.deer.verification.rows import rows_of
 from serving.engine import JsonSchema
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineTimeout
@@ -185,6 +189,27 @@ async def test_one_page_s_failure_leaves_the_others_verdicts(
     claims = await build_claim_set(DOCUMENT, snapshot, judge, ClaimsConfig(form="terse"))
     kinds = {(v.url, v.label, v.failure.kind if v.failure else None, v.reliable) for v in claims.verdicts}
     assert kinds == {(RENEWAL, "supported", None, True), (MINUTES, None, "timeout", None)}
+
+
+@pytest.mark.parametrize("method", ["grouped", "scored"])
+async def test_a_redirected_page_has_the_verdicts_of_the_address_that_the_report_cites(
+    make_judge: MakeJudge, tmp_path: Path, method: Literal["grouped", "scored"]
+) -> None:
+    (tmp_path / "page.md").write_text("The retrofit connected 1,240 dwellings.\n", encoding="utf-8")
+    line = {"url": "https://short.example/x", "file": "page.md", "final_url": RENEWAL}
+    (tmp_path / "pages.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    import_pages(tmp_path, tmp_path / "snapshot", workers=0)
+    claims, _ = await built(make_judge, Snapshot.open(tmp_path / "snapshot"), method=method)
+    verdicts = [(v.claim, v.url, v.evidence and v.evidence.url) for v in claims.verdicts]
+    assert verdicts == [
+        (claim, RENEWAL, "https://short.example/x") for claim in ("L3.S1.1", "L3.S2.1", "L5.S1.1")
+    ]
+    pairs = {
+        (claim.id, pair.url): pair.outcome
+        for claim in rows_of(claims, DOCUMENT).claims
+        for pair in claim.pairs
+    }
+    assert {pairs[claim, RENEWAL] for claim, _, _ in verdicts} == {"not_supported"}
 
 
 class JitteryEngine(ScriptedEngine):

@@ -121,6 +121,19 @@ def test_groups_of_a_long_page_each_have_their_own_passages(long_page: LongPage)
     assert first.prefix_key != second.prefix_key
 
 
+def test_passages_join_consecutive_chunks_up_to_their_length(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    chunks = snapshot.chunks(page)
+    # Room for the second and third chunk together, and not for the fourth: passages are pairs of chunks.
+    pair = max(estimate_tokens(page.text[one.start : two.end]) for one, two in pairwise(chunks))
+    config = ClaimsConfig(evidence_tokens=pair, passages_per_claim=1, passage_tokens=pair)
+    number = 3  # the second of its pair
+    [(page_evidence, _)] = evidence_groups(page, [claim(1, f"It traded {TOPICS[number]}.")], snapshot, config)
+    assert shown(page_evidence.shared) == [*TOPICS[number - 1 : number + 1]]
+    digest = page.text_digest[:12]
+    assert page_evidence.evidence.chunks == (f"{digest}:{chunks[2].start}-{chunks[3].end}",)
+
+
 @pytest.fixture(scope="module")
 def flowing_page(tmp_path_factory: pytest.TempPathFactory) -> LongPage:
     """200 numbered sentences in one paragraph, each with a word that no other has."""

@@ -17,6 +17,9 @@ import typer
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
+from local_judge.runs.labels import verdicts_of
+from local_judge.runs.records import load_records
+from local_judge.runs.store import RunStore
 from tests.stub_replies import fill
 
 from ..known_claims import write_known
@@ -43,7 +46,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "bundle": ("@/run", "--out", "@/out/run.ljz"),
     "audit": ("@/run",),
     "results verticals": ("@/run",),
-    "results correct": ("@/run", "--labels", "@/labels.jsonl", "--resamples", "10"),
+    "results correct": ("@/run", "--labels", "@/labels.jsonl"),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
     "judge calibrate": (
@@ -58,6 +61,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "results agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
     "results diff": ("@/run", "@/again"),
     "results rank": ("@/run", "--score", "information_integrity"),
+    "lab compare-prompts": ("@/run", "@/again"),
     "lab evaluate-verifier": (
         *("@/annotated/en1-shore-power.claims.jsonl", *JUDGE, "--ledger", "@/out/ledger.sqlite", "--terse"),
         *("--part", "verification", "--out", "@/out/measured.json"),
@@ -74,6 +78,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--out",
         "@/out/x",
     ),
+    "lab replicate": ("@/table.yaml", "--input", "@/validated.jsonl"),
     "lab benchmark-verifier": (
         "@/labelled.jsonl",
         *JUDGE,
@@ -91,6 +96,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "demo": (*JUDGE, "--out", "@/out/demo"),
     "snapshot import": ("@/pages", "@/out/snapshot"),
     "snapshot fetch": ("@/out/fetched", "--urls", "@/no_urls.txt"),
+    "snapshot search-web": ("@/out/found", "--results", "@/no_urls.txt"),
     "snapshot merge": ("@/out/merged", "@/snapshot"),
     "snapshot export": ("@/snapshot", "--wacz", "@/snapshot.wacz"),
     "snapshot info": ("@/snapshot",),
@@ -215,17 +221,14 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     write_jsonl(folder / "claims.jsonl", [claim])
     labelled = {"claim": claim["claim"], "evidence": "The mill is red.", "label": "contradicted"}
     write_jsonl(folder / "labelled.jsonl", [labelled])
-    label = {
-        "report": "mill",
-        "claim": "L3.S1.1",
-        "url": claim["url"],
-        "label": "supported",
-        "annotator": "ada",
-    }
-    write_jsonl(folder / "labels.jsonl", [label])
     write_jsonl(folder / "tasks.jsonl", [{"id": "mill", "prompt": "What did the mill cost, in \u20ac?"}])
     write_jsonl(folder / "validated.jsonl", [row(1, "supported", "unknown")])
     write_jsonl(folder / "queries.jsonl", [{"query": "heat pump", "relevant": [claim["url"]]}])
+    (folder / "table.yaml").write_text(
+        "title: Table 1\nsource: a paper\nneeds: {rows: a file}\ncommand: [[import, '{rows}', '{out}/run']]\n"
+        "columns: {Accuracy: {score: 'fact:citation_accuracy'}}\nby: task\nrows: {'1': [1]}\n",
+        encoding="utf-8",
+    )
     (folder / "no_urls.txt").write_text("# None.\n", encoding="utf-8")
     (folder / "ratings.csv").write_text("report,annotator,score\nmill,ada,7\n", encoding="utf-8")
     shutil.copytree(sample_folder() / "pages", folder / "pages")
@@ -236,6 +239,10 @@ def make_world(folder: Path, url: str, run: Callable[..., object]) -> None:
     for name, made in MADE_BY.items():
         run(*(str(folder) + word[1:] if word.startswith("@") else word for word in words(made, url)))
         (folder / "out" / name).rename(folder / name)
+    store = RunStore(folder / "run")
+    one = next(verdicts_of(store, load_records(store), None))
+    label = dict(zip(("report", "claim", "url"), one.unit, strict=True))
+    write_jsonl(folder / "labels.jsonl", [{**label, "label": "supported", "annotator": "ada"}])
     shutil.copytree(folder / "run", folder / "again")
     shutil.rmtree(folder / "out")
 

@@ -14,6 +14,7 @@ from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
@@ -47,7 +48,7 @@ def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float
     store = RunStore(folder)
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     cases = [
         CaseRecord(id=id, key=file_key(id), task=task, system=system, status="done")
@@ -55,8 +56,10 @@ def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float
         for id in [f"{task}-{system}"]
     ]
     store.write_jsonl("cases.jsonl", cases)
-    store.write_jsonl(
-        "scores/deer.jsonl",
+    write_scores(
+        store,
+        "deer",
+        cases,
         [
             ScoreRecord(
                 case=case.id,

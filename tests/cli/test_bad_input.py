@@ -81,6 +81,20 @@ def test_unreadable_reports_are_failures_of_their_own_and_stop_no_other(run: Run
     assert all(record["detail"].startswith(str(folder)) for record in by_id.values())
 
 
+@pytest.mark.parametrize("system", [None, "alder"])
+def test_an_unreadable_report_is_not_shown_with_scores_of_others(
+    run: Run, command: Command, tmp_path: Path, system: str | None
+) -> None:
+    rows = [
+        {"id": name, "report": text, "system": system} for name, text in (("good", REPORT), ("blank", " "))
+    ]
+    (tmp_path / "reports.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert run(tmp_path / "reports.jsonl").code == 3
+    good, blank = (command("show", tmp_path / "run", "--report", name) for name in ("good", "blank"))
+    assert (good.code, blank.code) == (0, 0), blank
+    assert "10.00" in good.out and "10.00" not in blank.out
+
+
 def test_poor_reports_are_evaluated(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "reports"
     folder.mkdir()

@@ -32,15 +32,19 @@ def test_verifiers_stand_side_by_side_and_nothing_is_asked_twice(
         first = command(*given)
         asked, written = len(server.chats), out.read_bytes()
         again = command(*given)
-        assert len(server.chats) == asked
+        assert (len(server.chats), out.read_bytes()) == (asked, written)
     assert (first.code, first.err) == (0, "")
     assert "mill: 4 claims; positive: supported" in first.out
-    for word in ("word overlap", "scored", "grouped", "AUC", "balanced accuracy", "calls per claim"):
+    for word in (
+        "word overlap",
+        "scored",
+        "grouped",
+        "AUC",
+        "balanced accuracy",
+        "calls per claim",
+    ):
         assert word in first.out
-    # All but the time.
-    assert [line for line in again.out.splitlines() if "seconds" not in line] == [
-        line for line in first.out.splitlines() if "seconds" not in line
-    ]
+    assert again.out == first.out
     data = json.loads(written)
     assert [one["verifier"] for one in data["figures"]] == ["word overlap", "scored", "grouped"]
     assert [one["id"] for one in data["answers"]["scored"]] == [row["id"] for row in ROWS]
@@ -52,6 +56,22 @@ def test_the_baseline_needs_no_judge(command: Command, tmp_path: Path) -> None:
     (one,) = json.loads(ended.out)["figures"]
     assert (ended.code, one["verifier"], one["n"]) == (0, "word overlap", 4)
     assert one["why_not_fitted"]
+    shown = command("lab", "benchmark-verifier", labelled, "--partial", "left_out")
+    assert "mill: 3 claims, 1 partial left out; positive: " in shown.out
+    # The claims are of one document.
+    assert "mill, word overlap: the threshold is 0.5, since none can be fitted: " in shown.out
+
+
+def test_text_of_files_reaches_the_terminal_without_control_characters(
+    command: Command, tmp_path: Path
+) -> None:
+    hostile = {"set": "\x1b[2Jevil\nset [red]", "supporting": [["Not on the page."]]}
+    labelled = write_rows(tmp_path / "mill.jsonl", [{**row, **hostile} for row in ROWS])
+    ended = command("lab", "benchmark-verifier", labelled)
+    assert ended.code == 0 and "\x1b" not in ended.out
+    notes = [line for line in ended.out.splitlines() if "evil" in line and "threshold" in line]
+    assert len(notes) == 1 and "evil" in notes[0] and "set [red], word overlap" in notes[0]
+    assert "set [red]: 4 claims with `supporting` text that does not occur on its page" in ended.out
 
 
 def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Path) -> None:

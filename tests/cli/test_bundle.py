@@ -189,7 +189,7 @@ def one(run: Path, pattern: str) -> str:
 
 
 def test_a_score_that_does_not_follow_from_the_findings_is_named(command: Command, run: Path) -> None:
-    resealed(run, "scores/fact.jsonl", {'"value": 1.0': '"value": 0.5', '"low": 1.0': '"low": 0.5'})
+    resealed(run, "scores/fact.jsonl", {'"value":1.0': '"value":0.5', '"low":1.0': '"low":0.5'})
     ended = command("audit", run, "--json")
     assert ended.code == 1
     assert statuses(ended) == ALL_OK | {"scores": "failed"}
@@ -243,6 +243,26 @@ def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
     assert statuses(ended) == ALL_OK | {"findings": "not checked"}
     assert checks(ended)["findings"]["note"].startswith("1 of 1 report not checked: the ledger lacks replies")
     assert "lacks replies" in command("bundle", run, "-o", run.with_name("run.ljz")).line()
+
+
+def test_a_run_does_not_choose_the_database_to_which_a_password_goes(
+    command: Command, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connected(*_: object) -> None:
+        raise AssertionError("connected")
+
+    monkeypatch.setattr("local_judge.judge.ledger_postgres.Session", connected)
+    (run / "ledger.sqlite").unlink()
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    manifest = unsealed(sealed)
+    manifest["arguments"] = [*manifest["arguments"], "--ledger", "postgresql://db.example/replies"]
+    RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
+    missing = "give --ledger or LOCAL_JUDGE_LEDGER"
+    assert missing in checks(command("audit", run, "--json"))["findings"]["note"]
+    assert missing in command("bundle", run, "-o", run.with_name("b.ljz")).line()
+    assert missing in command("show", run, "--cost").line()
+    assert "name it with --ledger" in command("report", run, "-o", run.with_name("page.html")).err
+    assert "connected" in command("audit", run, "--ledger", "postgresql://db.example/replies").err
 
 
 def test_a_moved_input_is_named_with_an_option(

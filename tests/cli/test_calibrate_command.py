@@ -218,9 +218,9 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
         given: list[str | Path] = ["--snapshot", snapshot, "--judge", preset, "--base-url", yes_man.url]
         given += ["--ledger", tmp_path / "l.sqlite"]
         constant = command("judge", "calibrate", write_known(tmp_path), *given)
-        assert "the judge gives all 20 claims the same probability" in constant.line()
+        assert "all 20 claims have the same probability" in constant.line()
         one_page = command("judge", "calibrate", write_known(tmp_path), *given, "--limit", "2")
-        assert "2 claims, all of them true" in one_page.line()
+        assert "every claim of 2 is supported" in one_page.line()
         (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
         bare = command("judge", "calibrate", tmp_path / "bare.jsonl", *given)
         assert "bare.jsonl:1: needs `true`" in bare.line()
@@ -248,7 +248,7 @@ def test_people_s_claims_are_fitted_on_with_the_pages_beside_them(
     assert asked(server) == 97
     assert "all pages: 97 claims, 45 true" in ended.out
     assert "in pages' words: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
-    assert "in people's words: 77 claims, 35 true, on 4 pages; 0 " in ended.out
+    assert "in reports' words: 77 claims, 35 true, on 4 pages; 0 " in ended.out
     twice = command(*given, "--annotated", one, "--annotated", one)
     assert twice.code == 1
     assert "is given twice" in twice.err and "en2-school-lunch/en2-03" in twice.err

@@ -44,13 +44,14 @@ ENDS_WITH_1 = {
     "results agree",
     "results rank",
     "snapshot fetch",
+    "snapshot search-web",
     "tasks build rank",
     "tasks plan lint",
 }
 """Commands that the small world gives nothing to do, and that say so."""
 PRINTS_NO_JSON = {"lab label", "snapshot mcp"}
 """Commands that start a server."""
-FETCHING = {"judge fetch", "judge up", "snapshot fetch"}
+FETCHING = {"judge fetch", "judge up", "snapshot fetch", "snapshot search-web"}
 """Commands whose purpose is the network, or a server of their own."""
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from local_judge.claims.model import ClaimSet
+from local_judge.reporting.corrected import corrected_notes
 from local_judge.runs.items import claims_file
-from local_judge.runs.labels import verdicts_of
+from local_judge.runs.labels import labelled_run, verdicts_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
+from local_judge.stats.prediction_powered import LabelledUnit, corrected_share
 
 from ..stub_thread import StubThread
 from .conftest import REPORT, Command
@@ -84,6 +86,37 @@ def test_labels_that_fit_nothing_are_counted(command: Command, run: Path, tmp_pa
     ended = command("results", "correct", run, "--labels", labels)
     assert "1 of" in ended.out and "the run has no verdict on the claim" in ended.out
     assert "1 label left out: unclear" in ended.out
+
+
+def test_a_label_of_another_text_is_left_out(command: Command, run: Path, tmp_path: Path) -> None:
+    """Claims are numbered by their place: the same id may be another claim in a run with another extraction."""
+    labels = written(tmp_path / "labels.jsonl", run, "supported", every=1)
+    rows = [json.loads(line) for line in labels.read_text().splitlines()]
+    rows[0]["text"] = "Another claim."
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = json.loads(command("results", "correct", run, "--labels", labels, "--json").out)
+    assert (data["labels_without_verdict"], data["systems"]["all"]["people"]["n"]) == (1, len(rows) - 1)
+    labels.write_text(json.dumps(rows[0]) + "\n")
+    ended = command("results", "correct", run, "--labels", labels)
+    assert ended.code == 1 and "none of 1 label is of a claim of" in ended.line()
+
+
+def test_a_file_without_labels_is_refused(command: Command, run: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("\n")
+    for arguments in (("results", "correct", run), ("report", run, "-o", tmp_path / "page.html")):
+        ended = command(*arguments, "--labels", labels)
+        assert ended.code == 1 and ended.line() == f"local-judge: {labels}: no labels in it"
+
+
+def test_a_note_names_the_systems_without_interval() -> None:
+    one, ten = [LabelledUnit("a", 1, 1)], [LabelledUnit(f"r{n % 3}", 1, n % 2) for n in range(10)]
+    rows = {"alder": corrected_share(one), "birch": corrected_share(ten)}
+    notes = list(corrected_notes(rows, labelled_run([], []), 11))
+    assert [line for line in notes if "no interval" in line] == [
+        "no interval by people or corrected for alder (1 labelled claim in 1 report): these need at least 10 labelled "
+        "claims in at least 3 reports"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,9 @@ def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -
     assert "--system is not UTF-8" in command("import", file, tmp_path / "a", "--system", "\udcff").line()
     assert not (tmp_path / "a").exists()
     assert command("import", tmp_path / "absent.jsonl", tmp_path / "a").code == 1
-    assert command("import", tmp_path, tmp_path / "a").line() == (
-        f"local-judge: {tmp_path}: is a folder; give the `validated.jsonl` in it"
+    assert command("import", tmp_path / "full", tmp_path / "a").line() == (
+        f"local-judge: {tmp_path / 'full'}: results of no known format; name it with --format "
+        "deepresearcheval|deer|fact|liveresearchbench|race"
     )
 
 

@@ -96,12 +96,18 @@ def flip_finding(out: Path) -> Path:
 
 def raise_score(out: Path) -> Path:
     path = out / "scores/deer.jsonl"
-    alter(path, '"value": ', '"value": 1')
+    alter(path, '"value":', '"value":1')
+    return path
+
+
+def raise_mean(out: Path) -> Path:
+    path = out / "scores/deer.systems.jsonl"
+    alter(path, '"value":', '"value":1')
     return path
 
 
 def rename_report(out: Path) -> Path:
-    alter(out / "cases.jsonl", '"id": "a"', '"id": "c"')
+    alter(out / "cases.jsonl", '"id":"a"', '"id":"c"')
     return out / "cases.jsonl"
 
 
@@ -130,7 +136,8 @@ READ_FINDINGS = (*READERS[1:2], *READERS[5:])
     [
         (flip_label, "differs from the seal", (*READERS[:2], READERS[5])),
         (flip_finding, "differs from the seal", READ_FINDINGS),
-        (raise_score, "differs from the seal", READERS[:6]),
+        (raise_score, "differs from the seal", READERS[1:6]),
+        (raise_mean, "differs from the seal", (*READERS[:2], *READERS[3:6])),
         (rename_report, "differs from the seal", READERS),
         (other_judge, "differs from the seal", READERS),
         (lose, "is missing", READERS),
@@ -174,7 +181,7 @@ def test_a_run_of_another_format_is_refused_in_one_line_that_says_what_to_do(mad
         for reader in READERS:
             ended = made.read(*reader, more=more)
             assert (ended.code, ended.out) == (1, ""), reader
-            assert "a run of format 1, and this version of local_judge reads format 3" in ended.line(), reader
+            assert "a run of format 1, and this version of local_judge reads format 4" in ended.line(), reader
             assert "run the evaluation again with another --out" in ended.line(), reader
     assert "a run of format 1" in made.run().line()
     assert files(made.out) == before
@@ -225,7 +232,7 @@ def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
     assert all(line in row["modified"] for row in rows)
     ended = made.read("show")
     assert ended.code == 1
-    assert "run ended: scores/deer.jsonl differs from the seal" in ended.line()
+    assert "run ended: scores/deer.systems.jsonl differs from the seal" in ended.line()
     ended = made.read("rescore")
     assert ended.code == 1
     assert (
@@ -233,7 +240,7 @@ def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
         in ended.line()
     )
     path.write_bytes(findings)
-    assert ": scores/deer.jsonl differs from the seal" in made.read("show").line()
+    assert ": scores/deer.systems.jsonl differs from the seal" in made.read("show").line()
     assert made.read("rescore", more=("--allow-modified",)).code == 0
     assert (made.out / "scores/deer.jsonl").read_bytes() == scores
     assert made.read("show").code == 0

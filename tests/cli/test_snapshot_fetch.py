@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-import typer
 from rich.console import Console
 
 from indexes.archive.model import Capture
@@ -28,6 +27,7 @@ from indexes.fetch.state import FetchState
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge import __version__
+from local_judge.cli.options import CommandGroup
 from local_judge.cli.snapshot.fetch import fetch
 from local_judge.errors import ConfigError, InputError
 from local_judge.reporting.fetching import FetchProgress
@@ -87,8 +87,7 @@ def lists(tmp_path: Path, place: str) -> Path:
 
 
 def run(*arguments: str | Path) -> int:
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
+    app = CommandGroup()
     app.command("fetch")(fetch)
     try:
         app(["fetch", *map(str, arguments)], standalone_mode=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
@@ -30,7 +31,7 @@ def write_run(
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": list(protocols)},
             "reports": {"n": 0},
             "judges": [
@@ -40,13 +41,13 @@ def write_run(
         },
     )
     ids = list(dict.fromkeys(id for scores in by_judge.values() for id in scores))
-    store.write_jsonl(
-        "cases.jsonl",
-        [CaseRecord(id=id, key=id, document=f"{text}{id}", task=id, status="done") for id in ids],
-    )
+    cases = [CaseRecord(id=id, key=id, document=f"{text}{id}", task=id, status="done") for id in ids]
+    store.write_jsonl("cases.jsonl", cases)
     for protocol in protocols:
-        store.write_jsonl(
-            f"scores/{protocol}.jsonl",
+        write_scores(
+            store,
+            protocol,
+            cases,
             [
                 ScoreRecord(
                     case=id,

@@ -10,6 +10,7 @@ import pytest
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command
@@ -21,7 +22,7 @@ def run(tmp_path: Path) -> Path:
     store = RunStore(tmp_path / "run")
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     rows: list[tuple[str, str | None, int, float | None]] = [
         ("a1", "a", 100, 7.0),
@@ -52,7 +53,7 @@ def run(tmp_path: Path) -> Path:
         )
         for name, _, _, value in rows
     ]
-    store.write_jsonl("scores/deer.jsonl", scores)
+    write_scores(store, "deer", cases, scores)
     seal_run(store)
     return store.root
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from local_judge.demo.outcome import sample_folder
+from local_judge.runs.store import RunStore
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -114,7 +115,15 @@ def test_a_sweep_is_ordinary_runs_in_one_folder(
 
 
 def test_a_sweep_killed_twice_and_stopped_once_is_one_that_was_not(tmp_path: Path, write: Any) -> None:
-    with StubThread(StubPlan(answer=answer, delay=0.02, slots=4)) as server:
+    sent, hold = threading.Event(), float("inf")
+
+    def held(asked: Mapping[str, Any]) -> str:
+        """Answers only after the signal, from a number of requests on: the process cannot finish before."""
+        if len(server.chats) >= hold:
+            sent.wait(120)
+        return answer(asked)
+
+    with StubThread(StubPlan(answer=held, delay=0.02, slots=4)) as server:
         whole, killed = write(tmp_path / "whole"), write(tmp_path / "killed")
         given = ["sweep", "sweep.yaml", "--base-url", server.url]
         assert finish(start(*given, cwd=whole)).code == 0
@@ -122,10 +131,14 @@ def test_a_sweep_killed_twice_and_stopped_once_is_one_that_was_not(tmp_path: Pat
         assert n_calls == total  # nothing is asked twice, whichever run asks
         seen, answered = n_calls, set[Question]()
         for share, number in ((0.2, signal.SIGKILL), (0.3, signal.SIGTERM), (0.3, signal.SIGKILL)):
+            hold = seen + int(share * n_calls)
             process = start(*given, cwd=killed)
-            wait_for(server, seen + int(share * n_calls))
+            wait_for(server, hold)
             process.send_signal(number)
+            sent.set()
             ended = finish(process)
+            hold = float("inf")
+            sent.clear()
             assert ended.code == (-number if number == signal.SIGKILL else 143)
             assert distinct(server.chats[seen:]).isdisjoint(answered)
             # A reply that was not committed when the process was killed is lost, and asked for again.
@@ -316,6 +329,13 @@ def test_the_run_files_are_printed(command: Command, write: Any, tmp_path: Path)
     assert not (folder / "out").exists()
 
 
+def test_the_limit_counts_reports_after_exclusions(command: Command, write: Any, tmp_path: Path) -> None:
+    rule = {"systems": "alder", "tasks": ["long", "short"]}
+    folder = write(tmp_path / "a", sweep={"judges": ["../stub.yaml"], "exclude": [rule]}, limit=1)
+    printed = yaml.safe_load(command("sweep", folder / "sweep.yaml", "--print-config").out)
+    assert (printed["limit"], printed["select"][0]["systems"]) == (1, ["birch"])
+
+
 def test_another_folder_is_refused(command: Command, write: Any, tmp_path: Path, server: StubThread) -> None:
     folder = write(tmp_path / "a")
     (folder / "out").mkdir()
@@ -323,6 +343,82 @@ def test_another_folder_is_refused(command: Command, write: Any, tmp_path: Path,
     assert command(*swept(folder, server)).line() == (
         f"local-judge: {folder / 'out'}: not empty and not a sweep; choose another --out"
     )
+
+
+def test_a_sweep_killed_at_any_file_that_it_writes_first_is_continued(
+    command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small: dict[str, Any] = {"systems": ["alder"], "sweep": {"judges": ["../stub.yaml"]}, "limit": 1}
+    whole = write(tmp_path / "whole", **small)
+    assert command(*swept(whole, server)).code == 0
+    for number in range(3):  # sweep.json, sweep.yaml and the run file
+        folder, left = write(tmp_path / str(number), **small), itertools.count(-number)
+        replacing = RunStore.replacing
+
+        def killed(store: RunStore, name: str, left: Any = left, replacing: Any = replacing) -> Any:
+            if next(left) == 0:
+                raise KeyboardInterrupt
+            return replacing(store, name)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RunStore, "replacing", killed)
+            command(*swept(folder, server))
+        assert not (folder / "out/ledger.sqlite").exists()
+        ended = command(*swept(folder, server))
+        assert ended.code == 0, ended.err
+        assert files(folder / "out").keys() == files(whole / "out").keys()
+
+
+def test_a_sweep_killed_before_a_run_is_sealed_is_continued(
+    command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "a", systems=["alder"], sweep={"judges": ["../stub.yaml"]}, limit=1)
+
+    def killed(store: RunStore) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("local_judge.runs.job.seal_run", killed)
+        command(*swept(folder, server))
+    assert (folder / "out/runs/stub/cases.jsonl").exists()
+    ended = command(*swept(folder, server))
+    assert ended.code == 0, ended.err
+    assert "seal" in json.loads((folder / "out/runs/stub/manifest.json").read_text())
+
+
+def test_a_kept_run_is_named_whenever_the_command_was_killed(
+    command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "a")
+    assert command(*swept(folder, server)).code == 0
+    write(folder, systems=["alder"])
+
+    rename = Path.rename
+
+    def killed(run: Path, taken: Path) -> Path:
+        rename(run, taken)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        command(*swept(folder, server))
+    assert command(*swept(folder, server)).out.splitlines()[-2:] == [
+        f"kept from an earlier sweep file: {folder}/out/kept/{name}" for name in ("stub", "warm")
+    ]
+
+
+def test_a_ledger_in_the_folder_may_have_any_name(
+    command: Command, write: Any, tmp_path: Path, server: StubThread
+) -> None:
+    for number, ledger in enumerate(("out/replies.db", "out/replies/all.db")):
+        folder = write(tmp_path / str(number), systems=["alder"], ledger=ledger, limit=1)
+        assert command(*swept(folder, server, "--shard", "1/1")).code == 0
+        merged = command("sweep", "merge", folder / "sweep.yaml")
+        assert merged.code == 0, merged.err
+        assert (folder / ledger).exists()
+        (folder / "out/sweep.json").unlink()
+        (folder / "out/sweep.yaml").rename(folder / "out/shards.yaml")
+        assert "not empty and not a sweep" in command(*swept(folder, server)).line()
 
 
 def test_shards_are_merged_to_the_bytes_of_an_undivided_sweep(

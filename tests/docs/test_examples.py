@@ -6,11 +6,12 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset | criteria | build | qualify | pairs | timelines | arguments
+    yaml config | preset | criteria | build | qualify | pairs | timelines | arguments |
+                             replication
                              read as a config of `run`, as a judge preset, as static criteria, as a config of
                              `tasks build`, of `qualify`, as data of the experiments
     jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
-    jsonl attributes | evidence_gaps | questions | items | retained
+    jsonl attributes | evidence_gaps | questions | items | retained | searches
     csv ratings
     jsonl checklists | dimensions | plans | rated | domains
     csv dataset
@@ -41,6 +42,7 @@ from pydantic import BaseModel
 
 from indexes.making.pagelist import PageLine, read_page_list
 from indexes.search.quality import read_queries
+from indexes.websearch import read_searches
 from local_judge import cli
 from local_judge.agents.result import read_evidence_gaps
 from local_judge.cli.commands import Lazy, app
@@ -53,6 +55,7 @@ from local_judge.lab.experiments.reasoning import Argument, load_arguments
 from local_judge.lab.experiments.temporal import Timeline, load_timelines
 from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
+from local_judge.lab.replication import Replication, load_replication
 from local_judge.lab.task_construction.settings import BuildConfig, load_build_config
 from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
 from local_judge.lab.verifier_benchmark.rows import load_sets
@@ -247,6 +250,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("yaml", "criteria"): reader(lambda path: static_criteria(str(path)), ".yaml"),
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
     ("yaml", "qualify"): reader(lambda path: load_qualify_config("full", path, None), ".yaml"),
+    ("yaml", "replication"): reader(lambda path: load_replication(str(path)), ".yaml"),
     ("yaml", "pairs"): reader(load_topics, ".yaml"),
     ("yaml", "timelines"): reader(load_timelines, ".yaml"),
     ("yaml", "arguments"): reader(load_arguments, ".yaml"),
@@ -278,6 +282,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "attributes"): reader(lambda path: load_attributes(path).systems, ".jsonl"),
     ("jsonl", "ratings"): reader(lambda path: load_ratings(path).rows, ".jsonl"),
     ("jsonl", "evidence_gaps"): reader(read_evidence_gaps, ".jsonl"),
+    ("jsonl", "searches"): reader(lambda path: list(read_searches(path)), ".jsonl"),
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,
@@ -360,7 +365,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 WRITTEN: tuple[type[BaseModel], ...] = (
     *(RunFile, Preset, PageLine, ClaimRow, GuidanceRow, ChecklistRow, PlanRow, CriteriaRow, DimensionsRow),
-    *(Axes, GoldClaim, Topic, Timeline, Argument, QualifyConfig, BuildConfig),
+    *(Axes, GoldClaim, Topic, Timeline, Argument, QualifyConfig, BuildConfig, Replication),
 )
 """Models of files that people write."""
 

@@ -169,6 +169,48 @@ async def test_a_text_that_many_requests_share_is_unpacked_once(
     assert sum(size > 0 for size in unpacked) == 2
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "kind", "replies"),
+    [
+        ("replies", "text", "TEXT", 1),
+        ("replies", "latency", "REAL", 1),
+        ("requests", "draw", "INTEGER", 1),
+        ("texts", "body", "BLOB", 1),
+        ("judges", "identity", "TEXT", 2),
+    ],
+)
+async def test_a_missing_value_is_removed(
+    tmp_path: Path, table: str, column: str, kind: str, replies: int
+) -> None:
+    path = tmp_path / "l.sqlite"
+    requests = [ask("Is it so?"), ask("And what else?")]
+    with Ledger.open(path) as ledger:
+        for request in requests:
+            await ledger.put(request, answer(request, "yes"))
+    # Without the condition in the schema, SQLite stores what a flipped bit can make of a value.
+    needed, free = f"{kind} NOT NULL", f"{kind} DEFAULT 0"
+    row = "body LIKE '%And what%'" if table == "texts" else "rowid = (SELECT max(rowid) FROM " + table + ")"
+    alter(
+        path,
+        "PRAGMA writable_schema=ON",
+        f"UPDATE sqlite_master SET sql=replace(sql, '{needed}', '{free}') WHERE name='{table}'",
+        "PRAGMA writable_schema=RESET",
+        f"UPDATE {table} SET {column}=NULL WHERE {row}",
+        "PRAGMA writable_schema=ON",
+        f"UPDATE sqlite_master SET sql=replace(sql, '{free}', '{needed}') WHERE name='{table}'",
+        "PRAGMA writable_schema=RESET",
+    )
+    assert any("NULL value" in problem for problem in ledger_problems(path))
+    assert remove_damaged(path) == (replies, 0, True)
+    assert list(ledger_problems(path)) == []
+    with Ledger.open(path) as ledger:
+        kept = [ledger.get(request.key) for request in requests]
+        assert sum(reply is not None for reply in kept) == 2 - replies
+        for request in requests:
+            await ledger.put(request, answer(request, "yes"))
+    assert list(ledger_problems(path)) == []
+
+
 async def test_two_replies_that_changed_places_are_noticed(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     one, other = ask("one"), ask("other")

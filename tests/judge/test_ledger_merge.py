@@ -90,7 +90,7 @@ async def test_parts_merge_in_any_order_and_again_with_the_same_result(tmp_path:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations("abc")))
-async def test_different_replies_to_one_request_are_named_and_not_copied(
+async def test_of_different_replies_to_one_request_the_first_is_copied_and_the_conflict_named(
     tmp_path: Path, order: tuple[str, ...]
 ) -> None:
     made = {
@@ -103,24 +103,29 @@ async def test_different_replies_to_one_request_are_named_and_not_copied(
         [conflict] = merge(into, [made[name] for name in order]).conflicts
         assert conflict.startswith(f"reply {ask('one').key[:12]}: ")
         assert conflict.endswith(" differ")
-        assert (text_in(into, "one"), text_in(into, "two")) == (None, "2")
-    # Decided by the time, whatever is merged first.
-    for name in order:
-        merge(into, [made[name]], conflicts="earliest")
-    assert text_in(into, "one") == "no"
-    assert len(merge(into, made.values(), conflicts="earliest").conflicts) == 1
-    assert text_in(into, "one") == "no"
+        assert (text_in(into, "one"), text_in(into, "two")) == ("no", "2")
+
+
+async def test_a_conflict_is_decided_by_replies_whose_request_is_whole(tmp_path: Path) -> None:
+    first = await write(tmp_path / "first", ("one", "no", 1))
+    alter(first, "DELETE FROM texts WHERE body LIKE '%one%'")
+    second = await write(tmp_path / "second", ("one", "yes", 2))
+    for order in ((first, second), (second, first)):
+        into = tmp_path / f"into_{order[0].name}"
+        merge(into, order)
+        assert text_in(into, "one") == "yes"
 
 
 async def test_what_the_ledger_has_stays_beside_another_reply(tmp_path: Path) -> None:
     into = await write(tmp_path / "into", ("one", "late", 9))
     part = await write(tmp_path / "part", ("one", "early", 1))
+    other = await write(tmp_path / "other", ("one", "earlier", 0), ("two", "2", 1))
     for _ in range(2):
         merged = merge(into, [part])
         assert merged.conflicts == [f"reply {ask('one').key[:12]}: {part} and {into} differ"]
         assert text_in(into, "one") == "late"
-    merge(into, [part], conflicts="earliest")
-    assert text_in(into, "one") == "early"
+    assert len(merge(into, [part, other]).conflicts) == 1
+    assert (text_in(into, "one"), text_in(into, "two")) == ("late", "2")
 
 
 async def test_token_counts_and_calibrations_that_differ_are_conflicts(tmp_path: Path) -> None:
@@ -130,14 +135,19 @@ async def test_token_counts_and_calibrations_that_differ_are_conflicts(tmp_path:
             await ledger.put_token_count(JUDGE, "m", 7 + number)
             await ledger.put_calibrations([calibration(seed=number)])
     for order in (parts, parts[::-1]):
-        left, kept = (tmp_path / f"{name}{order[0].name}" for name in ("left", "kept"))
-        assert len(merge(left, order).conflicts) == 2
-        merge(kept, order, conflicts="earliest")
-        with Ledger.open(left) as one, Ledger.open(kept) as other:
-            assert one.token_count(JUDGE, "m") is None
-            assert one.calibrations(calibration().judge) == ()
-            assert other.token_count(JUDGE, "m") == 8
-            assert [each.seed for each in other.calibrations(calibration().judge)] == [0]
+        into = tmp_path / f"into{order[0].name}"
+        for _ in range(2):
+            assert len(merge(into, order).conflicts) == 2
+        assert _counted(into) == (8, [0])
+    assert len(merge(parts[0], [parts[1]]).conflicts) == 2
+    assert _counted(parts[0]) == (7, [0])
+
+
+def _counted(path: Path) -> tuple[int | None, list[int]]:
+    """The token count and the seeds of the calibrations in a ledger."""
+    with Ledger.open(path, read_only=True) as ledger:
+        fitted = ledger.calibrations(calibration().judge)
+        return ledger.token_count(JUDGE, "m"), [one.seed for one in fitted]
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,17 @@ async def test_what_is_not_kept_is_removed_and_the_file_shrinks(tmp_path: Path) 
 async def test_a_process_that_has_the_ledger_open_goes_on(tmp_path: Path) -> None:
     path = await filled(tmp_path / "l")
     with Ledger.open(path) as ledger:
-        collect(path, keep=set())
-        request = ask("more")
+        before = ask("before", "report " * 500)
+        await ledger.put(before, answer(before, "x"))
+        collect(path, keep=set(), failures=True)
+        # The judge and the texts that it stored for the earlier call are gone, and are stored again.
+        request = ask("more", "report " * 500)
         await ledger.put(request, answer(request, "x"))
-        assert ledger.get(request.key) is not None
-    assert keys_of(path) == [ask("more").key]
+        await ledger.put_failure(ask("failed"), Failure(kind="timeout", detail="no answer"))
+        assert ledger.get(before.key) is None
+        assert ledger.reply(request.key) is not None
+    assert keys_of(path) == [request.key]
+    assert list(ledger_problems(path)) == []
 
 
 @pytest.mark.parametrize("name", ["l.jsonl", "l.jsonl.gz"])
@@ -122,8 +128,46 @@ async def test_what_was_altered_is_named_and_left_out(tmp_path: Path) -> None:
     assert len(damaged) == 1
 
 
+CHANGED: list[tuple[str, str, object]] = [
+    ("requests", "draw", 2**63),
+    ("requests", "draw", -(10**30)),
+    ("requests", "draw", None),
+    ("requests", "key", None),
+    ("requests", "own", None),
+    ("replies", "latency", float("nan")),
+    ("replies", "latency", float("inf")),
+    ("replies", "text", None),
+    ("replies", "text", "\ud800"),
+    ("texts", "body", None),
+    ("texts", "body", "\udcff"),
+    ("texts", "body", "long \ud800" * 1000),
+    ("texts", "body", 7),
+    ("judges", "identity", {"model": "m"}),
+    ("token_counts", "tokens", True),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), CHANGED)
+async def test_a_value_that_no_ledger_can_hold_is_refused(
+    tmp_path: Path, table: str, column: str, value: object
+) -> None:
+    file, into = tmp_path / "l.jsonl", tmp_path / "into"
+    lines = [json.loads(line) for line in exported(await filled(tmp_path / "l"), [])]
+    number = next(number for number, line in enumerate(lines, 1) if line["table"] == table)
+    lines[number - 1][column] = value
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=f"line {number} is no row of an exported ledger; nothing was imp"):
+        import_ledger(into, file)
+    assert not into.exists()
+
+
 @pytest.mark.parametrize(
-    "line", ["", "{", "[]", "{}", '{"table": "mine"}', '{"table": "replies"}', '{"table": ["a"]}', "\xff"]
+    "line",
+    [
+        *("", "{", "[]", "{}", '{"table": "mine"}', '{"table": "replies"}', '{"table": ["a"]}', "\xff"),
+        *("[" * 100_000, '{"table": ' * 100_000, '{"table": "judges", "digest": ' + "[" * 100_000),
+    ],
+    ids=range(11),
 )
 async def test_what_is_no_export_is_refused(tmp_path: Path, line: str) -> None:
     file, into = tmp_path / "l.jsonl", tmp_path / "into"

@@ -135,7 +135,7 @@ def hostile_run(folder: Path) -> tuple[Path, Path]:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["fact"]},
             "reports": listed_inputs(inputs),
             "judges": [],

@@ -15,8 +15,6 @@ from local_judge.reporting.page.write import write_page
 from .conftest import Open, Sample, until
 from .hostile import STRINGS, hostile_run
 
-pytestmark = pytest.mark.browser
-
 
 def test_three_clicks_lead_from_a_number_to_the_quotation_and_the_prompt(
     page_file: Path, visit: Open

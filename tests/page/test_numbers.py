@@ -26,9 +26,10 @@ from local_judge.reporting.page.sources import Given, Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
 from local_judge.runs.attributes import open_runs
-from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.records import load_records
 from local_judge.runs.resume import begin_journal, kept_of
 from local_judge.runs.store import JOURNAL, RunStore
+from local_judge.runs.summaries import load_system_scores
 from local_judge.runs.tables import system_rows
 
 from .conftest import Sample
@@ -140,8 +141,8 @@ def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) 
     found = overview(load_results([sample.run]))
     store = RunStore(sample.run)
     console = Console(file=io.StringIO(), width=200)
-    records, scores = load_records(store), load_scores(store, ["deer", "fact"])
-    console.print(run_summary(records, scores, load_run_scores(store, ["deer", "fact"])))
+    records = load_records(store)
+    console.print(run_summary(records, load_system_scores(store, ["deer", "fact"])))
     terminal = cast("io.StringIO", console.file).getvalue()
     python = {(row["system"], row["protocol"], row["path"]): row for row in system_rows(store)}
     n_intervals = 0

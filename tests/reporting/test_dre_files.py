@@ -60,7 +60,7 @@ def finished(folder: Path) -> RunStore:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["deepresearcheval"]},
             "judges": [JUDGE],
             "reports": {"n": 0},
@@ -149,7 +149,7 @@ def test_a_task_without_a_number_has_no_place_in_the_cache(tmp_path: Path, task:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["deepresearcheval"]},
             "judges": [JUDGE],
             "reports": {"n": 0},

@@ -149,7 +149,7 @@ def test_a_run_without_deer_has_nothing_to_export(tmp_path: Path) -> None:
     store = write_run(tmp_path / "run", {"a": SIX})
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["race"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["race"]}, "reports": {"n": 0}},
     )
     with pytest.raises(RunError, match="DEER was not run; the run has these protocols: race"):
         export_files(store, tmp_path / "out", "deer")

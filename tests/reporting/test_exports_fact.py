@@ -90,7 +90,7 @@ def test_a_run_without_fact_is_refused(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "run")
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     with pytest.raises(RunError, match="FACT was not run; the run has these protocols: deer"):
         export_files(store, tmp_path / "out", "fact")

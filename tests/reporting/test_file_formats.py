@@ -16,7 +16,9 @@ from local_judge.protocols.file_formats import (
     Exported,
     ExportedReport,
     FileFormat,
+    Glimpse,
     Imported,
+    ImportedReport,
     Outcome,
     ReadableFormat,
     ReportList,
@@ -57,10 +59,16 @@ class TallyFiles(ReadableFormat[TallyFindings]):
         files = {"points.txt": "".join(lines)} if lines else {}
         return Exported(files, [ReportList("reports.json", "points.txt", outcomes, ["all [points] count"])])
 
+    def recognises(self, seen: Glimpse) -> bool:
+        return seen.has("points.txt")
+
     def read(self, path: Path) -> Imported[TallyFindings]:
         rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-        found = [TallyFindings(case=name, document="d", points=int(points)) for name, points in rows]
-        return Imported(found, hashlib.sha256(path.read_bytes()).hexdigest(), system="ada")
+        found = [
+            ImportedReport(TallyFindings(case=name, document="d", points=int(points)), None, "ada")
+            for name, points in rows
+        ]
+        return Imported(found, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 class Plain(BaseProtocol[NoSettings, TallyFindings]):
@@ -100,7 +108,7 @@ def finished(folder: Path, protocol: str, **points: int | None) -> RunStore:
     ]
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": [protocol]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": [protocol]}, "reports": {"n": 0}},
     )
     store.write_items(
         findings_file(protocol, None),
@@ -141,6 +149,6 @@ def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
         export_files(empty, tmp_path / "out", "tally")
     with pytest.raises(RunError, match="plain has no files of a published project"):
         export_files(finished(tmp_path / "plain", "plain", a=1), tmp_path / "out", "plain")
-    with pytest.raises(ConfigError, match="files of 'plain' cannot be read; readable formats: tally"):
+    with pytest.raises(ConfigError, match="files of 'plain' cannot be read; readable formats: auto, tally"):
         import_files(tmp_path / "points.txt", RunStore(tmp_path / "new"), "plain")
     assert not (tmp_path / "out").exists()

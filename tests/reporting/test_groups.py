@@ -22,6 +22,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import PERCENT, Score, ScoreNode
 
 from ..protocols.fact.fact_cases import findings, write_run
@@ -186,7 +187,7 @@ def lrb_run(folder: Path, *scores: float | None) -> Path:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["liveresearchbench"]},
             "reports": {"n": 0},
         },
@@ -207,7 +208,7 @@ def lrb_run(folder: Path, *scores: float | None) -> Path:
         profile="paper",
         scores=roots,
     )
-    store.write_jsonl("scores/liveresearchbench.jsonl", [row])
+    write_scores(store, "liveresearchbench", [case], [row])
     seal_run(store)
     return folder
 

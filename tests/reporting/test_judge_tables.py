@@ -16,6 +16,7 @@ from local_judge.reporting.run_tables import (
 )
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.rescoring import AgreementRecord
+from local_judge.runs.summaries import summarised
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.estimate import Estimate
 
@@ -51,7 +52,7 @@ SCORES = [
 
 
 def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
-    (table,) = judge_tables(RECORDS, SCORES, ["steady", "shaky"])
+    (table,) = judge_tables(RECORDS, summarised(RECORDS, SCORES), ["steady", "shaky"])
     lines = [" ".join(line.split()) for line in drawn(table).splitlines()]
     assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
     assert lines[3:] == [
@@ -62,9 +63,11 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
 
 
 def test_the_summary_says_of_how_many_judges_it_is() -> None:
-    assert "deer (paper profile, 2 judges together)" in drawn(run_summary(RECORDS, SCORES[::3]))
+    assert "deer (paper profile, 2 judges together)" in drawn(
+        run_summary(RECORDS, summarised(RECORDS, SCORES[::3]))
+    )
     shaky = [score for score in SCORES if score.judge == "shaky"]
-    of_one = drawn(run_summary(RECORDS, shaky, options=TableOptions(reports=True)))
+    of_one = drawn(run_summary(RECORDS, summarised(RECORDS, shaky), TableOptions(reports=True), scores=shaky))
     assert "deer (paper profile, judge shaky)" in of_one
     by_report = [
         line.split("│")[-1].strip() for line in of_one.splitlines() if line.startswith(("one", "two"))

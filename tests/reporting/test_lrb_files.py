@@ -45,7 +45,7 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, LrbFindings]]
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["liveresearchbench"]},
             "judges": [JUDGE],
             "reports": {"n": 0},
@@ -144,7 +144,7 @@ def test_a_run_without_results_is_refused_and_writes_nothing(tmp_path: Path) -> 
     other = RunStore(tmp_path / "other")
     other.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     with pytest.raises(RunError, match="LiveResearchBench was not run"):
         export_files(other, tmp_path / "out", PROTOCOL)

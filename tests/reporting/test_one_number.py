@@ -29,6 +29,7 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import summarised
 from local_judge.scoring.node import Profile
 
 from ..protocols.deepresearcheval.facts_cases import findings as facts
@@ -107,7 +108,9 @@ def test_all_tables_have_the_same_number(run: Path, tmp_path: Path, profile: Pro
     assert {row["profile"] for row in rows} == {profile}
 
     shown = io.StringIO()
-    Console(file=shown, width=200).print(run_summary(records, scores, over, TableOptions(profile)))
+    Console(file=shown, width=200).print(
+        run_summary(records, summarised(records, scores, over), TableOptions(profile))
+    )
     for name, value in VALUES[profile].items():
         line = next(line for line in shown.getvalue().splitlines() if line.startswith(f"{name} "))
         assert line.split("│")[1].strip().split()[0].rstrip("*") == ("–" if value is None else f"{value:.2f}")
@@ -121,7 +124,8 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
         row for row in load_scores(store, ["fact"]) if row.case.startswith("cy") and row.profile == "paper"
     ]
     shown = io.StringIO()
-    Console(file=shown, width=200).print(run_summary(own, scores), *judge_tables(own, scores, ()))
+    systems = summarised(own, scores)
+    Console(file=shown, width=200).print(run_summary(own, systems), *judge_tables(own, systems, ()))
     lines = shown.getvalue().splitlines()
     (mean,) = [line for line in lines if line.startswith("cy ")]
     assert "1 of 3" in mean
@@ -185,7 +189,7 @@ def pooled_run(folder: Path, protocol: str) -> RunStore:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": [protocol]},
             "judges": [judge],
             "reports": {"n": 0},
@@ -254,7 +258,9 @@ def test_what_a_protocol_pools_is_the_systems_number_everywhere(
     assert {row["system"]: float(row["value"]) for row in rows} == expected
     assert {(row["profile"], row["aggregate"]) for row in rows} == {(profile, "rule")}
     shown = io.StringIO()
-    Console(file=shown, width=250).print(run_summary(records, scores, over, TableOptions(profile)))
+    Console(file=shown, width=250).print(
+        run_summary(records, summarised(records, scores, over), TableOptions(profile))
+    )
     means = [line for line in shown.getvalue().splitlines() if line.startswith("ada ")]
     assert [line.split("│")[1].strip().split()[0] for line in means] == [f"{value:.2f}*"]
 

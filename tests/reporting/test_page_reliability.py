@@ -10,7 +10,7 @@ from local_judge.runs.labels import ClaimLabel, HumanLabel
 
 
 def verdict(n: int, label: Label, p: float | None = None) -> GivenVerdict:
-    return GivenVerdict(("r1" if n < 2 else "r2", f"c{n}", "https://a.example/"), label, p)
+    return GivenVerdict(("r1" if n < 2 else "r2", f"c{n}", "https://a.example/"), f"Claim {n}.", label, p)
 
 
 def label(n: int, said: HumanLabel, annotator: str = "ada") -> ClaimLabel:

@@ -30,7 +30,7 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]
     store = RunStore(folder)
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["race"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["race"]}, "reports": {"n": 0}},
     )
     cases = [record(name, found.task, system) for name, (system, found) in reports.items()]
     store.write_items(findings_file("race", None), ((name, found) for name, (_, found) in reports.items()))
@@ -119,7 +119,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         export_files(other, tmp_path / "out", "race")
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     with pytest.raises(RunError, match="RACE was not run; the run has these protocols: deer"):
         export_files(store, tmp_path / "out", "race")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
 
@@ -12,6 +13,7 @@ from local_judge.reporting.run_tables import TableOptions, run_summary
 from local_judge.reporting.tables import score_table
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
+from local_judge.runs.summaries import summarised
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import WHOLE, Profile, Score, ScoreNode
 from local_judge.scoring.text import ratio
@@ -35,8 +37,12 @@ def row(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
 
 
 def printed(*rows: tuple[CaseRecord, ScoreRecord], options: TableOptions = BOUNDS) -> str:
-    table = run_summary([record for record, _ in rows], [row for _, row in rows], options=options)
-    return " ".join(" ".join(drawn(table)).split())
+    return " ".join(" ".join(drawn(summary(rows, options))).split())
+
+
+def summary(rows: Sequence[tuple[CaseRecord, ScoreRecord]], options: TableOptions) -> RenderableType:
+    records, scores = [record for record, _ in rows], [row for _, row in rows]
+    return run_summary(records, summarised(records, scores), options, scores=scores)
 
 
 def test_a_dimension_that_rests_on_one_part_of_five_says_so() -> None:
@@ -98,7 +104,9 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
     # Half of bob's second report failed: 6 to 10 beside the 9 of the other, and one report has no score at all.
     low = row("5", Score(value=8, n_expected=2, n_failed=1, low=6, high=10))
     records = [rows[1][0], unread, low[0].model_copy(update={"system": "bob"})]
-    table = " ".join(" ".join(drawn(run_summary(records, [rows[1][1], low[1]], options=BOUNDS))).split())
+    table = " ".join(
+        " ".join(drawn(run_summary(records, summarised(records, [rows[1][1], low[1]]), BOUNDS))).split()
+    )
     assert "bob │ 8.50 (of 2) (8.00 to 9.00) │ 2 of 3 │" in table
     # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
     assert "│ bounds unknown │" in table
@@ -158,7 +166,7 @@ def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
     rows = [eight("a-report-of-a-long-name-" + "x" * 40, open_), eight("two", Score(value=4, low=4, high=4))]
     rows.append(eight("three", Score(value=5, low=5, high=5)))
     options = TableOptions(reports=True, all_scores=True, bounds=True)
-    table = run_summary([record for record, _ in rows], [scores for _, scores in rows], options=options)
+    table = summary(rows, options)
     lines = drawn(table)
     cells = [[cell.strip() for cell in line.split("│")] for line in lines]
     # What failures leave open stands below the value, cut at blanks alone.
@@ -174,9 +182,7 @@ def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
     rows = [eight(name, Score(value=10, low=10, high=10)) for name in ("one", "two", "three")]
     out = io.StringIO()
     options = TableOptions(reports=True)
-    Console(file=out, width=100).print(
-        run_summary([a for a, _ in rows], [b for _, b in rows], options=options)
-    )
+    Console(file=out, width=100).print(summary(rows, options))
     cells = [[cell.strip() for cell in line.split("│")] for line in out.getvalue().splitlines()]
     assert all(len(line) <= 100 for line in out.getvalue().splitlines())
     assert sum(line.count("10.00") for line in cells) == 8 * (3 + 1)
@@ -196,7 +202,7 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
         )
         for case, (won, of) in rates.items()
     ]
-    pooled = ScoreNode(id="depth", label="Depth", score=Score(value=400 / 7, n_expected=7))
+    pooled = ScoreNode(id="depth", label="Depth: win rate", score=Score(value=400 / 7, n_expected=7))
     over = RunScoreRecord(
         protocol="liveresearchbench",
         version="1",
@@ -206,7 +212,7 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
         n_missing=0,
         scores=(pooled,),
     )
-    table = " ".join(" ".join(drawn(run_summary(records, scores, [over]))).split())
+    table = " ".join(" ".join(drawn(run_summary(records, summarised(records, scores, [over])))).split())
     assert "x │ 57.14* │ 2 │" in table
     assert "62.50" not in table
     [placed] = verticals(records, scores, "paper", [over]).metrics
@@ -215,14 +221,15 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
     other = [record.model_copy(update={"id": f"{record.id}2", "system": "y"}) for record in records]
     theirs = [score.model_copy(update={"case": f"{score.case}2"}) for score in scores]
     both = [over, over.model_copy(update={"system": "y"})]
+    records, scores = [*records, *other], [*scores, *theirs]
+    systems = summarised(records, scores, both)
     table = " ".join(
-        " ".join(
-            drawn(run_summary([*records, *other], [*scores, *theirs], both, TableOptions(reports=True)))
-        ).split()
+        " ".join(drawn(run_summary(records, systems, TableOptions(reports=True), scores=scores))).split()
     )
     assert "x │ 57.14* │ 2 │" in table
     assert "y │ 57.14* │ 2 │" in table
     assert "all reports │ 62.50 (25.00 to 100.00) │ 4 │" in table
+    assert {one.label for one in systems} == {"Depth"}  # one column, with the label of the reports
 
 
 def overall(case: str, system: str, protocol: str = "deer") -> tuple[CaseRecord, ScoreRecord]:
@@ -251,7 +258,7 @@ def test_six_reports_of_two_systems_fit_one_screen() -> None:
     for some in (["deer"], ["deer", "fact"], protocols):
         own = [row for row in scores if row.protocol in some]
         out = io.StringIO()
-        Console(file=out, width=80).print(run_summary(records, own))
+        Console(file=out, width=80).print(run_summary(records, summarised(records, own)))
         lines = out.getvalue().splitlines()
         assert len(lines) <= 22
         assert all(len(line) <= 80 for line in lines)
@@ -266,6 +273,6 @@ def test_all_scores_reports_and_the_other_profile_come_with_options() -> None:
     records, paper = [record for record, _ in rows], [row for _, row in rows]
     scores = [*paper, *(row.model_copy(update={"profile": "upstream"}) for row in paper)]
     options = TableOptions("upstream", reports=True, all_scores=True)
-    shown = "\n".join(drawn(run_summary(records, scores, options=options)))
+    shown = "\n".join(drawn(run_summary(records, summarised(records, scores), options, scores=scores)))
     assert all(name in shown for name in ("Part", "Overall", "one", "two", "ada", "bo", "all reports"))
     assert "upstream profile" in shown and "paper" not in shown

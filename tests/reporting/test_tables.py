@@ -23,6 +23,7 @@ from local_judge.reporting.tables import (
 )
 from local_judge.runs.job import NotPlanned, Plan
 from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.summaries import summarised
 from local_judge.runs.verify import VerifiedRow
 from local_judge.terminal import plain_table, safe, stdout
 
@@ -87,7 +88,7 @@ def test_every_table_takes_hostile_text() -> None:
         id=HOSTILE, claim=HOSTILE, url="https://a.example", status="ok", label=None, quote=HOSTILE
     )
     for table in (
-        run_summary([record, crashed], scores),
+        run_summary([record, crashed], summarised([record, crashed], scores), scores=scores),
         score_table(safe(HOSTILE), trees(scores)),
         claim_blocks(claim_set()),
         claim_summary(claim_set()),

@@ -22,10 +22,10 @@ def done(id: str, **more: Any) -> CaseRecord:
 def store(folder: Path, judges: int = 1, **settings: Any) -> RunStore:
     identity = {"engine": "vllm", "engine_version": "1", "model": "m"}
     manifest = {
-        "format_version": 3,
+        "format_version": 4,
         "judges": [{"name": f"j{n}", "identity": identity, "sampling": {}} for n in range(judges)],
         "config": {"protocols": ["race"], "settings": {"race": settings}},
-        "protocols": [{"name": "race", "version": "1"}],
+        "protocols": {"race": {"version": "1"}},
         "reports": {"n": 0},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))

@@ -106,7 +106,7 @@ async def test_two_judges_over_two_reports(make_judge: MakeJudge, snapshot: Snap
     uncited = {node.id: node.score.value for node in tree(store, None)["uncited"]}
     assert (uncited["citation"], uncited["authority"]) == (0, 0)
 
-    (row,) = [row for row in store_rows(store) if row["judge"] is None]
+    (row,) = [row for row in store_rows(store) if "judge" not in row]
     by_id = {node["id"]: node for node in row["scores"]}
     # CA: 2/3 and 0, mean 1/3; CF: 1 and undefined; their harmonic mean is 1/2. CI: .8 and 0.
     assert by_id["citation"]["score"]["value"] == pytest.approx(50)

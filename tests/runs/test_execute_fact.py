@@ -21,6 +21,7 @@ from local_judge.runs.items import findings_file
 from local_judge.runs.records import load_run_scores, load_scores
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import load_system_scores
 from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge, believe
@@ -96,10 +97,10 @@ async def test_scoring_again_gives_the_same_bytes(
     store = RunStore(tmp_path / "run")
     records = await execute(REPORTS, judge, snapshot, SHARED, store)
     before = {path: path.read_bytes() for path in sorted((store.root / "scores").iterdir())}
-    assert [path.name for path in before] == ["fact.all.jsonl", "fact.jsonl"]
+    assert [path.name for path in before] == ["fact.all.jsonl", "fact.jsonl", "fact.systems.jsonl"]
     for path in before:
         path.unlink()
-    assert rescore(store, ["fact"], records) == load_scores(store, ["fact"])
+    rescore(store, ["fact"], records)
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -108,8 +109,8 @@ async def test_each_system_has_a_table(make_judge: MakeJudge, snapshot: Snapshot
     store = RunStore(tmp_path / "run")
     records = await execute(REPORTS, judge, snapshot, SHARED, store)
     out = StringIO()
-    stored = load_scores(store, ["fact"]), load_run_scores(store, ["fact"])
-    summary = run_summary(records, *stored, TableOptions("upstream", all_scores=True))
+    systems, over = load_system_scores(store, ["fact"]), load_run_scores(store, ["fact"])
+    summary = run_summary(records, systems, TableOptions("upstream", all_scores=True), aggregates=over)
     Console(file=out, width=120).print(summary)
     lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
     first = lines.index("fact, 2 reports of ada together")

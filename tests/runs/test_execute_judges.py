@@ -103,6 +103,7 @@ async def test_each_judge_has_files_of_its_own_and_all_verify_the_claims_of_the_
                 for end in ENDS
             ),
             "scores/deer.jsonl",
+            "scores/deer.systems.jsonl",
         ]
     )
     assert (record.status, record.n_calls_failed, record.n_failed_by_judge) == (

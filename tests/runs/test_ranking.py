@@ -21,6 +21,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, l
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.ranking import Match, rank_systems
 from local_judge.tasks.files import TaskFiles
@@ -256,7 +257,7 @@ def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["length"]},
             "reports": {"n": 0},
             "judges": [],
@@ -278,7 +279,7 @@ def scored(folder: Path, *rows: tuple[str, str, Score]) -> Path:
         )
         for id, _, score in rows
     ]
-    store.write_jsonl("scores/length.jsonl", found)
+    write_scores(store, "length", cases, found)
     reseal_scores(store)
     return folder
 

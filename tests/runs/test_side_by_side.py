@@ -11,6 +11,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.side_by_side import score_columns
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 
@@ -32,14 +33,14 @@ def make(root: Path, cases: Sequence[CaseRecord], roots: dict[str, tuple[ScoreNo
     store = RunStore(root)
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
     store.write_jsonl("cases.jsonl", cases)
     rows = [
         ScoreRecord(case=name, protocol="deer", version="1", profile="paper", scores=scores)
         for name, scores in roots.items()
     ]
-    store.write_jsonl("scores/deer.jsonl", rows)
+    write_scores(store, "deer", cases, rows)
     seal_run(store)
     return root
 

@@ -99,6 +99,30 @@ def test_cells_are_excluded_included_and_overridden(tmp_path: Path) -> None:
     )
 
 
+def test_the_limit_counts_reports_after_exclusions(tmp_path: Path) -> None:
+    keys = {"protocols": ["deer"], "limit": 2}
+    cells: list[tuple[dict[str, Any], list[str]]] = [
+        ({}, ["alder-x", "alder-y"]),
+        ({"systems": ["birch"]}, ["birch-x", "birch-y"]),
+        ({"tasks": ["z"]}, ["alder-z", "birch-z"]),
+        ({"exclude": [{"systems": "alder", "tasks": ["x", "y"]}]}, ["alder-z", "birch-x"]),
+        ({"tasks": ["y"], "include": [{"systems": "birch", "tasks": "z"}]}, ["alder-y", "birch-y"]),
+    ]
+    for given, evaluated in cells:
+        [run] = expand(tmp_path, {"judges": ["qwen3-8b"], **given}, **keys).values()
+        chosen = selected(REPORTS, run.file.select)[: run.file.limit]
+        assert [report.id for report in chosen] == evaluated
+
+
+def test_presets_of_rules_are_files_of_the_folder(tmp_path: Path) -> None:
+    include = [{"judges": ["mine.yaml"]}, {"judges": ["./mine.yaml", "qwen3-8b"]}]
+    runs = expand(tmp_path, {"judges": ["qwen3-8b"], "include": include}, protocols=["deer"])
+    assert {name: run.file.judges for name, run in runs.items()} == {
+        "qwen3-8b": ("qwen3-8b",),
+        "mine": (str(tmp_path / "mine.yaml"),),
+    }
+
+
 def test_each_run_file_says_the_whole_run(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("")
     runs = expand(
@@ -128,6 +152,16 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
         {"judges": ["x/.hidden.yaml"]},
         {},
         "sweep.judges: a folder is named after '.hidden'; use letters and digits",
+    ),
+    (
+        {"include": [{"judges": ["../.."]}]},
+        {"judges": ["a"]},
+        "sweep.include.0.judges: a folder is named after '..'; use letters and digits",
+    ),
+    (
+        {"judges": ["x/a.yaml"], "include": [{"judges": ["y/a.yaml"]}]},
+        {},
+        "two presets are called 'a'; rename one of the files",
     ),
     ({}, {}, "sweep.judges is missing: name at least one judge"),
     (None, {}, "sweep.judges is missing: name at least one judge"),

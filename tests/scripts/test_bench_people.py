@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import importlib.machinery
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from local_judge.lab.verifier_benchmark.measure import SetFigures
+from local_judge.stats.calibration.assess import Assessment, Settings, assess
+from local_judge.stats.calibration.fitting import OutOfFold
+from local_judge.stats.calibration.measures import Judged
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,6 +24,17 @@ ROOT = Path(__file__).resolve().parents[2]
 def bench(*words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "scripts" / "bench_people"), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    path = str(ROOT / "scripts" / "bench_people")
+    loader = importlib.machinery.SourceFileLoader("bench_people", path)
+    spec = importlib.util.spec_from_loader("bench_people", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def sets(folder: Path) -> Path:
@@ -24,6 +45,7 @@ def sets(folder: Path) -> Path:
             proof = {"supporting": [[claim]]} if name == "wice" else {}
             rows.append({"claim": claim, "evidence": text, "label": "supported", **proof})
             rows.append({"claim": "Someone owns a boat.", "evidence": text, "label": "unsupported"})
+        rows.append({"claim": "It ground oats.", "evidence": "It ground rye.", "label": "partial"})
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     return folder
@@ -33,8 +55,10 @@ def test_the_floor_and_the_evidence_need_no_judge(tmp_path: Path) -> None:
     ended = bench("--data", sets(tmp_path), "--json", "--draws", 10)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
-    # All words of the first claim are in the text, and none of the second.
+    # All words of the first claim are in the text, and not all of the others.
     assert [one["figures"]["auc"]["value"] for one in found["figures"]] == [1.0] * 3
+    # Eight pairs and a partial claim, which counts in WiCE only. In the order of the targets.
+    assert [(one["figures"]["n"], one["left_out"]) for one in found["figures"]] == [(16, 1), (17, 0), (16, 1)]
     # The one sentence that proves the claim is in the evidence and is the nearest one.
     assert {(one["sentence_recall"], one["first"]["value"]) for one in found["evidence"]} == {(1.0, 1.0)}
 
@@ -43,3 +67,75 @@ def test_missing_sets_are_one_line(tmp_path: Path) -> None:
     ended = bench("--data", tmp_path / "none")
     assert ended.returncode == 1 and ended.stdout == ""
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+def given(monkeypatch: pytest.MonkeyPatch, folder: Path, *words: object) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["bench_people", "--data", str(sets(folder)), *map(str, words)])
+
+
+def test_tables_give_the_number_of_claims_behind_the_figures(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given(monkeypatch, tmp_path, "--draws", 0)
+    assert script.main() == 0
+    found = capsys.readouterr().out
+    assert "factcheck: 16 claims, 1 partial left out\n" in found
+    assert "wice: 17 claims; partial support counts as unsupported\n" in found
+
+
+def calling(supported: list[bool], others: list[bool]) -> Assessment:
+    """Figures of a verifier by its calls of supported and of other claims."""
+    judged = [Judged(true, 0.5, "a") for true, calls in ((True, supported), (False, others)) for _ in calls]
+    return assess(OutOfFold(judged, [*supported, *others], [0.5], []), Settings(draws=0))
+
+
+@pytest.mark.parametrize(
+    ("others", "row"),
+    [
+        # All claims are called supported: balanced accuracy (1 + 0) / 2.
+        ([True] * 4, "| near | 0.500 | 0.500 | 0.000 | – |"),
+        ([False] * 4, "| near | 0.500 | 1.000 ✓ | 0.000 ✓ | – |"),
+    ],
+)
+def test_calling_everything_supported_gets_no_tick(
+    script: ModuleType, capsys: pytest.CaptureFixture[str], others: list[bool], row: str
+) -> None:
+    found = calling([True] * 4, others)
+    figures = {
+        name: SetFigures(
+            set=name, verifier="near", n=8, left_out=0, failed=0, unread=0, figures=found, transferred=found
+        )
+        for name in script.TARGETS
+    }
+    script.print_all({"evidence": []}, {script.OVERLAP: figures, "near": figures})
+    assert capsys.readouterr().out.count(row) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--judge", "nosuch"], "nosuch"),
+        (["--judge", "qwen3-14b", "--base-url", "http://127.0.0.1:9/v1"], "127.0.0.1:9"),
+        (["--sample", 0], "--sample 0: at least 1"),
+        (["--sample", -3], "--sample -3: at least 1"),
+        (["--draws", -1], "--draws -1: at least 0"),
+        (["--verifier", "near"], "need a judge; name it with --judge"),
+    ],
+)
+def test_wrong_arguments_are_one_line(
+    script: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    words: list[object],
+    says: str,
+) -> None:
+    given(monkeypatch, tmp_path, *words)
+    with pytest.raises(SystemExit) as ended:
+        script.main()
+    line = str(ended.value.code)
+    assert line.startswith("error: ") and says in line and "\n" not in line
+    # Replies go into a file that the next command finds.
+    stored = "replies are stored in bench_people.qwen3-14b.sqlite\n" if "--base-url" in words else ""
+    assert capsys.readouterr() == ("", stored)

@@ -1,4 +1,4 @@
-"""The benchmark of prompts: the originals' order as sent, what is counted, and the tables that it writes."""
+"""The benchmark of prompts: what is counted, and the tables that it writes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.claims.grouped import verification_prompt
+from local_judge.claims.model import Label
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents.clean import clean
-from local_judge.judge.layout import fence
+from local_judge.judge.failures import Failure
+from local_judge.judge.layout import Prompt
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.composed import Composed, ComposeSettings, compose
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.planting.pages import plant_pages, usable
+from local_judge.runs.verify import VerifiedRow
 from scripts.benchmarking import prompt_extraction, prompt_scoring, prompt_verification
 from scripts.benchmarking.planted import quality, tokens_of
-from scripts.benchmarking.prompt_rows import instructions, sample_claims, sample_exhibit
 from scripts.benchmarking.prompt_tables import COLUMNS, markers, stale, table_of, with_rows
 from scripts.benchmarking.prompt_tables import DOCUMENT as DOCUMENT_PATH
 from serving.engines.scripted import Call, Reply
@@ -71,35 +74,16 @@ def knowing(planted: Sequence[PlantedClaim]) -> Callable[[Call], Reply]:
             claim = text.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
             return {"Yes": 0.9, "No": 0.1} if true[claim] else {"Yes": 0.1, "No": 0.9}
         assert call.schema is not None
-        keys = list(call.schema["properties"])
-        if keys == ["reasoning", "accurate"]:
-            claim = text.partition("Claim:\n```\n")[2].partition("\n```")[0]
-            return {"reasoning": "Known.", "accurate": true[claim]}
-        title = "Statements:" if "Statements:\n" in text else "Claims:"
-        listed = text.rpartition(f"{title}\n```\n")[2].partition("\n```")[0].splitlines()
-        known = {number: true[claim] for number, _, claim in (line.partition(". ") for line in listed)}
-        return answer(keys, call.schema, known)
+        full = "rationale" in call.schema["properties"]["1"]["properties"]
+        found: dict[str, Any] = {}
+        for line in text.rpartition("Claims:\n```\n")[2].partition("\n```")[0].splitlines():
+            number, _, claim = line.partition(". ")
+            found[number] = {"quote": "", "label": "supported" if true[claim] else "contradicted"}
+            if full:
+                found[number]["rationale"] = ""
+        return found
 
     return script
-
-
-def answer(keys: Sequence[str], schema: Mapping[str, Any], known: Mapping[str, bool]) -> Reply:
-    """The claims that are true as supported, in one of the forms that answer for several at once."""
-    if keys == ["reliable_explanation", "reliable", "results"]:
-        results = [
-            {"claim_index": int(one), "explanation": "", "result": "supported" if known[one] else "conflict"}
-            for one in known
-        ]
-        return {"reliable_explanation": "", "reliable": True, "results": results}
-    if keys == ["results"]:
-        results = [{"idx": int(n), "result": "supported" if known[n] else "unsupported"} for n in known]
-        return {"results": results}
-    full = "rationale" in schema["properties"]["1"]["properties"]
-    return {
-        n: {"quote": "", "label": "supported" if known[n] else "contradicted"}
-        | ({"rationale": ""} if full else {})
-        for n in known
-    }
 
 
 @pytest.mark.parametrize("name", VERIFICATION)
@@ -133,49 +117,25 @@ def test_figures_of_known_answers(planted: Sequence[PlantedClaim]) -> None:
         one.model_copy(update={"true": true, "kind": None if true else "number", "url": url})
         for true, url in ((True, "a"), (True, "b"), (False, "a"), (False, "b"), (False, "b"))
     ]
+    labels: list[Label | None] = ["supported", "off_topic", "off_topic", "contradicted", None]
     said = [
-        prompt_verification.Said(3, True),
-        prompt_verification.Said(1, False),
-        prompt_verification.Said(1, False),
-        prompt_verification.Said(0, False),
-        prompt_verification.Said(failure="incomplete"),
+        VerifiedRow(
+            id=claim.id,
+            claim=claim.claim,
+            url=claim.url,
+            status="ok",
+            label=label,
+            failure=None if label else Failure(kind="incomplete", detail=""),
+        )
+        for claim, label in zip(claims, labels, strict=True)
     ]
     found = prompt_verification.verification_figures(claims, said)
-    # Pairs of a true and an altered one: 3 > 1, 3 > 0, 1 = 1 (a half), 1 > 0: 3.5 of 4. Right: 1 of 2 true ones,
-    # 2 of 2 altered ones that were answered.
+    # Pairs of a true and an altered one, by the rank of their labels: 4 > 1, 4 > 0, 1 = 1 (a half), 1 > 0: 3.5 of 4.
+    # Right: 1 of 2 true ones, 2 of 2 altered ones that were answered.
     assert (found["auc"], found["accuracy"], found["caught"], found["called_wrong"]) == (0.875, 0.75, 1, 0.5)
     assert (found["n"], found["failed"], found["failure_kinds"]) == (4, 1, ["incomplete"])
     assert found["caught_by_kind"]["number"] == [2, 2]
     assert quality([], [])["accuracy"] is None
-
-
-async def test_a_claim_left_out_or_named_twice_is_no_answer_in_the_originals_forms(
-    make_judge: MakeJudge,
-) -> None:
-    reply = {"results": [{"idx": 1, "result": "supported"}] * 2 + [{"idx": 7, "result": "supported"}]}
-    judge, engine = make_judge([reply])
-    found = await prompt_verification.fact(sample_exhibit(), sample_claims(), judge)
-    assert [one.failure for one in found] == ["incomplete", "incomplete"]
-    assert len(engine.calls) == 1
-
-
-def test_the_originals_orders_as_sent() -> None:
-    exhibit, claims = sample_exhibit(), sample_claims()
-    page = "Page:\n```\nAddress: https://page.example/\n\nT\n\nText.\n```"
-    listed = "\n```\n1. Claim 1.\n2. Claim 2.\n```"
-    system, user = prompt_verification.deer_prompt(exhibit, claims).messages()
-    assert system.content == instructions("deer_verification")
-    assert user.content == f"Claims:{listed}\n\n{page}"
-    system, user = prompt_verification.fact_prompt(exhibit, claims).messages()
-    assert system.content == instructions("fact_verification")
-    assert user.content == f"{page}\n\nStatements:{listed}"
-    system, user = prompt_verification.accuracy_prompt(exhibit, claims[0]).messages()
-    assert system.content == instructions("liveresearchbench_verification")
-    assert user.content == f"{fence('Claim 1.', 'Claim:')}\n\n{page}"
-    system, user = prompt_scoring.race_prompt("Request.", "Article.").messages()
-    role, asked = instructions("race_vanilla").split("\n\n", 1)
-    assert system.content == role
-    assert user.content == f"Task:\n```\nRequest.\n```\n\nArticle:\n```\nArticle.\n```\n\n{asked}"
 
 
 def composed() -> list[Composed]:
@@ -185,23 +145,34 @@ def composed() -> list[Composed]:
     return compose([page], ComposeSettings(reports=1, sentences=4, fillers=0.5))
 
 
-async def test_deer_extraction_as_sent_and_read(make_judge: MakeJudge) -> None:
-    (report,) = composed()
-    planted = [one for one in report.sentences if one.planted]
-    fields: dict[str, Any] = {"rationale": "", "numeric": True, "citations": [], "cross_references": []}
-    claims = [{"position": one.label, "claim": one.text, "claim_type": "F", **fields} for one in planted]
-    elsewhere = {"position": "L99.S1", "claim": "Of nobody.", "claim_type": "F", **fields}
-    judge, engine = make_judge([{"claims": [*claims, elsewhere]}])
-    found = await prompt_extraction.extracted(EXTRACTION["deer"], [report], judge)
-    figures = prompt_extraction.extraction_figures([report], found)
-    assert len(planted) == 2
-    wanted = {"n": 4, "failed": 0, "recall": 1, "recall_uncited": 1, "precision": 1, "f1": 1}
+@pytest.mark.parametrize("name", EXTRACTION)
+async def test_extraction_by_a_judge_that_gets_one_of_two_claims_wrong(
+    name: str, make_judge: MakeJudge
+) -> None:
+    (report,) = reports = composed()
+    known = {one.label: one.text for one in report.sentences if one.planted}
+    (uncited,) = (one.label for one in report.sentences if one.planted and not one.cited)
+    known[uncited] = "Of something else."
+
+    def script(call: Call) -> Reply:
+        found: dict[str, Any] = {}
+        for line in call.prompt.rpartition("Sentences:\n```\n")[2].partition("\n```")[0].splitlines():
+            number, _, sentence = line.partition(". ")
+            claim = known.get(sentence.partition(": ")[0], "")
+            one: dict[str, Any] = {"claim": claim, "type": "F", "support": ""}
+            if name == "full":
+                full: dict[str, Any] = {**one, "support": [], "checkable": True, "salient": True}
+                one = {"claims": [full] if claim else []}
+            found[number] = one
+        return found
+
+    judge, engine = make_judge(script)
+    found = await prompt_extraction.extracted(EXTRACTION[name], reports, judge)
+    figures = prompt_extraction.extraction_figures(reports, found)
+    assert len(engine.calls) == 1
+    # The cited one of two planted sentences, and a claim under both.
+    wanted = {"n": 4, "failed": 0, "recall": 0.5, "recall_uncited": 0, "precision": 0.5, "f1": 0.5}
     assert {key: figures[key] for key in wanted} == wanted
-    system, user = engine.calls[0].messages
-    assert system.content == instructions("deer_extraction")
-    assert user.content.startswith("Report:\n```\n# Findings from the sources")
-    lines = [f"{one.label}: {one.text}" for one in report.document.sentences]
-    assert user.content.endswith("\n\nTarget sentences:\n```\n" + "\n".join(lines) + "\n```")
 
 
 @pytest.mark.parametrize("name", EXTRACTION)
@@ -233,9 +204,7 @@ async def test_twins_below_level_and_above(name: str, make_judge: MakeJudge) -> 
         if call.options is not None:
             return {option: float(option == str(score)) or 1e-9 for option in call.options}
         assert call.schema is not None
-        if "overall" in call.schema["properties"]:
-            return {"overall": {"analysis": "", "score": float(score)}}
-        return {"overall_score": float(score), "justification": ""}
+        return {"overall": {"analysis": "", "score": float(score)}}
 
     judge, engine = make_judge(script)
     scores = await prompt_scoring.scored(SCORING[name], cases, judge)
@@ -282,8 +251,7 @@ async def test_tokens_are_those_of_the_ledger(
 
 DOCUMENT = "Before.\n\n{}\n{}\n\nAfter.\n".format(*(part.strip() for part in markers("verification")))
 ROW: dict[str, Any] = {
-    "prompt": "deer",
-    "whose": "DEER",
+    "prompt": "grouped_terse",
     "judge": "small",
     "digest": "0123456789ab",
     "asked": 20,
@@ -305,28 +273,28 @@ def test_rows_of_several_judges_stand_in_one_table_and_a_new_one_takes_the_old_o
     assert once == DOCUMENT.replace(
         "<!-- measured: verification -->\n",
         "<!-- measured: verification -->\n"
-        "| prompt | whose | judge | digest | answered | AUC | accuracy | fitted | caught | called wrong | "
+        "| prompt | judge | digest | answered | AUC | accuracy | fitted | caught | called wrong | "
         "prompt tokens | computed | generated |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-        "| `deer` | DEER | small | `0123456789ab` | 19 of 20 | 0.88 | 0.75 | – | 1.00 | 0.50 | 200 | "
+        "|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+        "| `grouped_terse` | small | `0123456789ab` | 19 of 20 | 0.88 | 0.75 | – | 1.00 | 0.50 | 200 | "
         "about 150 | 40.5 |\n",
     )
     more = [{**ROW, "judge": "large"}, {**ROW, "prompt": "scored"}, {**ROW, "computed": 1000}]
     table = table_of(with_rows(once, "verification", more, list(VERIFICATION)), "verification")
-    assert [(cells[2], cells[0], cells[11]) for cells in table] == [
-        ("large", "`deer`", "about 150"),
+    assert [(cells[1], cells[0], cells[10]) for cells in table] == [
+        ("large", "`grouped_terse`", "about 150"),
         ("small", "`scored`", "about 150"),
-        ("small", "`deer`", "50"),
+        ("small", "`grouped_terse`", "50"),
     ]
     assert all(len(cells) == len(COLUMNS["verification"]) for cells in table)
 
 
 def test_a_row_whose_prompt_has_changed_says_what_to_run() -> None:
-    text = with_rows(DOCUMENT, "verification", [ROW, {**ROW, "prompt": "gone"}], ["deer"])
-    assert list(stale(text, "verification", {"deer": "0123456789ab", "gone": "0123456789ab"})) == []
-    assert list(stale(text, "verification", {"deer": "ba9876543210"})) == [
-        "verification: `deer` was measured as 0123456789ab and is ba9876543210 now; run scripts/bench_prompts "
-        "--judge small --rows verification.deer --table",
+    text = with_rows(DOCUMENT, "verification", [ROW, {**ROW, "prompt": "gone"}], ["grouped_terse"])
+    assert list(stale(text, "verification", {"grouped_terse": "0123456789ab", "gone": "0123456789ab"})) == []
+    assert list(stale(text, "verification", {"grouped_terse": "ba9876543210"})) == [
+        "verification: `grouped_terse` was measured as 0123456789ab and is ba9876543210 now; run "
+        "scripts/bench_prompts --judge small --rows verification.grouped_terse --table",
         "verification: there is no prompt `gone`; delete its row",
     ]
     with pytest.raises(ValueError, match="no table between <!-- measured: scoring -->"):
@@ -335,18 +303,19 @@ def test_a_row_whose_prompt_has_changed_says_what_to_run() -> None:
 
 def test_digests_tell_prompts_apart() -> None:
     every = [way.digest() for ways in (VERIFICATION, EXTRACTION, SCORING) for way in ways.values()]
-    assert len(set(every)) == len(every) == 13
+    assert len(set(every)) == len(every) == 8
     assert {len(one) for one in every} == {12}
 
 
 def test_a_digest_follows_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = VERIFICATION["deer"].digest()
+    before = VERIFICATION["grouped_terse"].digest()
 
-    def reworded(name: str) -> str:
-        return instructions(name) + " "
+    def reworded(*args: Any) -> Prompt:
+        prompt = verification_prompt(*args)
+        return prompt.model_copy(update={"own": prompt.own + " "})
 
-    monkeypatch.setattr(prompt_verification, "instructions", reworded)
-    assert VERIFICATION["deer"].digest() != before
+    monkeypatch.setattr(prompt_verification, "verification_prompt", reworded)
+    assert VERIFICATION["grouped_terse"].digest() != before
 
 
 @pytest.fixture
@@ -397,17 +366,17 @@ def test_the_command_goes_on_where_it_stopped_and_writes_its_rows(
     assert [(row["kind"], row["prompt"], row["asked"], row["n"]) for row in rows] == [
         ("scoring", name, 5, 5) for name in SCORING
     ]
-    assert [row["replayed"] for row in rows] == [0, 0, 0]
-    assert len(script.emptied) == 3
+    assert [row["replayed"] for row in rows] == [0, 0]
+    assert len(script.emptied) == 2
     text = (tmp_path / DOCUMENT_PATH).read_text(encoding="utf-8")
     table = table_of(text, "scoring")
-    assert [(cells[0], cells[2], cells[4]) for cells in table if cells[2] == "qwen3-14b"] == [
+    assert [(cells[0], cells[1], cells[3]) for cells in table if cells[1] == "qwen3-14b"] == [
         (f"`{name}`", "qwen3-14b", "5 of 5") for name in SCORING
     ]
     assert list(stale(text, "scoring", {name: way.digest() for name, way in SCORING.items()})) == []
     assert script.main() == 0
     again = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["replayed"] for row in again] == [5, 5, 5]
+    assert [row["replayed"] for row in again] == [5, 5]
     assert len(script.server.chats) == asked
     monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "scoring", *words, "--seed", "1"])
     with pytest.raises(SystemExit, match=r"articles\.jsonl holds others; give another --ledger"):
@@ -420,15 +389,15 @@ def answer_to_all(asked: Mapping[str, Any]) -> str:
 
 
 def test_a_prompt_that_does_not_exist_is_named(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "verification.dear"])
+    monkeypatch.setattr(sys, "argv", ["bench_prompts", "--rows", "verification.score"])
     with pytest.raises(
-        SystemExit, match=r"^error: --rows verification\.dear: no such prompt; there are extraction, "
+        SystemExit, match=r"^error: --rows verification\.score: no such prompt; there are extraction, "
     ):
         bench.main()
 
 
 def test_a_server_that_is_not_there_is_one_line(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["--rows", "scoring.race", "--limit", "8", "--base-url", "http://127.0.0.1:9/v1"]
+    words = ["--rows", "scoring.vanilla", "--limit", "8", "--base-url", "http://127.0.0.1:9/v1"]
     monkeypatch.setattr(sys, "argv", ["bench_prompts", *words])
     with pytest.raises(SystemExit, match=r"^error: http://127\.0\.0\.1:9/reset_prefix_cache: [^\n]+$"):
         bench.main()

@@ -107,8 +107,20 @@ def test_the_block_has_at_most_60_lines_whatever_fails() -> None:
 def test_replies_are_equal_only_if_both_runs_have_them() -> None:
     first = {"a": ("Yes", "-0.1"), "b": ("No", None), "c": ("x", None)}
     second = {"a": ("Yes", "-0.1"), "b": ("No.", None), "d": ("x", None)}
-    assert equal_share(first, second) == {"replies": 4, "equal": 1, "equal_share": 0.25}
+    assert equal_share(first, second) == {
+        "replies": 4,
+        "equal": 1,
+        "equal_share": 0.25,
+        "same_text_share": 0.25,
+    }
     assert equal_share({}, {})["equal_share"] == 0.0
+
+
+def test_the_same_text_with_other_log_probabilities_is_counted() -> None:
+    found = equal_share(
+        {"a": ("Yes", "-0.1"), "b": ("No", "-0.2")}, {"a": ("Yes", "-0.1001"), "b": ("No", "-0.2")}
+    )
+    assert (found["equal_share"], found["same_text_share"]) == (0.5, 1.0)
 
 
 def test_verdicts_are_compared_at_the_threshold() -> None:

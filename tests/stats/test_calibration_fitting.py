@@ -50,7 +50,7 @@ def test_log_odds_of_any_size_are_fitted() -> None:
 @pytest.mark.parametrize("method", ["beta", "platt", "temperature"])
 def test_an_inverted_judge_is_refused(method: Method) -> None:
     """Of three values: more for altered claims everywhere."""
-    with pytest.raises(Uncalibratable, match="its yes says nothing here") as refused:
+    with pytest.raises(Uncalibratable, match="the supported ones do not get more than the others") as refused:
         fit([*at(2, 1, 3), *at(1, 1, 2), *at(-1, 3, 1)], method)
     assert refused.value.kind == "inverted"
 
@@ -93,10 +93,10 @@ def test_a_side_on_which_the_curve_would_fall_is_left_flat() -> None:
 @pytest.mark.parametrize(
     ("claims", "kind", "said"),
     [
-        (at(1, 3, 0), "one_class", "3 claims, all of them true"),
-        (at(1, 0, 2), "one_class", "2 claims, all of them altered"),
+        (at(1, 3, 0), "one_class", "every claim of 3 is supported"),
+        (at(1, 0, 2), "one_class", "no claim of 2 is supported"),
         ([], "one_class", "no claim was answered"),
-        (at(1.25, 3, 4), "constant", "all 7 claims the same probability"),
+        (at(1.25, 3, 4), "constant", "all 7 claims have the same probability"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(claims: list[Judged], kind: str, said: str) -> None:

@@ -113,7 +113,7 @@ def test_figures_of_a_part_keep_the_folds() -> None:
         (
             [Judged(number % 2 == 0, number % 2, f"p{number // 2}") for number in range(8)],
             "inverted",
-            "its yes says nothing",
+            "do not get more than the others",
         ),
     ],
 )

@@ -30,5 +30,6 @@ def test_it_measures_the_small_judge(
         "alike": 4,
         "largest_difference": pytest.approx(0, abs=0.02),
     }
-    assert found["again"]["equal_share"] > 0.5
+    # The second run finds its prompts in the prefix cache, so its last digits can differ: the order of sums differs.
+    assert found["again"]["same_text_share"] > 0.5
     assert "| verdicts as on the CPU build | 4 | – |" in capsys.readouterr().out

@@ -73,5 +73,10 @@ def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(tmp_pat
         judge(home, "judge", "down", JUDGE)
     judge(home, *evaluate, *settings, "--serve", "--out", tmp_path / "served")
     assert json.loads(judge(home, "judge", "status", "--json")) == []
-    assert len(results(tmp_path / "found")) == 3
+    assert sorted(results(tmp_path / "found")) == [
+        "claims.jsonl",
+        "findings/deer.jsonl",
+        "scores/deer.jsonl",
+        "scores/deer.systems.jsonl",
+    ]
     assert results(tmp_path / "found") == results(tmp_path / "served")

@@ -53,7 +53,7 @@ def qualify(
         list[Path] | None,
         typer.Option(
             "--labels",
-            help="Claims labelled by people (JSONL, CSV or Parquet), which outrank planted claims; repeatable.",
+            help="Labelled claims (JSONL, CSV or Parquet; or `sample`), which outrank planted claims; repeatable.",
         ),
     ] = None,
     quick: Annotated[

@@ -26,7 +26,13 @@ from local_judge.lab.verifier_benchmark.measure import (
     figures_of,
     word_overlap,
 )
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets, sampled
+from local_judge.lab.verifier_benchmark.rows import (
+    LabelledRow,
+    evidence_snapshot,
+    load_sets,
+    refuse_seen,
+    sampled,
+)
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
 from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, verifiers_of
 from local_judge.reporting.progress import RunProgress
@@ -59,12 +65,23 @@ def benchmark_verifier(
             "--partial", help="Count claims that people call partial as unsupported, or leave them out."
         ),
     ] = "unsupported",
+    calibrate_with: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--calibrate-with",
+            help="Labelled or planted claims (`lab plant`) that calibrations for the other sets are also fitted on; "
+            "no figure measures them; repeatable.",
+        ),
+    ] = None,
     sample: Annotated[int | None, SAMPLE] = None,
     seed: Seed = 0,
     resamples: Resamples = DRAWS,
     details: Annotated[
         bool,
-        typer.Option("--details", help="Also print figures by label, length and language, and all labels."),
+        typer.Option(
+            "--details",
+            help="Also print the judge's figures by group of claims, and all labels.",
+        ),
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write all figures and answers to this JSON file.")
@@ -76,38 +93,55 @@ def benchmark_verifier(
     Without --judge, the command makes no model calls: it prints the baseline, and whether the evidence contains the
     sentences that people say prove a claim.
     """
-    rows = sampled(load_sets(sets), sample, seed)
+    if details and not judge.judge:
+        raise ConfigError("--details: the figures are of a judge's verdicts; give --judge")
+    rows, fitting = (sampled(load_sets(given), sample, seed) for given in (sets, calibrate_with or ()))
+    refuse_seen(fitting, rows)
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
     settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
     configs = verifiers_of(verifier or ["scored"])
 
-    async def asked(frozen: Snapshot) -> list[Answers]:
+    async def asked(frozen: Snapshot, fitted: Snapshot | None) -> list[Answers]:
         assert spec is not None and ledger is not None
         async with judge.open(spec, ledger) as opened:
-            pages = len({row.page for row in rows}) * len(configs)
+            pages = (len({row.page for row in rows}) + len({row.page for row in fitting})) * len(configs)
             with RunProgress(opened, pages, unit="pages") as progress:
-                return [
-                    await ask(rows, frozen, opened, name, config, progress.one_done)
-                    for name, config in configs.items()
-                ]
+                answers: list[Answers] = []
+                for name, config in configs.items():
+                    one = await ask(rows, frozen, opened, name, config, progress.one_done)
+                    if fitted is not None:
+                        more = await ask(fitting, fitted, opened, name, config, progress.one_done)
+                        one = one._replace(fitting=more.answers)
+                    answers.append(one)
+                return answers
 
-    with _pages(rows, snapshot) as frozen, contextlib.ExitStack() as stack:
+    if snapshot is not None and all(row.evidence is not None for row in (*rows, *fitting)):
+        raise ConfigError(
+            f"--snapshot: the claim {rows[0].id!r} has its own `evidence`; use rows with `url` only"
+        )
+    with contextlib.ExitStack() as stack:
+        # First, because a snapshot that is missing for the claims to fit on costs nothing to notice here.
+        fitted = stack.enter_context(_pages(fitting, snapshot)) if fitting else None
+        frozen = stack.enter_context(_pages(rows, snapshot))
         found = [word_overlap(rows, frozen)]
+        if fitted is not None:
+            found[0] = found[0]._replace(fitting=word_overlap(fitting, fitted).answers)
         evidence = [
             one for name, config in configs.items() for one in evidence_figures(rows, frozen, name, config)
         ]
         if spec is not None and ledger is not None:
             stack.enter_context(stoppable(ledger))
-            found += asyncio.run(asked(frozen))
+            found += asyncio.run(asked(frozen, fitted))
     figures = [one for answers in found for one in figures_of(answers, settings, partial)]
     _write(figures, evidence, found, out)
     if as_json:
         print_json(_dumped(figures, evidence))
     else:
         stdout().print(benchmark_tables(figures, evidence, details))
-        for line in benchmark_notes(figures):
+        for line in benchmark_notes(figures, evidence):
             stdout().print(line, markup=False, soft_wrap=True)
     failed = sum(one.failed for one in figures)
+    failed += sum(one.failure is not None for answers in found for one in answers.fitting)
     if failed:
         leave_missing(count(failed, "verdict"))
 
@@ -118,15 +152,15 @@ def _pages(rows: Sequence[LabelledRow], snapshot: Path | None) -> Generator[Snap
     own = [row for row in rows if row.evidence is not None]
     if snapshot is not None and not own:
         yield Snapshot.open(snapshot)
-        return
-    if snapshot is not None:
+    elif snapshot is not None and len(own) < len(rows):
         raise ConfigError(
             f"--snapshot: the claim {own[0].id!r} has its own `evidence`; use rows with `url` only"
         )
-    if len(own) < len(rows):
+    elif len(own) < len(rows):
         raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
-    with evidence_snapshot(rows) as frozen:
-        yield frozen
+    else:
+        with evidence_snapshot(rows) as frozen:
+            yield frozen
 
 
 def _dumped(figures: Sequence[SetFigures], evidence: Sequence[EvidenceFigures]) -> dict[str, Any]:
@@ -145,5 +179,7 @@ def _write(
     if out is None:
         return
     answers = {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found}
-    text = json.dumps({**_dumped(figures, evidence), "answers": answers}, ensure_ascii=False, indent=1)
+    fitting = {one.verifier: [row.model_dump(mode="json") for row in one.fitting] for one in found}
+    data = {**_dumped(figures, evidence), "answers": answers, "fitting": fitting}
+    text = json.dumps(data, ensure_ascii=False, indent=1)
     RunStore(out.parent).write_text(out.name, text + "\n")

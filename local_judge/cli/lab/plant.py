@@ -17,6 +17,7 @@ from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import Failure
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (
     PlantedReports,
@@ -185,7 +186,12 @@ def _claims(snapshot: Path, settings: DrawSettings, out: Path, judge: OptionalJu
 
 
 async def _restated(
-    draw: Draw, pages: Sequence[PlantPage], seed: int, options: OptionalJudge, spec: JudgeSpec, ledger: Path
+    draw: Draw,
+    pages: Sequence[PlantPage],
+    seed: int,
+    options: OptionalJudge,
+    spec: JudgeSpec,
+    ledger: LedgerPlace,
 ) -> Restating:
     async with options.open(spec, ledger) as judge:
         with RunProgress(judge, n_restated(draw), unit="claims") as progress:

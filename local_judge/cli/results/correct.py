@@ -9,22 +9,21 @@ from typing import Annotated
 import typer
 
 from local_judge.cli.modified import AllowModified, print_found
-from local_judge.cli.options import LABELS, AsJson, OneOfJudges, Resamples, Seed
+from local_judge.cli.options import LABELS, AsJson, OneOfJudges
+from local_judge.errors import InputError
 from local_judge.reporting.corrected import corrected_notes, corrected_table
 from local_judge.runs.labels import labelled_run, load_labels, verdicts_of
 from local_judge.runs.manifest import one_judge_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
-from local_judge.stats.estimate import DRAWS
 from local_judge.stats.prediction_powered import corrected_share
+from local_judge.terminal import count
 
 
 def correct(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
     labels: Annotated[list[Path], LABELS],
     judge: OneOfJudges = None,
-    seed: Seed = 0,
-    resamples: Resamples = DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,12 +32,12 @@ def correct(
     records = load_records(store)
     chosen = one_judge_of(store, judge, "labels")
     found = labelled_run(list(verdicts_of(store, records, chosen)), given)
+    if found.n_unmatched == len(given):
+        raise InputError(f"none of {count(len(given), 'label')} is of a claim of {run}")
     units = {"": [unit for own in found.by_system.values() for unit in own]}
     if len(found.by_system) > 1:
         units = {**found.by_system, **units}
-    rows = {
-        system or "all": corrected_share(own, seed=seed, draws=resamples) for system, own in units.items()
-    }
+    rows = {system or "all": corrected_share(own) for system, own in units.items()}
     data = {
         "run": str(run),
         "judge": chosen,
@@ -46,13 +45,13 @@ def correct(
         "labels_without_verdict": found.n_unmatched,
         "labels_unclear": found.n_unclear,
         "agreement": asdict(found.agreement),
-        "seed": seed,
         "systems": {
             name: {
                 **{kind: asdict(getattr(row, kind)) for kind in ("judge", "people", "corrected")},
                 "weight": row.weight,
+                "reports_with_labels": row.clusters,
             }
             for name, row in rows.items()
         },
     }
-    print_found(data, [corrected_table(rows, chosen), *corrected_notes(found, len(given))], as_json)
+    print_found(data, [corrected_table(rows, chosen), *corrected_notes(rows, found, len(given))], as_json)

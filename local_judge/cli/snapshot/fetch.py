@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
 from indexes.fetch.settings import USER_AGENT, FetchSettings
+from indexes.making.building import Progress
 from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
-from local_judge.cli.options import AsJson, Reports
+from local_judge.cli.options import AsJson, Options, Reports
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.make import Workers, page_bar
 from local_judge.errors import ConfigError, plain, problem_of
 from local_judge.reporting.fetching import FetchProgress, fetch_table
-from local_judge.runs.cited import Cited, collect_urls
+from local_judge.runs.cited import collect_urls
 from local_judge.terminal import stdout
 
 _DEFAULTS = FetchSettings()
@@ -46,131 +50,149 @@ Wishes = Annotated[
     list[Path] | None,
     typer.Option(
         "--evidence-gaps",
-        help="Fetch the pages that agents did not find: an evidence-gaps file or a run directory; repeatable.",
+        help="What agents did not find: an evidence-gaps file or a run directory; repeatable.",
     ),
 ]
 Base = Annotated[
     Path | None,
     typer.Option("--base", help="Earlier snapshot; unchanged pages are not downloaded again."),
 ]
-UserAgent = Annotated[
-    str, typer.Option("--user-agent", help="User agent; robots.txt rules apply to the name at its start.")
-]
-Delay = Annotated[
-    float, typer.Option("--delay", help="Minimum seconds between the starts of two requests to a host.")
-]
-PerHost = Annotated[int, typer.Option("--per-host", help="Maximum number of concurrent requests per host.")]
-Concurrency = Annotated[int, typer.Option("--concurrency", help="Maximum number of concurrent requests.")]
-MaxBytes = Annotated[
-    int, typer.Option("--max-bytes", help="Maximum bytes per page, compressed and decompressed.")
-]
-Timeout = Annotated[
-    float, typer.Option("--timeout", help="Maximum seconds per request, with the complete response.")
-]
-AllowHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host", help="Test host (or host:port) that may have a private address; repeatable."
-    ),
-]
-Render = Annotated[
-    str | None,
-    typer.Option("--render", help="Render pages that scripts generate with this Chromium; `auto` finds one."),
-]
-Sandbox = Annotated[
-    bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Use Chromium's sandbox.")
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchOptions(Options):
+    """Options of how pages are requested."""
+
+    user_agent: Annotated[
+        str, typer.Option("--user-agent", help="User agent; robots.txt rules apply to the name at its start.")
+    ] = _NAMED
+    delay: Annotated[
+        float, typer.Option("--delay", help="Minimum seconds between the starts of two requests to a host.")
+    ] = _DEFAULTS.delay
+    per_host: Annotated[
+        int, typer.Option("--per-host", help="Maximum number of concurrent requests per host.")
+    ] = _DEFAULTS.per_host
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", help="Maximum number of concurrent requests.")
+    ] = _DEFAULTS.concurrency
+    max_bytes: Annotated[
+        int, typer.Option("--max-bytes", help="Maximum bytes per page, compressed and decompressed.")
+    ] = _DEFAULTS.max_bytes
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Maximum seconds per request, with the complete response.")
+    ] = _DEFAULTS.total_seconds
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host", help="Test host (or host:port) that may have a private address; repeatable."
+        ),
+    ] = None
+    render: Annotated[
+        str | None,
+        typer.Option(
+            "--render", help="Render pages that scripts generate with this Chromium; `auto` finds one."
+        ),
+    ] = None
+    render_sandbox: Annotated[
+        bool, typer.Option("--render-sandbox/--no-render-sandbox", help="Use Chromium's sandbox.")
+    ] = True
+
+    def settings(self) -> FetchSettings:
+        """Return the fetch settings for the given options.
+
+        Raises:
+            ConfigError: a value is invalid for its option.
+        """
+        given = {
+            "user_agent": self.user_agent,
+            "delay": self.delay,
+            "per_host": self.per_host,
+            "concurrency": self.concurrency,
+            "max_bytes": self.max_bytes,
+            "max_decoded_bytes": self.max_bytes,
+            "total_seconds": self.timeout,
+            "allow_hosts": tuple(self.allow_host or ()),
+            "render": self.render,
+            "render_sandbox": self.render_sandbox,
+        }
+        try:
+            return FetchSettings.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = str(first["loc"][0])
+            named = {"total_seconds": "timeout", "allow_hosts": "allow-host"}
+            option, problem = named.get(field, field.replace("_", "-")), problem_of(first)
+            raise ConfigError(f"--{option}{' ' if problem.startswith('must ') else ': '}{problem}") from None
 
 
 def fetch(
     out: Out,
+    options: FetchOptions,
     reports: Reports = None,
     tasks: Tasks = None,
     urls: Lists = None,
     evidence_gaps: Wishes = None,
     base: Base = None,
-    user_agent: UserAgent = _NAMED,
-    delay: Delay = _DEFAULTS.delay,
-    per_host: PerHost = _DEFAULTS.per_host,
-    concurrency: Concurrency = _DEFAULTS.concurrency,
-    max_bytes: MaxBytes = _DEFAULTS.max_bytes,
-    timeout: Timeout = _DEFAULTS.total_seconds,
-    allow_host: AllowHosts = None,
-    render: Render = None,
-    render_sandbox: Sandbox = True,
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
     """Fetch the pages that reports cite into a snapshot: each page once, at a polite rate."""
-    settings = make_settings(
-        user_agent=user_agent,
-        delay=delay,
-        per_host=per_host,
-        concurrency=concurrency,
-        max_bytes=max_bytes,
-        max_decoded_bytes=max_bytes,
-        total_seconds=timeout,
-        allow_hosts=tuple(allow_host or ()),
-        render=render,
-        render_sandbox=render_sandbox,
-    )
+    settings = options.settings()
     cited = collect_urls(reports or (), tasks or (), urls or (), evidence_gaps or ())
     earlier = None if base is None else Snapshot.open(base)
+    with resumable(out), fetch_displays() as (fetched, built):
+        done = asyncio.run(
+            fetch_snapshot(
+                cited.urls, out, settings, base=earlier, fetched=fetched, built=built, workers=workers
+            )
+        )
+    for place, reason in cited.unreadable:
+        sys.stderr.write(f"Not read: {plain(f'{place}: {reason}')}\n")
+    for query in cited.queries:
+        sys.stderr.write(f"A query cannot be fetched: {plain(query)}\n")
+    show_fetch(done, out, as_json)
+
+
+@contextmanager
+def resumable(out: Path) -> Generator[None]:
+    """Let Ctrl-C end the enclosed work with exit code 130 and a line that says how to continue."""
     try:
-        done = _fetched(cited, out, settings, earlier, workers)
+        yield
     except KeyboardInterrupt:
         sys.stderr.write(
             f"Stopped. Finished pages are stored next to {out}; run the same command to continue.\n"
         )
         raise SystemExit(130) from None
-    _show(done, cited, out, as_json)
 
 
-def make_settings(**chosen: Any) -> FetchSettings:
-    """Return the fetch settings for the given options.
-
-    Raises:
-        ConfigError: a value is invalid for its option.
-    """
-    try:
-        return FetchSettings.model_validate(chosen)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = str(first["loc"][0])
-        option = {"total_seconds": "timeout", "allow_hosts": "allow-host"}.get(field, field.replace("_", "-"))
-        problem = problem_of(first)
-        raise ConfigError(f"--{option}{' ' if problem.startswith('must ') else ': '}{problem}") from None
-
-
-def _fetched(
-    cited: Cited, out: Path, settings: FetchSettings, base: Snapshot | None, workers: int
-) -> Fetched:
-    """Fetch the pages and build the snapshot, with progress displays."""
+@contextmanager
+def fetch_displays() -> Generator[tuple[FetchProgress, Progress]]:
+    """Yield the progress displays of a fetch and of the extraction after it."""
     with FetchProgress() as progress, page_bar() as built:
 
         def tell_built(done: int, total: int) -> None:
             progress.stop()
             built(done, total)
 
-        fetching = fetch_snapshot(
-            cited.urls, out, settings, base=base, fetched=progress, built=tell_built, workers=workers
-        )
-        return asyncio.run(fetching)
+        yield progress, tell_built
 
 
-def _show(done: Fetched, cited: Cited, out: Path, as_json: bool) -> None:
-    """Print the results of a fetch. Exit with code 3 if another run may fetch more pages."""
+def show_fetch(done: Fetched, out: Path, as_json: bool, **more: object) -> None:
+    """Print the results of a fetch. Exit with code 3 if another run may fetch more pages.
+
+    Args:
+        done: result of the fetch.
+        out: the snapshot.
+        as_json: print JSON.
+        more: further fields of the JSON.
+    """
     report = done.report
-    for place, reason in cited.unreadable:
-        sys.stderr.write(f"Not read: {plain(f'{place}: {reason}')}\n")
-    for query in cited.queries:
-        sys.stderr.write(f"A query cannot be fetched: {plain(query)}\n")
     for title, wrong in (("No address", report.not_addresses), ("Failed", report.failed)):
         for one in wrong:
             sys.stderr.write(f"{title}: {plain(f'{one.url}: {one.reason}')}\n")
     if as_json:
         digest = None if done.manifest is None else done.manifest.digest
-        print_json({"snapshot": digest, **report.model_dump(mode="json")})
+        print_json({"snapshot": digest, **more, **report.model_dump(mode="json")})
     else:
         stdout().print(fetch_table(report))
         print(

@@ -87,6 +87,7 @@ def pages(
                 "language",
                 "fetched",
                 "published",
+                "found_by",
             }
             print_json(record.model_dump(mode="json", include=fields))
         else:

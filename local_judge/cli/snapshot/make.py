@@ -126,18 +126,18 @@ def _warn(said: str) -> None:
 
 
 @contextmanager
-def page_bar() -> Generator[Progress]:
-    """Show progress on standard error after the first page: a bar in a terminal, occasional lines elsewhere."""
-    columns = (TextColumn("pages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+def page_bar(unit: str = "pages", done: str = "extracted") -> Generator[Progress]:
+    """Show progress on standard error after the first unit: a bar in a terminal, occasional lines elsewhere."""
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     bar = Bar(*columns, console=console, transient=True)
-    task = bar.add_task("pages", total=None)
-    lines = Lines(lambda: f"{bar.tasks[0].completed:.0f}/{bar.tasks[0].total or 0:.0f} pages extracted")
+    task = bar.add_task(unit, total=None)
+    lines = Lines(lambda: f"{bar.tasks[0].completed:.0f}/{bar.tasks[0].total or 0:.0f} {unit} {done}")
     with ExitStack() as display:
 
-        def update(done: int, total: int) -> None:
+        def update(n_done: int, total: int) -> None:
             if bar.tasks[0].total is None:
                 display.enter_context(bar if console.is_terminal and not is_quiet() else lines)
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=n_done, total=total)
 
         yield update

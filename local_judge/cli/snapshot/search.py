@@ -106,7 +106,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search all chunks of a snapshot, offline."""
-    asked = [*(query or []), *(_lines(queries) if queries is not None else [])]
+    asked = [*(query or []), *(query_lines(queries) if queries is not None else [])]
     if not asked:
         raise typer.BadParameter("give a query, or a file of them with --queries")
     corpus = Snapshot.open(snapshot).corpus(
@@ -184,7 +184,7 @@ def index(
 
 def evaluate_(
     snapshot: SnapshotPath,
-    queries: Annotated[Path, QUERIES],
+    queries: Annotated[Path, typer.Option("--queries", help="Queries: JSONL with `query` and `relevant`.")],
     seed: Seed = 0,
     model: Model = None,
     preset: Preset = None,
@@ -245,7 +245,8 @@ def _fusion(method: str, alpha: float) -> FusionSettings:
     return FusionSettings(method=method, alpha=alpha)
 
 
-def _lines(path: Path) -> list[str]:
+def query_lines(path: Path) -> list[str]:
+    """Return the queries of a file, one per line or as JSONL. Raises QueriesRefused."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

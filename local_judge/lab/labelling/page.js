@@ -3,6 +3,7 @@
 const token = new URLSearchParams(location.search).get("token") || "";
 const at = (id) => document.getElementById(id);
 const keys = { 1: "supported", 2: "partial", 3: "unsupported", 4: "contradicted", 0: "unclear" };
+const waiting = [];
 let labels = [], number = 0, marks = [], seen = -1;
 
 // Characters that reorder or hide text are shown by their code.
@@ -49,9 +50,27 @@ function update() {
     button.setAttribute("aria-pressed", String(button.dataset.label === labels[number]));
 }
 
+// Navigation waits in order while a label is stored or a claim is fetched. An error drops what waits: its message stays.
+async function inTurn(work) {
+  if (waiting.push(work) > 1) return;
+  while (waiting.length) {
+    try {
+      await waiting[0]();
+      waiting.shift();
+    } catch (error) {
+      waiting.length = 0;
+      const gone = error instanceof TypeError;  // fetch, without an answer
+      at("status").textContent = gone
+        ? "No answer: the command has ended. Start it again and open the address that it prints."
+        : `Not stored: ${error.message}`;
+    }
+  }
+}
+
 async function show(wanted) {
-  number = Math.min(Math.max(wanted, 0), labels.length - 1);
-  const item = await ask(`/item?number=${number}`);
+  const wish = Math.min(Math.max(wanted, 0), labels.length - 1);
+  const item = await ask(`/item?number=${wish}`);
+  number = wish;
   at("claim").textContent = shown(item.claim);
   at("title").textContent = shown(item.title) || "Page";
   at("url").textContent = shown(item.url);
@@ -62,36 +81,47 @@ async function show(wanted) {
   nextMark();
 }
 
-async function label(chosen) {
-  try {
+const go = (step) => inTurn(async () => {
+  await show(number + step);
+  at("status").textContent = "";
+});
+
+// A label is for the claim that is shown when it is pressed. It never waits: another claim may be shown by then.
+function label(chosen) {
+  if (waiting.length) return;
+  inTurn(async () => {
     await ask("/label", { number, label: chosen, note: at("note").value });
     labels[number] = chosen;
-    at("status").textContent = `Claim ${number + 1}: ${chosen}. Stored.`;
+    const word = document.querySelector(`[data-label=${chosen}]`).lastChild.textContent.trim();
+    const done = labels.every((one) => one !== null) ? " All claims are labelled: end the command with Ctrl-C." : "";
+    at("status").textContent = `Claim ${number + 1}: ${word}. Stored.${done}`;
+    update();
     if (number + 1 < labels.length) await show(number + 1);
-    else update();
-  } catch (error) {
-    at("status").textContent = `Not stored: ${error.message}`;
-  }
+  });
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.target === at("note") || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key in keys) label(keys[event.key]);
-  else if (event.key === "ArrowRight") show(number + 1);
-  else if (event.key === "ArrowLeft") show(number - 1);
-  else if (event.key === "m") nextMark();
+  if (event.key in keys) {
+    if (!event.repeat) label(keys[event.key]);  // a key that is held down labels one claim
+  } else if (event.key === "ArrowRight") go(1);
+  else if (event.key === "ArrowLeft") go(-1);
+  else if (event.key === "m") inTurn(nextMark);
   else return;
   event.preventDefault();
 });
 for (const button of document.querySelectorAll("[data-label]"))
-  button.addEventListener("click", () => label(button.dataset.label));
-at("previous").addEventListener("click", () => show(number - 1));
-at("next").addEventListener("click", () => show(number + 1));
-at("mark").addEventListener("click", nextMark);
+  button.addEventListener("click", (event) => {
+    if (event.detail < 2) label(button.dataset.label);  // a double click labels one claim
+  });
+at("previous").addEventListener("click", () => go(-1));
+at("next").addEventListener("click", () => go(1));
+at("mark").addEventListener("click", () => inTurn(nextMark));
 
-ask("/labels").then((data) => {
+inTurn(async () => {
+  const data = await ask("/labels");
   labels = data.labels;
   at("annotator").textContent = `Annotator: ${shown(data.annotator)}`;
   const first = labels.indexOf(null);
-  return show(first < 0 ? 0 : first);
-}).catch((error) => { at("status").textContent = error.message; });
+  await show(first < 0 ? 0 : first);
+});

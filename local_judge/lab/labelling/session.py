@@ -2,7 +2,7 @@
 
 Invariants: the sample depends on the run, the number and the seed alone, so that several annotators get the same
 claims in the same order; the judge's verdict is not shown; every label is on disk before the next claim is shown, and
-labels of other annotators in the file stay.
+a label changes no other row of the file, whoever wrote it, in this session or another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.errors import InputError
 from local_judge.rows import alone, write_jsonl
-from local_judge.runs.labels import ClaimLabel, HumanLabel, VerdictOfRun, load_labels
+from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, VerdictOfRun, labels_of, load_labels
 from serving.types import Frozen
 
 
@@ -58,7 +58,7 @@ class LabelSession:
     ) -> None:
         self._verdicts, self._snapshot = verdicts, snapshot
         self.annotator, self._path = annotator, path
-        self._own = {label.unit: label for label in self._stored() if label.annotator == annotator}
+        self._own = self._own_of(self._stored())
 
     def __len__(self) -> int:
         return len(self._verdicts)
@@ -66,7 +66,7 @@ class LabelSession:
     @property
     def labels(self) -> list[HumanLabel | None]:
         """Labels of the sample, in order; None for a claim without one."""
-        return [own.label if (own := self._own.get(one.unit)) else None for one in self._verdicts]
+        return [own.label if (own := self._label_of(one)) else None for one in self._verdicts]
 
     def item(self, number: int) -> LabelItem:
         """Return the claim at a position.
@@ -79,7 +79,7 @@ class LabelSession:
         one = self._verdicts[number]
         page = self._snapshot.page(one.verdict.url)
         nearest = nearest_sentences(page, [one.claim], self._snapshot, ClaimsConfig())[0]
-        own = self._own.get(one.unit)
+        own = self._label_of(one)
         return LabelItem(
             number=number,
             claim=one.claim.text,
@@ -100,17 +100,34 @@ class LabelSession:
         """
         if not 0 <= number < len(self._verdicts):
             raise IndexError(number)
-        report, claim, url = self._verdicts[number].unit
+        one = self._verdicts[number]
+        report, claim, url = one.unit
         made = ClaimLabel(
-            report=report, claim=claim, url=url, label=label, annotator=self.annotator, note=note
+            report=report,
+            claim=claim,
+            url=url,
+            text=one.claim.text,
+            label=label,
+            annotator=self.annotator,
+            note=note,
         )
-        with alone(self._path):  # annotators may share the file
-            others = [label for label in self._stored() if label.annotator != self.annotator]
-            write_jsonl(self._path, [*others, *{**self._own, made.unit: made}.values()])
-        self._own[made.unit] = made
+        with alone(self._path):  # annotators, and windows of one annotator, may share the file
+            stored = self._stored()
+            others = [label for label in stored if label.annotator != self.annotator]
+            # The labels of this session outlive a file that is deleted or moved.
+            own = {**self._own, **self._own_of(stored), made.unit: made}
+            write_jsonl(self._path, [*others, *own.values()])
+        self._own = own
+
+    def _own_of(self, labels: Sequence[ClaimLabel]) -> dict[Unit, ClaimLabel]:
+        return {label.unit: label for label in labels if label.annotator == self.annotator}
+
+    def _label_of(self, one: VerdictOfRun) -> ClaimLabel | None:
+        found = labels_of([self._own[one.unit]] if one.unit in self._own else [], {one.unit: one.claim.text})
+        return found[0] if found else None
 
     def _stored(self) -> list[ClaimLabel]:
-        return load_labels([self._path]) if self._path.exists() else []
+        return load_labels([self._path]) if self._path.exists() and self._path.stat().st_size else []
 
 
 def draw_sample(verdicts: Sequence[VerdictOfRun], n: int, seed: int) -> list[VerdictOfRun]:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from local_judge.errors import plain
-from local_judge.judge.qualification_record import ProtocolVerdict, basis_of, in_all
+from local_judge.judge.qualification_record import ProtocolVerdict, in_all
 from local_judge.lab.qualification.model import Cost, Figure, PartRecord
 from local_judge.lab.qualification.parts import PARTS
+from local_judge.lab.qualification.parts.verification import VIEWS
 from local_judge.lab.qualification.qualify import Qualification, thresholds_digest
 from local_judge.lab.qualification.thresholds import ALL, ANSWERS, Check, check, number
 from local_judge.terminal import NONE, count
@@ -102,7 +103,7 @@ def _render(found: Qualification, **given: object) -> str:
         "qualification",
         found=found,
         in_all=in_all(found.verdicts),
-        basis=basis_of(found.parts, found.people),
+        basis=found.record().basis,
         verdicts=[(", ".join(protocols), *said) for said, protocols in alike.items()],
         digest=thresholds_digest(found.config),
         thresholds=_thresholds(found),
@@ -255,7 +256,7 @@ def _methods(found: Qualification) -> Iterator[str]:
         others = [
             f"{record.costs[name].computed_tokens / claims:,.0f} by `{name}` "
             f"({record.costs[name].computed_tokens / grouped.computed_tokens:.2f} times as many)"
-            for name in ("scored", "near")
+            for name in (view.cost for view in VIEWS)
             if name in record.costs
         ]
         if others:

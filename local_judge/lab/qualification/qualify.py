@@ -32,14 +32,16 @@ from local_judge.judge.qualification_record import (
     qualification_digest,
 )
 from local_judge.judge.requests import canonical, sha256
+from local_judge.lab.annotations.load import SAMPLE
 from local_judge.lab.planting.claims import Cell
 from local_judge.lab.planting.commands import write_claims
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.material import Material, Subject, material_of
 from local_judge.lab.qualification.model import Figure, PartName, PartRecord
 from local_judge.lab.qualification.parts import PARTS
+from local_judge.lab.qualification.parts.labels import refuse_mixed
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
-from local_judge.lab.qualification.thresholds import check, people_of, verdicts_of
+from local_judge.lab.qualification.thresholds import check, people_of, uncounted, verdicts_of
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, load_sets
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.judges import JudgeSpec
@@ -89,7 +91,11 @@ class Qualification(Frozen):
     figures: tuple[Figure, ...]
     verdicts: tuple[ProtocolVerdict, ...]
     people: tuple[PeopleFigure, ...] = ()
-    """Figures on claims labelled by people that decided verdicts."""
+    """Figures on labelled claims that decided verdicts."""
+    uncounted: tuple[PeopleFigure, ...] = ()
+    """Figures on labelled claims in place of which planted claims decided."""
+    packaged: bool = False
+    """True if the labelled claims are the packaged ones in other words."""
 
     @property
     def parts(self) -> tuple[PartName, ...]:
@@ -119,6 +125,8 @@ class Qualification(Frozen):
             in_all=in_all(self.verdicts),
             verdicts=self.verdicts,
             people=self.people,
+            uncounted=self.uncounted,
+            packaged=self.packaged,
         )
 
 
@@ -161,6 +169,7 @@ async def qualify(
     store = RunStore(out)
     check_folder(store)
     labels = load_sets([Path(given) for given in config.labels.claims])
+    refuse_mixed(labels)
     with locked(out):
         material = material_of(config, out, snapshot, reports)
         subject = material.subject
@@ -187,6 +196,8 @@ async def qualify(
             figures=tuple(figures),
             verdicts=tuple(verdicts_of(checks)),
             people=people_of(checks),
+            uncounted=uncounted(config.thresholds, figures, checks),
+            packaged=config.labels.claims == (SAMPLE,) and not config.labels.reports,
         )
         record = found.record().model_dump(mode="json")
         store.write_json(DATA, {"format_version": FORMAT, **found.model_dump(mode="json"), "record": record})

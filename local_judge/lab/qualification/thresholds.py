@@ -9,7 +9,7 @@ figure that these settings leave out is not measured.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
@@ -98,7 +98,7 @@ class Threshold(Frozen):
     items: int = Field(default=1, ge=1)
     """Minimum number of answered items; with fewer the figure counts as unmeasured."""
     outranks: str = ""
-    """Name of a threshold on planted claims. This one, on claims labelled by people, counts in its place if its figure
+    """Name of a threshold on planted claims. This one, on labelled claims, counts in its place if its figure
     was measured, and does not count otherwise."""
 
     @field_validator("least", "most")
@@ -209,11 +209,22 @@ def _ranked(checks: Sequence[Check]) -> list[Check]:
 
 
 def people_of(checks: Sequence[Check]) -> tuple[PeopleFigure, ...]:
-    """Return the figures on claims labelled by people that count in place of planted claims, each once."""
-    figures = {one.figure.id: one.figure for one in checks if one.threshold.outranks}
+    """Return the figures on labelled claims that count in place of planted claims, each once."""
+    return _people({one.figure.id: one.figure for one in checks if one.threshold.outranks}.values())
+
+
+def uncounted(
+    thresholds: Mapping[str, Threshold | None], figures: Sequence[Figure], checks: Sequence[Check]
+) -> tuple[PeopleFigure, ...]:
+    """Return the figures on labelled claims in place of which planted claims count, each once."""
+    wanted = {one.of(name) for one in thresholds.values() if one and one.outranks for name in one.protocols}
+    counted = {one.figure.id for one in checks}
+    return _people(one for one in figures if one.id in wanted - counted)
+
+
+def _people(figures: Iterable[Figure]) -> tuple[PeopleFigure, ...]:
     return tuple(
-        PeopleFigure(id=one.id, value=one.value, low=one.low, high=one.high, n=one.n)
-        for one in figures.values()
+        PeopleFigure(id=one.id, value=one.value, low=one.low, high=one.high, n=one.n) for one in figures
     )
 
 

@@ -32,6 +32,8 @@ class EvidenceFigures(Frozen):
     verifier: str
     n: int
     """Number of claims with supporting sentences."""
+    absent: int
+    """Number of these with a sentence that does not occur on the page, so that no evidence contains it."""
     sentence_recall: float
     whole_sets: Rate
     tokens: float
@@ -60,6 +62,7 @@ def evidence_figures(
                 set=name,
                 verifier=verifier,
                 n=len(own),
+                absent=sum(_is_absent(row, snapshot.page(row.page).text) for row in own),
                 sentence_recall=math.fsum(recalls) / len(own),
                 whole_sets=rate(sum(recall == 1 for recall in recalls), len(own)),
                 tokens=math.fsum(map(estimate_tokens, shown)) / len(own),
@@ -106,6 +109,11 @@ def _recall(row: LabelledRow, shown: str) -> float:
         for chosen in row.supporting
         if chosen
     )
+
+
+def _is_absent(row: LabelledRow, page: str) -> bool:
+    text = _plain(page)
+    return any(_plain(sentence) not in text for chosen in row.supporting for sentence in chosen)
 
 
 def _plain(text: str) -> str:

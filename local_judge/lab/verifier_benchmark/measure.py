@@ -2,7 +2,8 @@
 
 Invariants: every row gets one verdict or is counted as failed or unread, and is then in no figure. Positive is
 `supported`. Labels of people are not used before all verdicts are there. A fitted figure is out of fold, with whole
-documents held out, or comes from a fit on the other sets; no claim is measured by a fit that has seen it.
+documents held out, or comes from a fit on the other sets and on claims given for fitting only; no claim is measured by
+a fit that has seen it.
 
 The balanced accuracy of supported claims against all others is the measure of LLM-AggreFact (Tang et al., 2024).
 """
@@ -11,15 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field
 from sentencex import get_sentence_boundaries
 
-from indexes.model import SourceStatus
+from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from indexes.text.tokens import tokenise
@@ -64,6 +65,8 @@ _RANKS: Mapping[Label, float] = {
 """Order of the labels of verdicts without a probability."""
 
 _LENGTHS = ((500, "up to 500 tokens"), (2_000, "up to 2,000"), (6_000, "up to 6,000"), (math.inf, "longer"))
+_SHARES = ((0.5, "below 0.50"), (0.75, "0.50 to 0.75"), (1.0, "0.75 to 1.00"), (math.inf, "all"))
+_GROUPED = {"gold": "label", "length": "length", "words": "words in the evidence", "language": "language"}
 _SURE = 5e-7
 """Confidences are stored with six decimals."""
 
@@ -78,6 +81,8 @@ class Answer(Frozen):
     language: str
     length: str
     """Length of the evidence."""
+    words: str
+    """Share of the claim's words that occur in the evidence."""
     label: Label | None = None
     value: float | None = None
     """P(supported) as the judge gives it, the rank of the label, or the baseline's share."""
@@ -96,18 +101,18 @@ class Cost(Frozen):
     computed_tokens: float | None
     """Prompt tokens that were not in the prefix cache; None if the engine does not report it."""
     generated_tokens: float
-    seconds: float | None = None
-    """None if the ledger had some of the replies."""
 
 
 class GroupFigures(Frozen):
-    """Figures of the rows with one label, length or language."""
+    """Figures of the rows with one label, length, share of words in the evidence, or language."""
 
     by: str
     group: str
     n: int
     called_supported: Estimate
     """Share of the rows that the verifier calls supported."""
+    median: float | None
+    """Median P(yes); None without one."""
     figures: Assessment | None
     """None with one class only."""
 
@@ -118,15 +123,19 @@ class SetFigures(Frozen):
     set: str
     verifier: str
     n: int
+    left_out: int
+    """Number of rows labelled `partial` that figures of two classes leave out."""
     failed: int
     unread: int
+    benchmark: str = ""
+    """Benchmark whose own selection of the set all rows are of."""
     figures: Assessment | None = None
     """Figures at the verifier's own threshold; None with one class only. The threshold of the baseline is fitted,
     or 0.5 if nothing can be."""
     fitted: Assessment | None = None
     """Figures with a calibration and a threshold fitted to the set, out of fold by document."""
     transferred: Assessment | None = None
-    """Figures with a calibration and a threshold fitted to the other sets."""
+    """Figures with a calibration and a threshold fitted to the other sets and to the claims given for fitting."""
     why_not_fitted: str = ""
     why_not_transferred: str = ""
     probabilities: bool = False
@@ -150,6 +159,8 @@ class Answers(NamedTuple):
     costs: Mapping[str, Cost]
     probabilities: bool
     """True if values are probabilities, which can be fitted."""
+    fitting: Sequence[Answer] = ()
+    """Answers to claims that calibrations are fitted on, and that no figure measures."""
 
 
 async def ask(
@@ -173,25 +184,22 @@ async def ask(
     by_page: dict[str, list[LabelledRow]] = {}
     for row in rows:
         by_page.setdefault(row.page, []).append(row)
-    made, began = judge.meter.replayed, time.monotonic()
 
     async def one(url: str, asked: Sequence[LabelledRow]) -> list[Answer]:
         page, claims = snapshot.page(url), [claim_of_row(row) for row in asked]
-        answers: list[Answer] = [_about(row, page.language, page.text, unread=page.status) for row in asked]
+        answers: list[Answer] = [_about(row, page, unread=page.status) for row in asked]
         if page.status == "ok":
             verdicts = await verify_page(page, claims, snapshot, judge, config, _contexts(asked, config))
             answers = [
-                _about(row, page.language, page.text, **_answer(verdict))
-                for row, verdict in zip(asked, verdicts, strict=True)
+                _about(row, page, **_answer(verdict)) for row, verdict in zip(asked, verdicts, strict=True)
             ]
         page_done()
         return answers
 
     found = await asyncio.gather(*(one(url, asked) for url, asked in by_page.items()))
-    seconds = time.monotonic() - began if judge.meter.replayed == made else None
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
-    return Answers(verifier, rows, answers, _costs(answers, judge, seconds), config.method == "scored")
+    return Answers(verifier, rows, answers, _costs(answers, judge), config.method == "scored")
 
 
 def _contexts(rows: Sequence[LabelledRow], config: ClaimsConfig) -> dict[str, str]:
@@ -210,13 +218,14 @@ def word_overlap(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Answers:
     answers: list[Answer] = []
     for row in rows:
         page = snapshot.page(row.page)
-        if page.status != "ok":
-            answers.append(_about(row, page.language, page.text, unread=page.status))
-            continue
-        words, known = set(tokenise(row.claim)), set(tokenise(page.text))
-        share = len(words & known) / len(words) if words else 0.0
-        answers.append(_about(row, page.language, page.text, value=share))
+        answer = {"value": _share(row, page)} if page.status == "ok" else {"unread": page.status}
+        answers.append(_about(row, page, **answer))
     return Answers(OVERLAP, rows, answers, {}, True)
+
+
+def _share(row: LabelledRow, page: Page) -> float:
+    words = set(tokenise(row.claim))
+    return len(words & set(tokenise(page.text))) / len(words) if words else 0.0
 
 
 def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupported") -> list[SetFigures]:
@@ -234,7 +243,7 @@ def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupport
         _figures(
             name,
             own,
-            [one for other in sets if other != name for one in sets[other]],
+            [*(one for other in sets if other != name for one in sets[other]), *found.fitting],
             found,
             settings,
             partial,
@@ -275,8 +284,10 @@ def _figures(
         set=name,
         verifier=found.verifier,
         n=len(own),
+        left_out=sum(one.gold == "partial" for one in own) if partial == "left_out" else 0,
         failed=sum(one.failure is not None for one in own),
         unread=sum(one.unread is not None for one in own),
+        benchmark=_benchmark([row for row in found.rows if row.set == name]),
         figures=figures,
         fitted=fitted,
         transferred=transferred,
@@ -295,6 +306,12 @@ def _figures(
         ),
         cost=found.costs.get(name),
     )
+
+
+def _benchmark(rows: Sequence[LabelledRow]) -> str:
+    """Return the benchmark whose own selection all rows are of; empty if there is none."""
+    found = {row.benchmark for row in rows}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _two_classes(answers: Sequence[Answer], partial: Partial) -> list[Answer]:
@@ -346,16 +363,17 @@ def _judged(answers: Sequence[Answer]) -> list[Judged]:
 
 def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]:
     found: list[GroupFigures] = []
-    for by in ("gold", "length", "language"):
+    for by, name in _GROUPED.items():
         groups = Counter(str(getattr(one, by)) for one in answers)
         for group, n in sorted(groups.items()) if len(groups) > 1 else ():
             own = [one for one in answers if getattr(one, by) == group]
             found.append(
                 GroupFigures(
-                    by="label" if by == "gold" else by,
+                    by=name,
                     group=group,
                     n=n,
                     called_supported=_over_documents(_called_supported, own, settings),
+                    median=_median(own),
                     figures=_assessed(own, settings),
                 )
             )
@@ -364,6 +382,11 @@ def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]
 
 def _called_supported(answers: Sequence[Answer]) -> float | None:
     return sum(one.label == "supported" for one in answers) / len(answers) if answers else None
+
+
+def _median(answers: Sequence[Answer]) -> float | None:
+    values = [one.value for one in answers if one.value is not None]
+    return median(values) if values else None
 
 
 def _three_way_f1(answers: Sequence[Answer], settings: Settings) -> Estimate | None:
@@ -402,16 +425,17 @@ def _over_documents(
     return with_interval(Estimate(whole, len(answers)), drawn, len(groups))
 
 
-def _about(row: LabelledRow, language: str, text: str, **answer: object) -> Answer:
-    tokens = estimate_tokens(text)
+def _about(row: LabelledRow, page: Page, **answer: object) -> Answer:
+    tokens, share = estimate_tokens(page.text), _share(row, page)
     return Answer.model_validate(
         {
             "set": row.set,
             "id": row.id,
             "gold": row.label,
             "document": row.unit,
-            "language": language or detect_language(text),
+            "language": page.language or detect_language(page.text),
             "length": next(name for most, name in _LENGTHS if tokens <= most),
+            "words": next(name for below, name in _SHARES if share < below),
             **answer,
         }
     )
@@ -426,8 +450,8 @@ def _answer(verdict: Verdict) -> dict[str, object]:
     return {"label": verdict.label, "value": value, "quote": quote, "replies": verdict.replies}
 
 
-def _costs(answers: Sequence[Answer], judge: Judge, seconds: float | None) -> dict[str, Cost]:
-    """Return the cost per claim of each set, from the ledger; the time is that of all sets."""
+def _costs(answers: Sequence[Answer], judge: Judge) -> dict[str, Cost]:
+    """Return the cost per claim of each set, from the ledger."""
     found: dict[str, Cost] = {}
     for name in dict.fromkeys(answer.set for answer in answers):
         own = [answer for answer in answers if answer.set == name]
@@ -441,6 +465,5 @@ def _costs(answers: Sequence[Answer], judge: Judge, seconds: float | None) -> di
             prompt_tokens=prompt / n,
             computed_tokens=(prompt - sum(one or 0 for one in cached)) / n if known else None,
             generated_tokens=sum(usage.completion_tokens for usage in usages) / n,
-            seconds=None if seconds is None else seconds / len(answers),
         )
     return found

@@ -2,12 +2,13 @@
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
 before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
-sees it exactly as it sees a cited page.
+sees it exactly as it sees a cited page. An empty cell of a CSV or Parquet file is a key that the row does not have.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
+    planted claims   `claim`, `url`, `true` (`local-judge lab plant`)
     RAGTruth         `source_id`, `response`, `labels`, with `source_info.jsonl` beside the file (Niu et al., 2024):
                      each sentence of a response is a claim, and the marked spans that overlap it give its label
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
 import random
 import tempfile
 import zlib
@@ -65,9 +67,13 @@ class LabelledRow(Frozen):
     """Name of the set; by default the file's."""
     supporting: tuple[tuple[str, ...], ...] = ()
     """Alternative sets of sentences of the evidence that people say prove the claim."""
+    benchmark: str = Field(default="", exclude=True)
+    """Benchmark whose own selection of a set the row is of; set by its loader only."""
 
     @model_validator(mode="after")
-    def _has_one_source(self) -> LabelledRow:
+    def _is_complete(self) -> LabelledRow:
+        if not self.claim.strip():
+            raise ValueError("`claim` is empty")
         if (self.evidence is None) == (self.url is None):
             raise ValueError("needs either `evidence` or `url`")
         if self.url is not None:
@@ -117,6 +123,17 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
     return rows
 
 
+def refuse_seen(fitting: Sequence[LabelledRow], measured: Sequence[LabelledRow]) -> None:
+    """Raise InputError for a claim that would be measured by a calibration that is fitted on it."""
+    known = {(row.claim, row.page): row for row in measured}
+    for row in fitting:
+        if (other := known.get((row.claim, row.page))) is not None:
+            raise InputError(
+                f"the claim {row.id!r} of the set {row.set!r} is in the measured set {other.set!r} too; "
+                "a calibration cannot be measured on claims that it is fitted on"
+            )
+
+
 def _packaged() -> Iterator[tuple[str, LabelledRow]]:
     """Yield the rows of the packaged set, with the text of their pages as evidence."""
     folder = sample_folder()
@@ -127,7 +144,7 @@ def _packaged() -> Iterator[tuple[str, LabelledRow]]:
 
 
 def sampled(rows: Sequence[LabelledRow], n: int | None, seed: int) -> list[LabelledRow]:
-    """Return `n` random rows of each set, in the order of the files; all rows if `n` is None."""
+    """Return `n` random rows of each set, at least one, in the order of the files; all rows if `n` is None."""
     if n is None:
         return list(rows)
     kept: set[tuple[str, str]] = set()
@@ -175,11 +192,10 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
                 f"{place}: no known format of labelled claims: a row needs `claim`, `label`, and `evidence` or `url`"
             )
         try:
-            converted = list(found.read(path, place, row))
+            converted = [row_of(LabelledRow, made, place) for made in found.read(path, place, row)]
         except (TypeError, LookupError, AttributeError):
             raise InputError(f"{place}: the row has the keys of {found.name}, but not its types") from None
-        for made in converted:
-            yield place, row_of(LabelledRow, made, place)
+        yield from ((place, made) for made in converted)
     if found is None:
         raise InputError(f"{path}: no rows in it")
 
@@ -187,20 +203,26 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
 def _records(path: Path) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a file with their places."""
     with os_errors(InputError, f"{path}: cannot be read"):
-        if path.suffix == ".parquet":
-            yield from ((f"{path}:{number}", row) for number, row in enumerate(_parquet(path), 1))
-        elif path.suffix == ".csv":
-            yield from _csv(path)
+        suffix = path.suffix.lower()
+        if suffix in (".parquet", ".csv"):
+            cells = _csv(path) if suffix == ".csv" else enumerate(_parquet(path), 1)
+            for number, row in cells:
+                yield f"{path}:{number}", {name: _cell(value) for name, value in row.items()}
         else:
             yield from _json_lines(path)
 
 
-def _csv(path: Path) -> list[tuple[str, Row]]:
-    """Return the rows of a CSV file. Evidence may exceed the csv module's limit, which all readers share."""
+def _cell(value: Any) -> Any:
+    """Return the value of a cell; None for an empty one, also as pandas writes it."""
+    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _csv(path: Path) -> list[tuple[int, Row]]:
+    """Return the rows of a CSV file by number. Evidence may exceed the csv module's limit, which all readers share."""
     limit = csv.field_size_limit(MOST_BYTES)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return [(f"{path}:{number}", row) for number, row in enumerate(csv.DictReader(file), 2)]
+            return list(enumerate(csv.DictReader(file), 2))
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not CSV ({error})") from None
     finally:
@@ -210,7 +232,7 @@ def _csv(path: Path) -> list[tuple[str, Row]]:
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a plain or gzipped file, which may unpack to `MOST_BYTES`."""
     left = MOST_BYTES
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
         for number in count(1):
             place = f"{path}:{number}"
             try:
@@ -241,15 +263,33 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
 
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path, place
-    yield {name: row[name] for name in LabelledRow.model_fields if row.get(name) is not None}
+    names = [name for name in LabelledRow.model_fields if name != "benchmark"]
+    yield {name: row[name] for name in names if row.get(name) is not None}
+
+
+AGGREFACT = "LLM-AggreFact"
+_AGGREFACT_LABELS = {
+    **dict.fromkeys(("1", "1.0", "true"), "supported"),
+    **dict.fromkeys(("0", "0.0", "false"), "unsupported"),
+}
+"""Labels as the benchmark has them, and as pandas writes columns of floats and of booleans."""
 
 
 def _aggrefact(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    label = {"1": "supported", "0": "unsupported"}.get(str(row["label"]))
+    label = _AGGREFACT_LABELS.get(str(row["label"]).lower())
     if label is None:
         raise InputError(f"{place}: label {row['label']!r}; in LLM-AggreFact it is 0 or 1")
-    yield {"claim": row["claim"], "evidence": row["doc"], "label": label, "set": row["dataset"]}
+    own = {"claim": row["claim"], "evidence": row["doc"], "set": row["dataset"]}
+    yield {**own, "label": label, "benchmark": AGGREFACT}
+
+
+def _planted(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    del path
+    if not isinstance(row["true"], bool):
+        raise InputError(f"{place}: true {row['true']!r}; in planted claims it is true or false")
+    own = {name: row[name] for name in ("id", "claim", "url") if row.get(name) is not None}
+    yield {**own, "label": "supported" if row["true"] else "unsupported"}
 
 
 _WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"}
@@ -259,12 +299,15 @@ def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
     sentences: list[str] = row["evidence"]
     chosen: list[list[int]] = row["supporting_sentences"]
+    if isinstance(sentences, str):
+        raise TypeError
+    there = dict(enumerate(sentences))
     label = _WICE_LABELS.get(row["label"])
     if label is None:
         raise InputError(f"{place}: label {row['label']!r}; in WiCE it is one of {', '.join(_WICE_LABELS)}")
     try:
-        supporting = [[sentences[index] for index in indices] for indices in chosen]
-    except (IndexError, TypeError):
+        supporting = [[there[index] for index in indices] for indices in chosen]
+    except (KeyError, TypeError):
         raise InputError(f"{place}: `supporting_sentences` names a sentence that is not there") from None
     meta: Row = row["meta"]
     yield {
@@ -321,9 +364,10 @@ def _ragtruth_sources(path: Path) -> dict[str, str]:
 
 
 _FORMATS = (
-    _Format("LLM-AggreFact", frozenset({"claim", "doc", "label", "dataset"}), _aggrefact),
+    _Format(AGGREFACT, frozenset({"claim", "doc", "label", "dataset"}), _aggrefact),
     _Format("WiCE", frozenset({"claim", "evidence", "label", "supporting_sentences", "meta"}), _wice),
     _Format("RAGTruth", frozenset({"source_id", "response", "labels"}), _ragtruth),
     _Format("labelled claims", frozenset({"claim", "label"}), _own),
+    _Format("planted claims", frozenset({"claim", "url", "true"}), _planted),
 )
 """Formats, the more specific ones first."""

@@ -1,6 +1,7 @@
 """Terminal tables of a benchmark of verifiers: each set with all verifiers side by side, and published ones.
 
-Invariant: a published figure has its source and stands apart, since it is about other claims of the same set.
+Invariant: a published figure has its source and stands apart, since it is about other claims of the same set, or about
+a benchmark's whole selection of them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from local_judge.errors import plain
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import Cost, SetFigures
+from local_judge.lab.verifier_benchmark.measure import OVERLAP, Cost, SetFigures
+from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.reporting.summary import estimate_text
 from local_judge.rows import read_models
 from local_judge.stats.calibration.assess import Assessment
@@ -27,11 +30,11 @@ class Published(Frozen):
 
     verifier: str
     set: str
-    """Name of the set, in lower case."""
+    """Name of the set as `_set_of` returns it."""
     balanced_accuracy: float
     auc: float | None = None
-    items: str = "LLM-AggreFact's selection"
-    """Claims of the set that the figures are about: none of them are those of our tables."""
+    items: str = f"{AGGREFACT}'s selection"
+    """Claims of the set that the figures are about."""
     source: str
 
 
@@ -40,6 +43,15 @@ def published() -> tuple[Published, ...]:
     """Return the packaged figures of other verifiers."""
     path = Path(str(files("local_judge.lab.verifier_benchmark"))) / "published.jsonl"
     return tuple(row for _, row in read_models(path, Published))
+
+
+_ALIASES = {"factcheck-gpt": "factcheck"}
+"""Names of sets in LLM-AggreFact that differ from ours in more than capitals."""
+
+
+def _set_of(name: str) -> str:
+    """Return the name of a set in the published figures."""
+    return _ALIASES.get(name.lower(), name.lower())
 
 
 _OF_VERDICTS: Sequence[tuple[str, Callable[[Assessment], str]]] = (
@@ -59,7 +71,6 @@ _OF_COST: Sequence[tuple[str, Callable[[Cost], float | None]]] = (
     ("prompt tokens", lambda cost: cost.prompt_tokens),
     ("computed prompt tokens", lambda cost: cost.computed_tokens),
     ("generated tokens", lambda cost: cost.generated_tokens),
-    ("seconds", lambda cost: cost.seconds),
 )
 
 
@@ -71,7 +82,7 @@ def benchmark_tables(
     Args:
         found: figures of all verifiers and sets.
         evidence: recall of the verifiers' evidence.
-        details: also return figures by length and language, and the labels given.
+        details: also return figures by label, length, words in the evidence and language, and the labels given.
     """
     return Group(*_tables(found, evidence, details))
 
@@ -82,9 +93,14 @@ def _tables(
     for name in dict.fromkeys(one.set for one in found):
         own = [one for one in found if one.set == name]
         yield _set_table(name, own)
-        others = [one for one in published() if one.set == name.lower()]
-        if others:
-            yield _published(name, others)
+        others = [one for one in published() if one.set == _set_of(name)]
+        # Whether a file of the benchmark is whole cannot be known here.
+        same = [one for one in others if own[0].benchmark and one.items.startswith(own[0].benchmark)]
+        if same:
+            yield _published(f"{safe(name)}: published figures, on the benchmark's own selection", same)
+        if len(same) < len(others):
+            rest = [one for one in others if one not in same]
+            yield _published(f"{safe(name)}: published figures, on other claims of the set", rest)
         shown = [one for one in evidence if one.set == name]
         if shown:
             yield _evidence(name, shown)
@@ -94,7 +110,8 @@ def _tables(
 
 
 def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
-    title = f"{safe(name)}: {count(own[0].n, 'claim')}; positive: supported"
+    left_out = f", {own[0].left_out:,} partial left out" if own[0].left_out else ""
+    title = f"{safe(name)}: {count(own[0].n - own[0].left_out, 'claim')}{left_out}; positive: supported"
     table = plain_table(title, [""], [safe(one.verifier) for one in own])
     for label, cell in _OF_VERDICTS:
         table.add_row(label, *(NONE if one.figures is None else cell(one.figures) for one in own))
@@ -140,8 +157,7 @@ def _evidence(name: str, shown: Sequence[EvidenceFigures]) -> Table:
     return table
 
 
-def _published(name: str, others: Sequence[Published]) -> Table:
-    title = f"{safe(name)}: published figures, on other claims of the set"
+def _published(title: str, others: Sequence[Published]) -> Table:
     table = plain_table(title, ["verifier"], ["AUC", "balanced accuracy"])
     table.add_column("claims")
     table.add_column("source")
@@ -154,14 +170,16 @@ def _published(name: str, others: Sequence[Published]) -> Table:
 def _details(one: SetFigures) -> Iterator[Table]:
     where = f"{safe(one.set)}, {safe(one.verifier)}"
     if one.groups:
-        heads = ["claims", "called supported", "AUC", "balanced accuracy"]
-        table = plain_table(f"{where}: by label, length and language", [""], heads)
+        rates = ["supported called unsupported", "AUC", "balanced accuracy"]
+        heads = ["claims", "median P(yes)", "called supported", *rates]
+        table = plain_table(f"{where}: by label, length, words and language", [""], heads)
         for group in one.groups:
-            cells = (NONE, NONE)
-            if group.figures is not None:
-                cells = (estimate_text(group.figures.auc), estimate_text(group.figures.balanced_accuracy))
+            cells = (NONE, NONE, NONE)
+            if (own := group.figures) is not None:
+                cells = tuple(map(estimate_text, (own.called_wrong, own.auc, own.balanced_accuracy)))
             called = estimate_text(group.called_supported)
-            table.add_row(f"{group.by}: {safe(group.group)}", str(group.n), called, *cells)
+            middle = NONE if group.median is None else f"{group.median:.2f}"
+            table.add_row(f"{group.by}: {safe(group.group)}", str(group.n), middle, called, *cells)
         yield table
     if one.confusion:
         given = sorted({label for row in one.confusion.values() for label in row})
@@ -171,11 +189,17 @@ def _details(one: SetFigures) -> Iterator[Table]:
         yield table
 
 
-def benchmark_notes(found: Sequence[SetFigures]) -> Iterator[str]:
-    """Yield why figures are missing."""
+def benchmark_notes(found: Sequence[SetFigures], evidence: Sequence[EvidenceFigures]) -> Iterator[str]:
+    """Yield why figures are missing or low, without control characters and without markup."""
+    for name, n in dict.fromkeys((plain(one.set), one.absent) for one in evidence if one.absent):
+        yield f"{name}: {count(n, 'claim')} with `supporting` text that does not occur on its page"
     for one in found:
-        where = f"{one.set}, {one.verifier}"
-        if one.why_not_fitted:
+        where = plain(f"{one.set}, {one.verifier}")
+        if one.figures is None and one.failed + one.unread < one.n:
+            yield f"{where}: no AUC or balanced accuracy: all claims with a verdict are of one kind"
+        if one.why_not_fitted and one.verifier == OVERLAP and one.figures is not None:
+            yield f"{where}: the threshold is 0.5, since none can be fitted: {one.why_not_fitted}"
+        elif one.why_not_fitted:
             yield f"{where}: nothing fitted to this set: {one.why_not_fitted}"
         if one.why_not_transferred:
             yield f"{where}: nothing fitted to the other sets: {one.why_not_transferred}"

@@ -1,4 +1,4 @@
-"""DeepResearchEval's result files of a run, and its files of checked facts as findings.
+"""DeepResearchEval's result files of a run. Reading is in `published`.
 
     quality_results.json          the quality of all reports: by task, then by system
     cache/*_cache.json            the same in the published code's cache (dimensions, weights, criteria, results)
@@ -8,20 +8,21 @@
 
 Invariants: no failure becomes a 0. The figures of a report and of the summary are what the published code computes from
 the answers beside them; a report for which that code would count a missing answer as 0 is left out. Of two reports of
-one system on one task the first is written. A failed statement has no row and is counted.
+one system on one task the first is written. A failed statement has no row and is counted. Quality that was read is
+written as it was read.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from local_judge.protocols.deepresearcheval import upstream
-from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows
+from local_judge.protocols.deepresearcheval.facts.files import result_rows
 from local_judge.protocols.deepresearcheval.protocol import DreFindings
+from local_judge.protocols.deepresearcheval.published import READ, RESULTS, read_published
 from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 from local_judge.protocols.deepresearcheval.upstream import (
     criteria_json,
@@ -34,6 +35,7 @@ from local_judge.protocols.file_formats import (
     UNNAMED,
     Exported,
     ExportedReport,
+    Glimpse,
     Imported,
     Outcome,
     ReadableFormat,
@@ -156,7 +158,7 @@ class DreFiles(ReadableFormat[DreFindings]):
     """Quality with its cache, and facts, if the run has any."""
 
     title = "DeepResearchEval"
-    reads = "a `task_ID.json` of checked facts, or their folder"
+    reads = "`quality_results.json`, a `task_ID.json` of checked facts, or their folder"
 
     def write(self, run: RunFindings[DreFindings]) -> Exported:
         """Return the files of quality and of facts."""
@@ -168,17 +170,12 @@ class DreFiles(ReadableFormat[DreFindings]):
         )
 
     def read(self, path: Path) -> Imported[DreFindings]:
-        """Read one file, or the folder of a system: stems are the ids of its reports, its name the system's."""
-        files = result_files(path)
-        digest = hashlib.sha256()
-        found: list[DreFindings] = []
-        for file in files:
-            content = file.path.read_bytes() if file.path.is_file() else b""
-            digest.update(hashlib.sha256(content).digest())
-            facts = read_results(file.path)
-            document = hashlib.sha256(content).hexdigest()[:16]
-            found.append(DreFindings(case=file.task, document=document, task=file.task, facts=facts))
-        return Imported(found, digest.hexdigest(), files[0].path.resolve().parent.name)
+        """Read quality, facts or both; stems and keys of tasks are the ids of the reports."""
+        return read_published(path)
+
+    def recognises(self, seen: Glimpse) -> bool:
+        """Recognise the files of quality by their keys and name, and those of facts by their names."""
+        return seen.has("task_*.json") or seen.has(RESULTS) or "query_results" in seen.keys
 
 
 def _quality(run: RunFindings[DreFindings]) -> Exported:
@@ -187,7 +184,7 @@ def _quality(run: RunFindings[DreFindings]) -> Exported:
     files: dict[str, str] = {}
     if results:
         systems = list(dict.fromkeys(report.system or UNNAMED for report in run.reports))
-        files["quality_results.json"] = json_text(quality_results(results, systems, run.day))
+        files[RESULTS] = json_text(quality_results(results, systems, run.day))
         files |= {f"cache/{name}": json_text(kept) for name, kept in cache_files(results).items()}
     rows = [
         ExportedQuality(report=report.id, task=report.task, system=report.system, left_out=why)
@@ -195,7 +192,7 @@ def _quality(run: RunFindings[DreFindings]) -> Exported:
     ]
     listed = ReportList(
         name="reports.json",
-        what="quality_results.json",
+        what=RESULTS,
         outcomes=[Outcome(row, not row.left_out, row.left_out) for row in rows],
     )
     return Exported(files, [listed])
@@ -207,17 +204,21 @@ def _place(report: DreReport, results: dict[str, dict[str, Any]]) -> str:
     if findings is None:
         return report.status
     found = findings.quality
-    why = left_out(found)
-    if found is None or found.dimensions is None or why:
-        return why
-    own = query_result(findings, found.dimensions)
+    if found is not None and findings.stated is not None:
+        own, entry = (dict(cast("dict[str, Any]", findings.stated.record[name])) for name in READ)
+        own["model_results"] = {}
+    else:
+        why = left_out(found)
+        if found is None or found.dimensions is None or why:
+            return why
+        own, entry = query_result(findings, found.dimensions), model_result(found, found.dimensions)
     result = results.setdefault(findings.task or findings.case, own)
     if {**result, "model_results": {}} != own:
         return "judged by other dimensions than its task's first report"
     system = report.system or UNNAMED
     if system in result["model_results"]:
         return f"{system} has another report on the task"
-    result["model_results"][system] = model_result(found, found.dimensions)
+    result["model_results"][system] = entry
     return ""
 
 

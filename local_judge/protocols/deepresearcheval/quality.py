@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.checklist import reasons
+from local_judge.protocols.deepresearcheval import original_prompts
 from local_judge.protocols.deepresearcheval.quality_criteria import Calls, QualityFindings, score_criteria
 from local_judge.protocols.deepresearcheval.quality_scores import (
     LABELS,
@@ -25,10 +27,11 @@ from local_judge.protocols.deepresearcheval.quality_scores import (
     score_quality,
 )
 from local_judge.protocols.metric import Metric
+from local_judge.protocols.originals import Original
 from local_judge.scoring.node import TEN, Profile, ScoreNode
 from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
-from local_judge.tasks.model import Criterion, Task
+from local_judge.tasks.model import Criterion, QualityDimensions, Task
 from local_judge.terminal import NONE, count, item_table, safe
 from serving.types import Frozen
 
@@ -62,20 +65,26 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         """Judge each criterion of the task's dimensions, or of those that the judge drafts."""
         task, calls = task_of(case), self.settings.calls
         dimensions, drafted_by = task.dimensions, ()
+        prompts = None if context.prompts is None else original_prompts.prompts_from(context.prompts)
         if dimensions is None:
-            draft = await draft_dimensions(task, context.judge)
-            if isinstance(draft, Failure):
-                return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=draft)
-            dimensions = settled(draft.dimensions).model_copy(update={"status": "drafted"})
-            drafted_by = draft.replies
+            drafted = await _drafted(task, context.judge, prompts)
+            if isinstance(drafted, Failure):
+                return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=drafted)
+            dimensions, drafted_by = drafted
+        if prompts is None:
+            scores = await score_criteria(
+                case.report, task.prompt, dimensions, context.judge, calls, context.today
+            )
+        else:
+            scores = await original_prompts.score_criteria(
+                case.report, task.prompt, dimensions, context.judge, prompts
+            )
         return QualityFindings(
             dimensions=dimensions,
             origin="judge" if task.dimensions is None else "task",
             drafted_by=drafted_by,
             calls=calls,
-            scores=await score_criteria(
-                case.report, task.prompt, dimensions, context.judge, calls, context.today
-            ),
+            scores=scores,
         )
 
     def score(self, judges: Sequence[QualityFindings], profile: Profile) -> tuple[ScoreNode, ...]:
@@ -160,6 +169,18 @@ class Quality(Metric[QualitySettings, QualityFindings]):
                 why = reasons(answer.analysis, (), answer.quote, answer.quote_rejected, answer.failure)
                 table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, why)
         yield table
+
+
+async def _drafted(
+    task: Task, judge: Judge, prompts: Original | None
+) -> tuple[QualityDimensions, tuple[str, ...]] | Failure:
+    """Return the dimensions that the judge drafts for a task, and the ledger keys of its replies."""
+    if prompts is not None:
+        return await original_prompts.draft_dimensions(task, judge, prompts)
+    draft = await draft_dimensions(task, judge)
+    if isinstance(draft, Failure):
+        return draft
+    return settled(draft.dimensions).model_copy(update={"status": "drafted"}), draft.replies
 
 
 def _item(criterion: Criterion, found: QualityFindings) -> str:

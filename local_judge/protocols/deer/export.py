@@ -29,7 +29,14 @@ from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
 from local_judge.protocols.deer.verification import upstream as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Rows
-from local_judge.protocols.file_formats import NumberedFormat, NumberedReport, json_text
+from local_judge.protocols.file_formats import (
+    Glimpse,
+    Imported,
+    NumberedFormat,
+    NumberedReport,
+    ReadableFormat,
+    json_text,
+)
 from local_judge.terminal import count
 from serving.types import Frozen
 
@@ -83,16 +90,24 @@ class Sample(NamedTuple):
 
     rows: Rows | None
     rubric: RubricFindings | None
+    fact: JsonObject | None = None
+    """File under `fact/` as it was read."""
 
     @property
     def has_fact(self) -> bool:
         """It has a file under `fact/`: the published code fails on a report without claims."""
-        return self.rows is not None and bool(self.rows.claims)
+        return self.fact is not None or (self.rows is not None and bool(self.rows.claims))
 
     @property
     def has_others(self) -> bool:
         """It has a file under `others/`: the format holds items."""
         return self.rubric is not None and self.rubric.mode == "items"
+
+
+def sample_of(findings: DeerFindings) -> Sample:
+    """Return the parts of a report's findings."""
+    record = findings.stated.record if findings.stated is not None else {}
+    return Sample(findings.rows, findings.rubric, cast("JsonObject", record) or None)
 
 
 def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
@@ -104,7 +119,11 @@ def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
     for sample_id, sample in sorted(samples.items()):
         name = f"{sample_id:04d}.json"
         fact = items = None
-        if sample.rows is not None and sample.has_fact:
+        if sample.fact is not None:
+            files[f"fact/{name}"] = sample.fact
+            fact = cast("dict[str, dict[str, float]]", sample.fact["criteria_avgs"])
+            facts.append(fact)
+        elif sample.rows is not None and sample.has_fact:
             files[f"fact/{name}"] = fact_file(sample.rows, sample_id)
             fact = _subdimensions(sample.rows)
             facts.append(fact)
@@ -265,19 +284,31 @@ def with_na(value: object) -> object:
     return NA if value is None else value
 
 
-class DeerFiles(NumberedFormat[DeerFindings]):
+class DeerFiles(NumberedFormat[DeerFindings], ReadableFormat[DeerFindings]):
     """`fact/`, `others/` and `final/` with their summaries; a sample's number is the report's."""
 
     title = "DEER"
+    reads = "a result folder with `fact/`, `others/`, `final/`, or a `final.json`"
+
+    def recognises(self, seen: Glimpse) -> bool:
+        """Recognise a folder by its parts, and `final.json` by its keys."""
+        parts = seen.has("fact") or seen.has("others") or seen.has("final")
+        return parts or seen.has("final.json") or seen.keys == frozenset({"score_avgs", "criteria_avgs"})
+
+    def read(self, path: Path) -> Imported[DeerFindings]:
+        """Return the samples as reports, whose ids are their numbers."""
+        from local_judge.protocols.deer.published import read_folder
+
+        return read_folder(path)
 
     def files(self, numbered: Mapping[int, DeerFindings]) -> Mapping[str, str]:
         """Return the result folder of a system."""
-        samples = {number: Sample(one.rows, one.rubric) for number, one in numbered.items()}
+        samples = {number: sample_of(one) for number, one in numbered.items()}
         return {name: json_text(data) for name, data in folder(samples).items()}
 
     def describe(self, findings: DeerFindings) -> tuple[bool, dict[str, Any]]:
         """Name the parts that DEER's files cannot hold, and count what failed in the others."""
-        sample = Sample(findings.rows, findings.rubric)
+        sample = sample_of(findings)
         missing: list[str] = []
         fields: dict[str, Any] = {}
         if sample.rows is not None and not sample.has_fact:

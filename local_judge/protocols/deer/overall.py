@@ -21,14 +21,19 @@ from local_judge.protocols.deer.verification import scores as verification_score
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.ensemble import at_extremes
-from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.scoring.node import EVALUATED, Profile, Score, ScoreNode
 
 NOT_COUNTED = "not counted: no sub-dimension of the paper"
 COUNTED = "a third metric of reference quality in the published code"
 NOT_MERGED = "not counted: reference quality, which it belongs to, was not verified"
 
 
-def score(rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+def score(
+    rows: Sequence[Rows],
+    rubrics: Sequence[RubricFindings],
+    profile: Profile,
+    stated: tuple[ScoreNode, ...] = (),
+) -> tuple[ScoreNode, ...]:
     """Return the dimensions in the paper's order, then `overall` if there is a rubric.
 
     Without a rubric there are the two dimensions of the verification; without verification the judged ones, with
@@ -38,7 +43,10 @@ def score(rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Prof
         rows: of each judge; none where claims were not verified.
         rubrics: of each judge, judges in the same order; none where the rubric was not judged.
         profile: the profile whose formulas are used.
+        stated: the dimensions of the verification as a published file states them, instead of `rows`.
     """
+    if stated:
+        return _integrated(stated, rubrics, profile, None) if rubrics else stated
     n = max(len(rows), len(rubrics))
     if n <= 1:
         return _scored(rows, rubrics, profile)
@@ -53,8 +61,16 @@ def _scored(
 ) -> tuple[ScoreNode, ...]:
     """Return the scores of what all judges say together; what `favour` makes of missing answers, see `at_extremes`."""
     verified = verification_scores.score(rows, profile, unsettled=favour is not None) if rows else ()
-    if not rubrics:
-        return verified
+    return _integrated(verified, rubrics, profile, favour) if rubrics else verified
+
+
+def _integrated(
+    verified: tuple[ScoreNode, ...],
+    rubrics: Sequence[RubricFindings],
+    profile: Profile,
+    favour: bool | None,
+) -> tuple[ScoreNode, ...]:
+    """Return the dimensions of the verification together with those of the rubric."""
     judged = rubric_scores.score(rubrics, profile, favour)
     if rubrics[0].mode == "vanilla":
         return (*verified, *(root.noted("one score for the whole report") for root in judged))
@@ -73,7 +89,8 @@ def _scored(
     # By `upstream` the dimensions are rounded, and their mean is not.
     overall = mean_of([root.score for root in roots], partly=profile == "upstream")
     node = ScoreNode(id=OVERALL, label="Overall", score=overall)
-    said = "" if len(roots) == len(SEVEN) else f"evaluated: {len(roots)} of the {len(SEVEN)} dimensions"
+    whole = len(roots) == len(SEVEN)
+    said = "" if whole else f"{EVALUATED}{len(roots)} of the {len(SEVEN)} dimensions"
     return (*roots, *beside, node.noted(said))
 
 

@@ -10,17 +10,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from local_judge.claims.build import ClaimMethod
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, ItemRow, View
+from local_judge.protocols.deer.original_prompts import prompts_from
 from local_judge.protocols.deer.overall import score
+from local_judge.protocols.deer.rubric import original_prompts
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
+from local_judge.protocols.deer.verification.original_prompts import claim_method
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
+from local_judge.protocols.stated import stated_trees
 from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, ScoreNode
 
 
@@ -97,6 +103,21 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         """Return the digest of the rubric's texts."""
         return rubric_digest(self._rubric)
 
+    def original_prompts(self, source: PromptSource) -> Original:
+        """Return the published prompts."""
+        given, defaults = self.settings, DeerSettings()
+        for name in ("rubric", "mode", "scale", "as_of"):
+            value = getattr(given, name)
+            if value != getattr(defaults, name):
+                raise ConfigError(
+                    f"deer.{name}={value}: not in the published code; leave it out with its prompts"
+                )
+        return prompts_from(source)
+
+    def original_claims(self, source: PromptSource) -> ClaimMethod | None:
+        """Return the extraction and verification with the published prompts."""
+        return claim_method(prompts_from(source)) if self.needs_claims else None
+
     async def examine(self, case: Case, context: EvalContext) -> DeerFindings:
         """Grades of the rubric's items, and the rows of the report's claim set.
 
@@ -107,7 +128,15 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         if "rubric" in self.settings.parts:
             if case.task is None:
                 raise ConfigError(f"report {case.id!r} has no task, which DEER's rubric needs")
-            rubric = await judge_rubric(case.report, case.task, context.judge, self._rubric, self.settings)
+            if context.prompts is None:
+                rubric = await judge_rubric(
+                    case.report, case.task, context.judge, self._rubric, self.settings
+                )
+            else:
+                prompts = prompts_from(context.prompts)
+                rubric = await original_prompts.judge_rubric(
+                    case.report, case.task, context.judge, self._rubric, prompts
+                )
         rows = rows_of(await context.claims(), case.report) if self.needs_claims else None
         return DeerFindings(case=case.id, document=case.report.id, rows=rows, rubric=rubric)
 
@@ -118,7 +147,8 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         """
         rows = [one.rows for one in judges if one.rows is not None]
         rubrics = [one.rubric for one in judges if one.rubric is not None]
-        return score(rows, rubrics, profile)
+        stated = judges[0].stated
+        return score(rows, rubrics, profile, stated_trees(stated, profile) if stated is not None else ())
 
     def decisions(self, findings: DeerFindings) -> tuple[Decision, ...]:
         """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources.

@@ -14,28 +14,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from indexes.model import SourceStatus
 from local_judge.errors import InputError, first_problem
 from local_judge.judge.failures import Failure
-from local_judge.protocols.fact.findings import FactFindings, Judged, Pair, Repeat
+from local_judge.protocols.fact.findings import REASONS, FactFindings, Judged, Pair, Reason, Repeat
+from local_judge.protocols.fact.published import MEANS, STATED, read_means
 from local_judge.protocols.file_formats import (
+    Glimpse,
     Imported,
+    ImportedReport,
     NumberedFormat,
     NumberedReport,
     ReadableFormat,
+    file_digest,
+    folder_system,
     jsonl_text,
 )
+from local_judge.protocols.leaderboard import columns
 from local_judge.rows import is_text, read_jsonl, row_id
 from local_judge.terminal import count
 
 JsonObject = dict[str, object]
 
+VALIDATED = "validated.jsonl"
+
 SUPPORTED, UNKNOWN = "supported", "unknown"
 """The two of the code's labels that it compares with, letter by letter: any other is a citation without support."""
+
+STATUSES: tuple[SourceStatus, ...] = get_args(SourceStatus)
 
 SCRAPE_FAILED = "scrape failed: "
 """Begins the text that the code keeps in place of a page."""
@@ -84,32 +94,37 @@ class _Citation(_Row):
     url: str
 
 
-class _Judged(_Row):
+class JudgedRow(_Row):
+    """A result of the published code."""
+
     idx: int
     result: str
+    reason: Literal["judge_failed", "not_extracted", "tied"] | None = None
+    """Written by this project only: failure of one of several statements on a URL."""
 
 
-class _Page(_Row):
+class PageRow(_Row):
+    """The statements on one URL with their results."""
+
     facts: tuple[str, ...]
-    validate_res: tuple[_Judged, ...] | None
+    validate_res: tuple[JudgedRow, ...] | None
     validate_error: str | None
+    url_content: str | None = None
 
 
 class _Validated(_Row):
     prompt: str = ""
     article: str = ""
     citations: tuple[_Citation, ...]
-    citations_deduped: dict[str, _Page] = Field(default_factory=dict[str, _Page])
+    citations_deduped: dict[str, PageRow] = Field(default_factory=dict[str, PageRow])
 
 
 def read_validated(path: Path) -> tuple[FactFindings, ...]:
     """Return the findings of a `validated.jsonl`, one for each row, in order.
 
     Raises:
-        InputError: the path is a folder; or names the line and its fault.
+        InputError: names the line and its fault.
     """
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; give the `validated.jsonl` in it")
     return findings_of(read_jsonl(path))
 
 
@@ -117,6 +132,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
     """Return the findings of validated rows, each given with its place.
 
     A label other than "supported" and "unknown" is `unsupported`, as the code counts it, and kept as it was written.
+    "unknown" on a page that was not scraped is the page's status, if the file names one, else `not_in_snapshot`.
     Facts of a URL with a `validate_error`, and facts without result, are `judge_failed`. A result belongs to the fact
     of its `idx`, from 0; where the results of a URL do not number its facts so, to the one at its own position.
 
@@ -147,7 +163,7 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
 def _findings(case: str, row: _Validated, place: str) -> FactFindings:
     keys = {(citation.fact, citation.url): str(citation.ref_idx or "") for citation in row.citations}
     pairs = tuple(
-        pair for url, page in row.citations_deduped.items() for pair in _pairs(url, page, keys, place)
+        pair for url, page in row.citations_deduped.items() for pair in pairs_on(url, page, keys, place)
     )
     kept = {(pair.statement, pair.url) for pair in pairs}
     return FactFindings(
@@ -166,7 +182,12 @@ def _findings(case: str, row: _Validated, place: str) -> FactFindings:
     )
 
 
-def _pairs(url: str, page: _Page, keys: Mapping[tuple[str, str], str], place: str) -> Iterator[Pair]:
+def pairs_on(url: str, page: PageRow, keys: Mapping[tuple[str, str], str], place: str) -> Iterator[Pair]:
+    """Yield the pairs of one URL, with the keys of their citations.
+
+    Raises:
+        InputError: there are more results than facts; names `place`.
+    """
     results = page.validate_res or ()
     if len(results) > len(page.facts):
         raise InputError(f"{place}: {url}: {len(results)} results for {len(page.facts)} facts")
@@ -174,18 +195,35 @@ def _pairs(url: str, page: _Page, keys: Mapping[tuple[str, str], str], place: st
     if len(set(numbers)) < len(numbers) or not set(numbers) <= set(range(len(page.facts))):
         numbers = list(range(len(results)))  # the code does not look at what the judge has numbered
     by_number = dict(zip(numbers, (result.result for result in results), strict=True))
-    labels = [by_number.get(number) for number in range(len(page.facts))]
-    for fact, label in zip(page.facts, labels, strict=True):
+    reasons: dict[int, Reason | None] = {
+        number: result.reason for number, result in zip(numbers, results, strict=True)
+    }
+    missing = _not_scraped(page.url_content)
+    for number, fact in enumerate(page.facts):
+        label = by_number.get(number)
         pair = partial(Pair, statement=fact, url=url, key=keys.get((fact, url), ""))
         if page.validate_error is not None or label is None:
             detail = " ".join((page.validate_error or "no result for this fact").split())
             failure = Failure(kind="incomplete", detail=detail)
             yield pair(outcome="unknown", reason="judge_failed", failure=failure)
         elif label == UNKNOWN:
-            yield pair(outcome="unknown", reason="judged_unknown", judged=Judged(label=label))
+            reason = reasons.get(number) or missing
+            judged = None if reason else Judged(label=label)
+            yield pair(outcome="unknown", reason=reason or "judged_unknown", judged=judged)
         else:
             outcome = "supported" if label == SUPPORTED else "unsupported"
             yield pair(outcome=outcome, judged=Judged(label=label))
+
+
+def _not_scraped(content: str | None) -> Reason | None:
+    """Return the status of a page that was not scraped; None for a page with a text."""
+    if content is None or not content.startswith(SCRAPE_FAILED):
+        return None
+    said = content.removeprefix(SCRAPE_FAILED).strip()
+    for reason in REASONS:
+        if reason in STATUSES and reason == said:
+            return reason
+    return "not_in_snapshot"
 
 
 class Rows(NamedTuple):
@@ -226,8 +264,8 @@ def _deduped(group: Sequence[Pair]) -> JsonObject:
 def _judged(group: Sequence[Pair], id: int) -> JsonObject:
     failed = all(pair.reason in ("judge_failed", "not_extracted") for pair in group)
     detail = next((pair.failure.detail for pair in group if pair.failure), "the judge gave no answer")
-    status = group[0].reason if group[0].reason in get_args(SourceStatus) else None
-    results = [] if failed else [{"idx": index, "result": _label(pair)} for index, pair in enumerate(group)]
+    status = next((pair.reason for pair in group if pair.reason in STATUSES), None)
+    results = [] if failed else [_result(index, pair) for index, pair in enumerate(group)]
     return {
         **_deduped(group),
         "url_content": f"{SCRAPE_FAILED}{status}" if status else None,
@@ -237,8 +275,11 @@ def _judged(group: Sequence[Pair], id: int) -> JsonObject:
     }
 
 
-def _label(pair: Pair) -> str:
-    return UNKNOWN if pair.outcome == "unknown" else pair.outcome
+def _result(index: int, pair: Pair) -> Mapping[str, object]:
+    """Return a statement's result; a failure beside other results has a key more than the published rows."""
+    label = UNKNOWN if pair.outcome == "unknown" else pair.judged.label if pair.judged else pair.outcome
+    failure = pair.reason if pair.reason in ("judge_failed", "not_extracted", "tied") else None
+    return {"idx": index, "result": label} | ({"reason": failure} if failure else {})
 
 
 def _index(key: str) -> int | str:
@@ -252,10 +293,12 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
     """`extracted.jsonl`, `deduplicated.jsonl`, `validated.jsonl`, `fact_result.txt`; a row's id is the number."""
 
     title = "FACT"
-    reads = "a `validated.jsonl`"
+    reads = "a `validated.jsonl`, a `fact_result.txt`, their folder, or a leaderboard (CSV or Markdown)"
 
     def describe(self, findings: FactFindings) -> tuple[bool, dict[str, Any]]:
         """Count the pairs that failed."""
+        if findings.stated is not None:
+            return False, {"left_out": "a mean over reports, which has no row"}
         return True, {"n_failed": sum(pair.failed for pair in findings.pairs)}
 
     def files(self, numbered: Mapping[int, FactFindings]) -> Mapping[str, str]:
@@ -265,7 +308,7 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
             f"{name}.jsonl": jsonl_text(row[index] for row in rows) for index, name in enumerate(Rows._fields)
         }
         with suppress(ZeroDivisionError):  # the published code stops and writes none
-            files["fact_result.txt"] = fact_result(numbered.values()).text()
+            files[MEANS] = fact_result(numbered.values()).text()
         return files
 
     def notes(self, written: Sequence[NumberedReport]) -> list[str]:
@@ -274,9 +317,22 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
         said = f"{count(n_failed, 'pair')} failed, written as unknown or with the error of their URL"
         return [said] if n_failed else []
 
+    def recognises(self, seen: Glimpse) -> bool:
+        """Recognise rows by their keys, means by their name, and a leaderboard by its columns."""
+        rows = "citations" in seen.keys or seen.has(VALIDATED)
+        return rows or seen.has(MEANS) or bool(set(STATED) & columns(seen.text))
+
     def read(self, path: Path) -> Imported[FactFindings]:
-        """Return the rows of a `validated.jsonl`; reports and tasks have the rows' ids."""
-        found = read_validated(path)
-        if not found:
+        """Return the rows as reports, which have the rows' ids; a mean over reports is one report of its system."""
+        if path.is_dir():
+            files = [path / name for name in (VALIDATED, MEANS) if (path / name).is_file()]
+            if not files:
+                raise InputError(f"{path}: contains neither {VALIDATED} nor {MEANS}")
+            path = files[0]
+        if path.suffix != ".jsonl":
+            return Imported(read_means(path), file_digest(path))
+        system = folder_system(path, "fact")
+        reports = [ImportedReport(one, one.case, system) for one in read_validated(path)]
+        if not reports:
             raise InputError(f"{path}: no rows in it")
-        return Imported(found, hashlib.sha256(path.read_bytes()).hexdigest())
+        return Imported(reports, file_digest(path))

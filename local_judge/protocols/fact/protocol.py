@@ -12,13 +12,18 @@ from typing import ClassVar
 
 from rich.table import Table
 
+from indexes.text.language import detect_language
+from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
+from local_judge.protocols.fact import original_prompts
 from local_judge.protocols.fact.findings import FactFindings, Pair
+from local_judge.protocols.fact.original_prompts import FACT
 from local_judge.protocols.fact.own import examine
 from local_judge.protocols.fact.pairs import pairs_of, unresolved
 from local_judge.protocols.fact.scores import ASKED, aggregate, by_key, score
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import SensitivityProbe, citation_expectations
 from local_judge.scoring.node import COUNT, DIAGNOSTIC, UNIT, Place, Profile, Scale, ScoreNode
 from local_judge.terminal import count, item_table, safe
@@ -63,6 +68,13 @@ def _why(pair: Pair) -> str:
     return " ".join(parts)
 
 
+def _language(case: Case) -> str:
+    """Return the language of the request as its task says it, or as it reads; of the report without a task."""
+    if case.task is None:
+        return case.report.language
+    return dict(case.task.attributes).get("language") or detect_language(case.task.prompt)
+
+
 class Fact(BaseProtocol[FactSettings, FactFindings]):
     """Citation accuracy and effective citations (DeepResearch Bench, section 3.2)."""
 
@@ -91,6 +103,15 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         """Both ways judge pages."""
         return True
 
+    def original_prompts(self, source: PromptSource) -> Original:
+        """Return the prompts of DeepResearch Bench."""
+        if self.settings.claims != "own":
+            raise ConfigError(
+                f"fact.claims={self.settings.claims}: not in the published code; with its prompts, give "
+                "--set fact.claims=own"
+            )
+        return original(self.name, source, FACT)
+
     async def examine(self, case: Case, context: EvalContext) -> FactFindings:
         """Return the report's pairs of statement and URL, each with its outcome.
 
@@ -100,6 +121,14 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         if self.needs_claims:
             found = pairs_of(await context.claims(), case.report, self.settings.recovered)
             undecided = ()
+        elif context.prompts is not None:
+            found, undecided = await original_prompts.examine(
+                case.report,
+                context.pages(self.name),
+                context.judge,
+                self.original_prompts(context.prompts),
+                _language(case),
+            )
         else:
             found, undecided = await examine(
                 case.report, context.pages(self.name), context.judge, self.settings

@@ -57,9 +57,14 @@ ASKED: frozenset[Reason | None] = frozenset({None, "judged_unknown", "judge_fail
 
 
 def score(judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """Return the four scores of one report; the share of unknown pairs has a child for each reason."""
+    """Return the four scores of one report; the share of unknown pairs has a child for each reason.
+
+    Findings with stated scores have none to compute.
+    """
+    if judges[0].stated is not None:
+        return ()
     own = [_of_one(findings, profile) for findings in judges]
-    if not vote_together(judges):
+    if not is_vote(judges):
         return mean_trees(own)
     return at_extremes(lambda favour: _of_one(voted(judges, favour), profile), own)
 
@@ -73,11 +78,11 @@ def _of_one(findings: FactFindings, profile: Profile) -> tuple[ScoreNode, ...]:
     found = {ACCURACY: accuracy(counts, profile), EFFECTIVE: effective(counts), CITATIONS: citations}
     return (
         *(ScoreNode(id=id, label=LABELS[id], score=score) for id, score in found.items()),
-        unknown_share((findings,)),
+        unknown_share(_reasons(findings)),
     )
 
 
-def vote_together(judges: Sequence[FactFindings]) -> bool:
+def is_vote(judges: Sequence[FactFindings]) -> bool:
     """True for several judges of one claim set."""
     return len(judges) > 1 and all(findings.source == "shared" for findings in judges)
 
@@ -177,9 +182,8 @@ def _count(n: int, counts: Tally, note: str = "") -> Score:
     return count(n, counts.failed, n_expected=n_expected, n_failed=counts.failed, note=note)
 
 
-def unknown_share(reports: Sequence[FactFindings]) -> ScoreNode:
-    """Pairs of unknown outcome / all pairs, of one or several reports together, and by reason."""
-    reasons = Counter(pair.reason for findings in reports for pair in findings.pairs)
+def unknown_share(reasons: Counter[Reason | None]) -> ScoreNode:
+    """Return pairs of unknown outcome / all pairs, and the share of each reason; None counts the known ones."""
     n = sum(reasons.values())
 
     def of_all(hits: int) -> Score:
@@ -216,14 +220,21 @@ def aggregate(
         profile: the profile whose definition is used.
         n_missing: reports that have no findings, since they could not be read or evaluated.
     """
-    if not reports:
-        return _together((), profile, n_missing)
-    own = [_together(findings, profile, n_missing) for findings in zip(*reports, strict=True)]
-    if not all(map(vote_together, reports)):
+    counted: list[list[_Counted]] = []
+    votes: list[dict[bool | None, _Counted]] = []
+    for judges in reports:
+        if judges[0].stated is not None:
+            return ()
+        counted.append([_counted(findings, profile) for findings in judges])
+        if is_vote(judges):
+            sides = (None, False, True)
+            votes.append({favour: _counted(voted(judges, favour), profile) for favour in sides})
+    if not counted:
+        return _aggregate((), profile, n_missing)
+    own = [_aggregate(found, profile, n_missing) for found in zip(*counted, strict=True)]
+    if len(votes) < len(counted):
         return mean_trees(own)
-    trees = at_extremes(
-        lambda favour: _together([voted(judges, favour) for judges in reports], profile, n_missing), own
-    )
+    trees = at_extremes(lambda favour: _aggregate([vote[favour] for vote in votes], profile, n_missing), own)
     return tuple(map(_without_upper_end, trees)) if n_missing else trees
 
 
@@ -235,9 +246,26 @@ def _without_upper_end(node: ScoreNode) -> ScoreNode:
     return opened
 
 
-def _together(reports: Sequence[FactFindings], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
-    counts = [tally(findings, profile) for findings in reports]
-    citing = [one for one, findings in zip(counts, reports, strict=True) if findings.n_citations]
+class _Counted(NamedTuple):
+    """All that scores over reports need of one report."""
+
+    tally: Tally
+    cites: bool
+    reasons: Counter[Reason | None]
+    """Pairs by the reason for an unknown outcome; None for a known one."""
+
+
+def _counted(findings: FactFindings, profile: Profile) -> _Counted:
+    return _Counted(tally(findings, profile), bool(findings.n_citations), _reasons(findings))
+
+
+def _reasons(findings: FactFindings) -> Counter[Reason | None]:
+    return Counter(pair.reason for pair in findings.pairs)
+
+
+def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
+    counts = [one.tally for one in reports]
+    citing = [one.tally for one in reports if one.cites]
     partly = profile == "upstream"  # the code takes what is known of each report, however little
 
     def means(score: Callable[[Tally], Score], most: float | None) -> dict[str, Score]:
@@ -254,7 +282,10 @@ def _together(reports: Sequence[FactFindings], profile: Profile, n_missing: int)
         EFFECTIVE: means(effective, None),
         CITATIONS: means(lambda one: citations_of(one, profile), None),
     }
-    unknown = unknown_share(reports)
+    reasons: Counter[Reason | None] = Counter()
+    for one in reports:
+        reasons += one.reasons
+    unknown = unknown_share(reasons)
     return (
         *(_node(id, ways, ROOTS[profile][id]) for id, ways in found.items()),
         unknown.model_copy(update={"score": _opened(unknown.score, len(reports), n_missing)}),

@@ -1,20 +1,26 @@
 """LiveResearchBench's `detailed_results_DATE.json` and `summary_DATE.json`; without a run date the names have none.
 
+Reading is in `published`.
+
 Invariants: the figures of the summary are what the published code computes from the detailed results. A report without
 results is listed with the reason. A result has the published keys; failed answers are left out, as answers that the
-published judge omitted would be, and a metric without any answer has no result.
+published judge omitted would be, and a metric without any answer has no result. A row that was read is written as it
+was read.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from local_judge.protocols.file_formats import (
     UNNAMED,
     Exported,
     ExportedReport,
-    FileFormat,
+    Glimpse,
+    Imported,
     Outcome,
+    ReadableFormat,
     ReportFindings,
     ReportList,
     RunFindings,
@@ -23,6 +29,8 @@ from local_judge.protocols.file_formats import (
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueFindings, score_of
 from local_judge.protocols.liveresearchbench.protocol import LrbFindings
+from local_judge.protocols.liveresearchbench.published import DETAILED, SUFFIX, read_published
+from local_judge.protocols.stated import Stated
 from local_judge.terminal import count
 
 
@@ -37,10 +45,20 @@ class ExportedResults(ExportedReport):
     """Missing answers, which the published code counts as 0 or skips."""
 
 
-class LrbFiles(FileFormat[LrbFindings]):
+class LrbFiles(ReadableFormat[LrbFindings]):
     """Detailed results of all reports, and their summary by system."""
 
     title = "LiveResearchBench"
+    reads = "`detailed_results_DATE.json`, `summary_DATE.json`, or their folder"
+
+    def recognises(self, seen: Glimpse) -> bool:
+        """Recognise files by their keys, and a folder by their names."""
+        files = seen.has(DETAILED) or seen.has("summary_*.json")
+        return files or "results_by_model" in seen.keys or {"metadata", "reports"} <= seen.keys
+
+    def read(self, path: Path) -> Imported[LrbFindings]:
+        """Return the rows as reports; a mean over reports is one report of its system."""
+        return read_published(path)
 
     def write(self, run: RunFindings[LrbFindings]) -> Exported:
         """Return both files; none if no report has a result."""
@@ -81,6 +99,8 @@ def _exported(
     report: ReportFindings[LrbFindings], graded: dict[str, Any]
 ) -> tuple[ExportedResults, dict[str, Any]]:
     system, task, findings = report.system or UNNAMED, report.task or report.id, report.findings
+    if findings is not None and findings.stated is not None:
+        return _as_read(report, findings.stated)
     results = {} if findings is None else grading_results(findings, system)
     exported = ExportedResults(
         report=report.id,
@@ -97,6 +117,21 @@ def _exported(
         "report_file_path": f"{system}/qid_{task}_report.md",
     }
     return exported, row | {name: result | graded for name, result in results.items()}
+
+
+def _as_read(report: ReportFindings[LrbFindings], stated: Stated) -> tuple[ExportedResults, dict[str, Any]]:
+    """Return a row as it was read. A mean over reports has none."""
+    row: dict[str, Any] = dict(stated.record) if stated.of == "report" else {"model_name": report.system}
+    criteria = tuple(name for name in CRITERIA if f"{name}{SUFFIX}" in row)
+    why = "no answer of the judge" if stated.of == "report" else "a mean over reports, which has no row"
+    exported = ExportedResults(
+        report=report.id,
+        task=report.task,
+        system=report.system,
+        criteria=criteria,
+        left_out="" if criteria else why,
+    )
+    return exported, row
 
 
 CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
@@ -141,13 +176,16 @@ def _issues(found: IssueFindings) -> dict[str, Any]:
         {
             "specific_issues": [_line(issue) for issue in counted],
             "total_issues": len(counted),
-            "score": score_of(len(counted), found.table),
-            "justification": f"{len(counted)} of {len(found.issues)} issues listed count; the score is the table's",
+            "score": score_of(len(counted), found.table) if found.chosen is None else found.chosen,
+            "justification": f"{len(counted)} of {len(found.issues)} issues listed count; the score is the "
+            + ("table's" if found.chosen is None else "judge's"),
         }
     )
 
 
 def _line(issue: Issue) -> str:
+    if not issue.quoted:
+        return issue.reason
     quoted = " / ".join(f'"{quote.text}"' for quote in issue.quotes)
     cited = f" ({issue.cited})" if issue.cited else ""
     return f"{quoted}{cited}: {issue.reason}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from local_judge.errors import ConfigError
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.liveresearchbench import metrics
 from local_judge.protocols.liveresearchbench.depth.games import DepthFindings
@@ -16,7 +17,9 @@ from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFin
 from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
 from local_judge.protocols.liveresearchbench.metrics.issues import IssueFindings
 from local_judge.protocols.liveresearchbench.metrics.presentation import PresentationFindings
+from local_judge.protocols.liveresearchbench.original_prompts import PARTS, prompts_from
 from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_in
+from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.scoring.node import Profile, ScoreNode, noted
 
@@ -41,6 +44,7 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
     version = "3"
     profiles = ("paper", "upstream")
     findings_type = LrbFindings
+    dated_prompts = True
     metrics = metrics_in(metrics, order=tuple(LrbFindings.model_fields))
     sensitivity_probes = (
         SensitivityProbe("accuracy", {"parts": ["accuracy"]}, citation_expectations("accuracy/e3_rate")),
@@ -54,6 +58,16 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
         InjectionProbe("coverage", "checklist", {"parts": ["coverage"]}, "coverage"),
         InjectionProbe("depth", "winner", {"parts": ["depth"]}),
     )
+
+    def original_prompts(self, source: PromptSource) -> Original:
+        """Return the prompts of LiveResearchBench."""
+        without = [part for part in self.settings.parts if part not in PARTS]
+        if without:
+            raise ConfigError(
+                f"liveresearchbench.parts: {without[0]} has no published prompts; give --set "
+                f"liveresearchbench.parts=[{','.join(part for part in self.settings.parts if part in PARTS)}]"
+            )
+        return prompts_from(source)
 
     def score(self, judges: Sequence[LrbFindings], profile: Profile) -> tuple[ScoreNode, ...]:
         """Score the metrics that were run, with a note if the prompts had no request."""

@@ -148,7 +148,7 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
     pooled: dict[str, list[float]] = {}
     for report in reports:
         for criterion in criteria:
-            value = _value(report, criterion)
+            value = value_of(report, criterion)
             if value is not None:
                 by_model.setdefault(report["model_name"], {}).setdefault(criterion, []).append(value)
                 pooled.setdefault(criterion, []).append(value)
@@ -169,7 +169,8 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
     return {"results_by_model": found, "overall_results": overall}
 
 
-def _value(report: Row, criterion: str) -> float | None:
+def value_of(report: Row, criterion: str) -> float | None:
+    """Return the number of one report that the summary of a criterion averages; None if it has none."""
     found: Row = report.get(f"{criterion}_grading_results") or {}
     if criterion in _SUMMED:
         return found.get("summary", {}).get(_SUMMED[criterion])

@@ -6,22 +6,28 @@ reason.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from local_judge.protocols.file_formats import (
     Exported,
     ExportedReport,
-    FileFormat,
+    Glimpse,
+    Imported,
     Outcome,
+    ReadableFormat,
     ReportFindings,
     ReportList,
     RunFindings,
     folder_name,
     jsonl_text,
 )
+from local_judge.protocols.leaderboard import columns
 from local_judge.protocols.race.findings import RaceFindings
+from local_judge.protocols.race.published import read_published
 from local_judge.protocols.race.scores import BY_ITSELF, DROPPED, NO_SUCH_MODE, arrangement
-from local_judge.protocols.race.upstream import MEANS, RESULTS, means, result_row
+from local_judge.protocols.race.upstream import MEANS, RESULTS, SCORES, means, result_row
+from local_judge.protocols.stated import Stated
 from local_judge.terminal import count
 
 
@@ -40,10 +46,11 @@ class ExportedRow(ExportedReport):
     """Criteria without an answer, which the published arithmetic passes over."""
 
 
-class RaceFiles(FileFormat[RaceFindings]):
+class RaceFiles(ReadableFormat[RaceFindings]):
     """Rows of results and their means."""
 
     title = "RACE"
+    reads = "a `raw_results.jsonl`, a `race_result.txt`, their folder, or a leaderboard (CSV or Markdown)"
 
     def write(self, run: RunFindings[RaceFindings]) -> Exported:
         """Write rows and means per system; rows are sorted by the task's number, as published."""
@@ -66,13 +73,27 @@ class RaceFiles(FileFormat[RaceFindings]):
             name="reports.json",
             what=count(len(files), "file"),
             outcomes=[Outcome(row, row.written, row.left_out) for row in exported],
-            notes=[*dict.fromkeys(row.arrangement for row in written), *([said] if n_failed else [])],
+            notes=[
+                *dict.fromkeys(row.arrangement for row in written if row.arrangement),
+                *([said] if n_failed else []),
+            ],
         )
         return Exported(files, [listed])
+
+    def recognises(self, seen: Glimpse) -> bool:
+        """Recognise rows by their keys, means by their name, and a leaderboard by its columns."""
+        rows = set(SCORES) <= seen.keys or seen.has(RESULTS)
+        return rows or seen.has(MEANS) or bool(set(SCORES) & columns(seen.text))
+
+    def read(self, path: Path) -> Imported[RaceFindings]:
+        """Return the rows as reports; a mean over reports is one report of its system."""
+        return read_published(path)
 
 
 def _exported(report: ReportFindings[RaceFindings], folder: str) -> tuple[ExportedRow, dict[str, Any] | None]:
     findings = report.findings
+    if findings is not None and findings.stated is not None:
+        return _as_read(report, findings.stated, folder)
     scores = None if findings is None else result_row(findings)
     exported = ExportedRow(
         report=report.id,
@@ -92,6 +113,25 @@ def _exported(report: ReportFindings[RaceFindings], folder: str) -> tuple[Export
         "prompt": findings.request,
         **scores,
     }
+
+
+def _as_read(
+    report: ReportFindings[RaceFindings], stated: Stated, folder: str
+) -> tuple[ExportedRow, dict[str, Any] | None]:
+    """Return a stated row as it was read. A mean over reports has none, nor has a row without a value."""
+    row = dict(stated.record) if stated.of == "report" else None
+    left_out = "" if row is not None else "a mean over reports, which has no row"
+    if row is not None and any(row[name] is None for name in SCORES):
+        row, left_out = None, "a score without a value"
+    exported = ExportedRow(
+        report=report.id,
+        task=report.task,
+        system=report.system,
+        folder=folder,
+        written=row is not None,
+        left_out=left_out,
+    )
+    return exported, row
 
 
 def _left_out(findings: RaceFindings) -> str:

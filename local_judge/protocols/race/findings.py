@@ -6,9 +6,9 @@ or with the failure that left it open; scores are kept by article, whichever cam
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
@@ -71,6 +71,9 @@ class Comparison(Frozen):
     """The report was article 1."""
     draw: int = 0
     """Number of the draw."""
+    reply_json: str | None = None
+    """JSON of a reply to the published prompt, which the published formulas use instead of `scores`; None where they
+    cannot."""
     scores: tuple[CriterionScore, ...]
     """Scores in the order of the criteria."""
 
@@ -114,13 +117,24 @@ class RaceFindings(Findings):
     """ISO 639-1 code of the request."""
     criteria: Criteria | None = None
     """Criteria that the judge was shown; None in the mode `vanilla`."""
-    report: ShownArticle
-    """The report as shown: `sha256`, `n_characters`, `n_removed`, `joined`, and the result of the cleaning by a
-    judge."""
+    report: ShownArticle | None = None
+    """The report as shown: `sha256`, `n_characters`, `n_removed`, `joined`, and the result of the cleaning by a judge;
+    None where a published file states scores."""
     references: tuple[ShownArticle, ...] = ()
     """The references as shown."""
-    comparisons: tuple[Comparison, ...] = Field(min_length=1)
-    """Comparisons: one per reference, order of the articles and draw."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Comparisons: one per reference, order of the articles and draw; none where a published file states scores."""
+
+    @model_validator(mode="after")
+    def _compared_or_stated(self) -> Self:
+        if (self.stated is None) is not bool(self.comparisons and self.report):
+            raise ValueError("either comparisons of a report, or stated scores")
+        return self
+
+    @property
+    def articles(self) -> tuple[ShownArticle, ...]:
+        """The report and the references as shown."""
+        return (*((self.report,) if self.report else ()), *self.references)
 
     @property
     def n_unscored(self) -> int:
@@ -130,4 +144,4 @@ class RaceFindings(Findings):
     @property
     def n_failed(self) -> int:
         """Number of these questions, and of parts that the judge did not clean."""
-        return self.n_unscored + sum(len(shown.failures) for shown in (self.report, *self.references))
+        return self.n_unscored + sum(len(shown.failures) for shown in self.articles)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +22,9 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
 from local_judge.judge.scales import expected_score
-from local_judge.protocols.asking import ask_groups
+from local_judge.protocols.asking import ask_groups, given
+from local_judge.protocols.originals import Original
+from local_judge.protocols.race import original_prompts
 from local_judge.protocols.race.asking import (
     Answer,
     Articles,
@@ -70,9 +72,14 @@ class _Pairing(NamedTuple):
 
 
 async def judge_race(
-    case: str, document: Document, task: Task, judge: Judge, settings: RaceSettings
+    case: str,
+    document: Document,
+    task: Task,
+    judge: Judge,
+    settings: RaceSettings,
+    prompts: Original | None = None,
 ) -> RaceFindings:
-    """Return all comparisons of one report, by reference, order of the articles and draw.
+    """Return all comparisons of one report, by reference, order of the articles and draw; `prompts` are published ones.
 
     Raises:
         ConfigError: several draws are wanted of a judge that does not sample.
@@ -83,30 +90,34 @@ async def judge_race(
             "preset with a temperature"
         )
     compared_with = task.references if settings.mode == "reference" else ()
-    report, *references = await asyncio.gather(
-        _prepared(_read(document, settings.cleaning), judge),
-        *(_prepared(_reference(one.text, settings.cleaning), judge, one.joined) for one in compared_with),
-    )
     criteria = criteria_of(task, settings)
-    language = detect_language(task.prompt)
-    pairings = _pairings(len(references), settings)
-    comparisons = await asyncio.gather(
-        *(
-            _compare(
-                Question(
-                    request=task.prompt,
-                    criteria=criteria,
-                    articles=_articles(report, references, pairing),
-                    order=settings.order,
-                    language=settings.language or language_name(language),
-                ),
-                pairing,
-                judge,
-                settings,
-            )
-            for pairing in pairings
+    language = dict(task.attributes).get("language") or detect_language(task.prompt)
+    if prompts is None:
+        language = detect_language(task.prompt)
+        report, *references = await asyncio.gather(
+            _prepared(_read(document, settings.cleaning), judge),
+            *(_prepared(_reference(one.text, settings.cleaning), judge, one.joined) for one in compared_with),
         )
-    )
+    else:  # the published references are clean already
+        report = await _cleaned_as_published(document, judge, settings, prompts, language)
+        references = [
+            await _prepared(_reference(one.text, "none"), judge, one.joined) for one in compared_with
+        ]
+    pairings = _pairings(len(references), settings)
+
+    def compare(pairing: _Pairing) -> Awaitable[Comparison]:
+        question = Question(
+            request=task.prompt,
+            criteria=criteria,
+            articles=_articles(report, references, pairing),
+            order=settings.order,
+            language=settings.language or language_name(language),
+        )
+        if prompts is None:
+            return _compare(question, pairing, judge, settings)
+        return _compare_as_published(question, pairing, judge, prompts, language, report.shown.failures)
+
+    comparisons = await asyncio.gather(*map(compare, pairings))
     return RaceFindings(
         case=case,
         document=document.id,
@@ -185,6 +196,60 @@ def _articles(report: Prepared, references: Sequence[Prepared], pairing: _Pairin
     if pairing.target_first:
         return Articles(report.text, reference, first_is_shared=False)
     return Articles(reference, report.text, first_is_shared=True)
+
+
+async def _cleaned_as_published(
+    document: Document, judge: Judge, settings: RaceSettings, prompts: Original, language: str
+) -> Prepared:
+    """Return the report as the judge cleans it by the published prompt, or as it is if it is not to be cleaned."""
+    told = document.text, ()
+    if settings.cleaning == "judge":
+        told = await original_prompts.cleaned(
+            document.text, judge, prompts, original_prompts.language_of(language)
+        )
+    failed = isinstance(told, Failure)
+    text, replies = (document.text, ()) if isinstance(told, Failure) else told
+    return Prepared(
+        text,
+        ShownArticle(
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            n_characters=len(text),
+            n_pieces=int(settings.cleaning == "judge"),
+            failures=(told,) if failed else (),
+            replies=replies,
+        ),
+    )
+
+
+async def _compare_as_published(
+    question: Question,
+    pairing: _Pairing,
+    judge: Judge,
+    prompts: Original,
+    language: str,
+    failures: Sequence[Failure],
+) -> Comparison:
+    """Return a comparison by the published prompt; a report that was not cleaned is not compared."""
+    criteria, articles = given(question.criteria), question.articles
+    scores, reply = original_prompts.failed(criteria, failures[0]) if failures else (), None
+    if not failures:
+        scores, reply = await original_prompts.compared(
+            question.request,
+            (articles.first, given(articles.second)),
+            criteria,
+            judge,
+            prompts,
+            language=original_prompts.language_of(language),
+            target_first=pairing.target_first,
+            draw=pairing.draw,
+        )
+    return Comparison(
+        reference=pairing.reference,
+        target_first=pairing.target_first,
+        draw=pairing.draw,
+        reply_json=reply,
+        scores=scores,
+    )
 
 
 class _Asked(NamedTuple):

@@ -17,10 +17,12 @@ from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
 from local_judge.protocols.file_formats import FileFormat
+from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
 from local_judge.protocols.race.findings import WHOLE as VANILLA
 from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings
 from local_judge.protocols.race.judging import judge_race
+from local_judge.protocols.race.original_prompts import RACE
 from local_judge.protocols.race.scores import arrangement, score
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
@@ -31,6 +33,8 @@ from local_judge.terminal import NONE, count, item_table, safe
 
 def race_line(findings: RaceFindings) -> str:
     """Summarise in one line what was asked."""
+    if findings.report is None:
+        return "race: scores of a published file, without comparisons"
     criteria = findings.criteria
     asked = [f"race: {findings.mode}"]
     if criteria is not None:
@@ -160,6 +164,21 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
             static_criteria(self.settings.criteria_file).model_dump_json().encode()
         ).hexdigest()
 
+    def original_prompts(self, source: PromptSource) -> Original:
+        """Return the prompts of DeepResearch Bench."""
+        given = self.settings
+        for name, value, wanted in (
+            ("mode", given.mode, ("reference",)),
+            ("calls", given.calls, ("task",)),
+            ("cleaning", given.cleaning, ("judge", "none")),
+        ):
+            if value not in wanted:
+                choices = " or ".join(f"--set race.{name}={one}" for one in wanted)
+                raise ConfigError(
+                    f"race.{name}={value}: not in the published code; with its prompts, give {choices}"
+                )
+        return original(self.name, source, RACE)
+
     async def examine(self, case: Case, context: EvalContext) -> RaceFindings:
         """Return all comparisons of one report.
 
@@ -169,7 +188,11 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
         lacking = self.missing_inputs(case.task)
         if lacking is not None or case.task is None:
             raise ConfigError(f"race: report {case.id!r}: {lacking}")
-        return await judge_race(case.id, case.report, case.task, context.judge, self.settings)
+        prompts = None if context.prompts is None else self.original_prompts(context.prompts)
+        settings = self.settings
+        if prompts is not None:  # the published prompt shows the report first
+            settings = settings.model_copy(update={"order": "paper"})
+        return await judge_race(case.id, case.report, case.task, context.judge, settings, prompts)
 
     def score(self, judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
         """Four dimensions and the overall score, 0 to 100 (50: as good as the reference); noise and position bias.

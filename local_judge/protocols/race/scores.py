@@ -35,7 +35,12 @@ BY_ITSELF = "undefined: without a reference the published code divides the repor
 
 
 def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, ...]:
-    """Return the scores of one report by one profile, 0 to 100; noise and position bias in the same points."""
+    """Return the scores of one report by one profile, 0 to 100; noise and position bias in the same points.
+
+    Findings with stated scores have none to compute.
+    """
+    if judges[0].stated is not None:
+        return ()
     roots = at_extremes(
         lambda favour: _tree(merged(judges, favour), profile),
         [_tree(findings, profile) for findings in judges],
@@ -51,8 +56,14 @@ def merged(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFi
         judges: one judge's findings each, of the same comparisons.
         favour: take missing answers for the report (True) or against it (False); None leaves them out.
     """
+    alone = len(judges) == 1
     comparisons = tuple(
-        same[0].model_copy(update={"scores": tuple(_merged_scores(same, favour))})
+        same[0].model_copy(
+            update={
+                "scores": tuple(_merged_scores(same, favour)),
+                "reply_json": same[0].reply_json if alone else None,
+            }
+        )
         for same in zip(*(findings.comparisons for findings in judges), strict=True)
     )
     return judges[0].model_copy(update={"comparisons": comparisons})
@@ -127,7 +138,7 @@ def arrangement(findings: RaceFindings) -> str:
 
 def _cleaned(findings: RaceFindings) -> str:
     """Count the pieces that a judge should have cleaned and did not, in a few words; empty where there are none."""
-    articles = (findings.report, *findings.references)
+    articles = findings.articles
     n_failed = sum(len(article.failures) for article in articles)
     if not n_failed:
         return ""
@@ -225,6 +236,8 @@ def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
         none = unknown(0.0, SCALE, DROPPED, n).model_copy(update={"n_failed": n_failed})
         return Scores({}, dict.fromkeys(DIMENSIONS, none), none)
     row = upstream.row(sides)
+    # The published code takes its judge's reply as it is, without failures.
+    as_replied = comparison.reply_json is not None
 
     def scored(name: str, target: float, reference: float) -> Score:
         own = [one for one in comparison.scores if name in (OVERALL_SCORE, one.criterion.rpartition(".")[0])]
@@ -233,7 +246,7 @@ def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
                 "numerator": target,
                 "denominator": target + reference,
                 "n_expected": len(own),
-                "n_failed": sum(one.failure is not None for one in own),
+                "n_failed": 0 if as_replied else sum(one.failure is not None for one in own),
             }
         )
 

@@ -1,7 +1,8 @@
 """RACE as the published code computes it: arithmetic on the JSON of its judge, rows of results, and their means.
 
-Invariants: the published numbers bit for bit, faults included. A failure counts as a missing item, as in the published
-code. Files have the same keys in the same order, numbers unrounded in the rows and with four places in the text.
+Invariants: the published numbers bit for bit, faults included. A reply to the published prompt counts as it is; in
+other answers a failure counts as a missing item, as in the published code. Files have the same keys in the same order,
+numbers unrounded in the rows and with four places in the text.
 
 For each dimension of the judge's JSON that is a list and has criteria and a weight:
 
@@ -15,7 +16,8 @@ For each dimension of the judge's JSON that is a list and has criteria and a wei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from local_judge.protocols.race.findings import Comparison, RaceFindings
@@ -122,7 +124,7 @@ def items_of(found: list[object]) -> list[Item]:
         try:
             one = None if first is None else float(first)
             two = None if second is None else float(second)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
         if isinstance(name, str) and name.strip() and one is not None:
             items.append(Item(name.strip(), one, two))
@@ -130,21 +132,23 @@ def items_of(found: list[object]) -> list[Item]:
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:
-    """Return the weight of the criterion that a name is taken for.
+    """Return the weight of the criterion that a name is taken for, or the mean of all for a name like none of them."""
+    known = name_of(name, weights)
+    return sum_in_order(weights.values()) / len(weights) if known is None else weights[known]
+
+
+def name_of(name: str, names: Iterable[str]) -> str | None:
+    """Return the criterion that a name is taken for.
 
     The same text; else the same but for letter case; else the first criterion that is part of the name or that the name
-    is part of, whatever its length; else, for a name that nothing resembles, the mean of all.
+    is part of, whatever its length; None for a name that nothing resembles.
     """
-    if name in weights:
-        return weights[name]
+    if name in (known := list(names)):
+        return name
     lower = name.lower()
-    for known, weight in weights.items():
-        if known.lower() == lower:
-            return weight
-    for known, weight in weights.items():
-        if lower in known.lower() or known.lower() in lower:
-            return weight
-    return sum_in_order(weights.values()) / len(weights)
+    same = [one for one in known if one.lower() == lower]
+    part = [one for one in known if lower in one.lower() or one.lower() in lower]
+    return next(iter((*same, *part)), None)
 
 
 RESULTS, MEANS = "raw_results.jsonl", "race_result.txt"
@@ -204,9 +208,12 @@ def comparison_sides(comparison: Comparison, findings: RaceFindings) -> Sides | 
     """
     if findings.criteria is None or comparison.reference is None:
         return None
-    judged = judged_json(comparison, findings.criteria)
-    if set(judged) != set(DIMENSIONS):
-        return None
+    if comparison.reply_json is not None:
+        judged = json.loads(comparison.reply_json)
+    else:
+        judged = judged_json(comparison, findings.criteria)
+        if set(judged) != set(DIMENSIONS):
+            return None
     return sides(
         judged, criteria_json(findings.criteria, findings.criterion_weights, findings.dimension_weights)
     )

@@ -1,7 +1,7 @@
 """Numbers of a page: systems, scores, groups, labels and the agreement of judges.
 
-Invariant: every number comes from the function that the terminal and the exports use (`runs.scored.system_scores`,
-`reporting.summary.mean_interval`, `reporting.groups.group_scores`), so that all of them agree.
+Invariant: every number comes from the function that the terminal and the exports use
+(`runs.summaries.load_system_scores`, `reporting.groups.group_scores`), so all of them agree.
 """
 
 from __future__ import annotations
@@ -14,22 +14,19 @@ from local_judge.protocols.base import load_protocol
 from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
-from local_judge.reporting.summary import mean_interval
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.records import load_records, load_run_scores, load_scores
+from local_judge.runs.records import Steps, load_records, load_scores
 from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
 from local_judge.runs.resume import is_finished, unfinished_records
-from local_judge.runs.scored import Nodes, Scored, SystemScore, scores_by_system
+from local_judge.runs.scored import Nodes, Scored
 from local_judge.runs.side_by_side import run_names
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
 from serving.types import Frozen
-
-Steps = tuple[str, ...]
-"""Ids from a root down."""
 
 DEEPEST = 3
 """Number of ids of the longest path that has a column: dimension, sub-dimension, and one level below."""
@@ -223,10 +220,11 @@ def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
         having = load_protocol(protocol).profiles
         used = profile if profile in having else having[0]
         if is_finished(run.store):
-            rows = load_scores(run.store, (protocol,), (None, *judges))
-            aggregates = load_run_scores(run.store, (protocol,), (None, *judges))
+            rows = load_scores(run.store, (protocol,), (None, *judges), profile=used)
+            systems = load_system_scores(run.store, (protocol,), (None, *judges))
         else:
             rows, aggregates = derived_scores(run.store, protocol, run.records, judges)
+            systems = summarised(run.records, rows, aggregates)
         for judge in (None, *judges):
             nodes = {
                 row.case: dict(entry for root in row.scores for entry in root.walk())
@@ -234,8 +232,8 @@ def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
                 if (row.profile, row.judge) == (used, judge)
             }
             scored = Scored(run.records, nodes, f"{run.store.root}: {protocol}")
-            own = [row for row in aggregates if (row.profile, row.judge) == (used, judge)]
-            yield Loaded(place, judge, protocol, scored, scores_by_system(scored, own))
+            own = [row for row in systems if (row.profile, row.judge) == (used, judge)]
+            yield Loaded(place, judge, protocol, scored, [row for row in own if not row.all_systems])
 
 
 def overview(found: Results, given: Attributes = NO_ATTRIBUTES) -> Overview:
@@ -384,7 +382,7 @@ def _cell(row: SystemScore | None) -> Cell | None:
     if row is None:
         return None
     score = row.score
-    ends = None if row.by_rule or score.value is None else mean_interval(row.values)
+    ends = row.interval
     if ends is None and score.interval_low is not None and score.interval_high is not None:
         ends = score.interval_low, score.interval_high
     return Cell(

@@ -18,7 +18,7 @@ from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
 from local_judge.reporting.page.detail import Detail
-from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit
+from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, labels_of
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.calibration.measures import Bin, Judged, auc_of, bins, brier_of, columns, ece_of
 from local_judge.stats.estimate import DRAWS, Estimate, resamples, with_interval
@@ -31,6 +31,8 @@ class GivenVerdict(NamedTuple):
     """Verdict of a judge on one claim and page."""
 
     unit: Unit
+    text: str
+    """Text of the claim."""
     label: Label
     confidence: float | None
     """P(supported), if the method gives one."""
@@ -71,7 +73,7 @@ class Reliability(Frozen):
     n_labels: int = 0
     """Labels that were given, of claims of all runs."""
     n_unmatched: int = 0
-    """Labels without a verdict of this judge in this run."""
+    """Labels without a verdict of this judge in this run, or of claims with another text."""
     n_unclear: int = 0
     n_divided: int = 0
     """Claims that as many annotators call supported as not."""
@@ -91,8 +93,9 @@ def given_verdicts(report: str, detail: Detail) -> Iterator[GivenVerdict]:
     """Yield the verdicts on a report's claims that have a label."""
     for one in detail.verdicts:
         if one.outcome in get_args(Label):
-            unit = (report, detail.claims[one.claim].id, one.url)
-            yield GivenVerdict(unit, cast("Label", one.outcome), one.confidence)
+            claim = detail.claims[one.claim]
+            unit = (report, claim.id, one.url)
+            yield GivenVerdict(unit, claim.text, cast("Label", one.outcome), one.confidence)
 
 
 def reliability(
@@ -111,8 +114,7 @@ def reliability(
         labels: people's labels, of claims of this and other runs.
         calibrations: those that the probabilities come from.
     """
-    units = {one.unit for one in verdicts}
-    own = [label for label in labels if label.unit in units]
+    own = labels_of(labels, {one.unit: one.text for one in verdicts})
     p = [one.confidence for one in verdicts if one.confidence is not None]
     if not p and not own:
         return None

@@ -20,6 +20,7 @@ from indexes.snapshot import Snapshot
 from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
+from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import read_manifest
 from local_judge.runs.run_file import is_run_file, load_run_file
@@ -31,7 +32,7 @@ class Given(NamedTuple):
 
     reports: Sequence[Path] = ()
     snapshot: Path | None = None
-    ledger: Path | None = None
+    ledger: LedgerPlace | None = None
 
 
 NOWHERE = Given()
@@ -89,7 +90,8 @@ class Sources:
 def _from_command(manifest: Mapping[str, Any]) -> Given:
     """Return the existing files that the command line of a run named, and those of its run file."""
     words: list[str] = [word for word in manifest.get("arguments", ()) if isinstance(word, str)]
-    values = {name: _value(words, f"--{name}") for name in ("snapshot", "ledger")}
+    snapshot: str | Path | None = _value(words, "--snapshot")
+    ledger: str | LedgerPlace | None = _value(words, "--ledger")
     paths = [Path(word) for word in words if not word.startswith("-")]
     reports = [path for path in paths if _exists(path)]
     for path in list(reports):
@@ -97,19 +99,17 @@ def _from_command(manifest: Mapping[str, Any]) -> Given:
             if path.is_file() and is_run_file(path):
                 file = load_run_file(path, {})
                 reports += file.reports
-                values = {"snapshot": file.snapshot, "ledger": file.ledger} | {
-                    name: value for name, value in values.items() if value is not None
-                }
-    return Given(reports, values["snapshot"], values["ledger"])
+                snapshot, ledger = snapshot or file.snapshot, ledger or file.ledger
+    return Given(reports, Path(snapshot) if snapshot else None, ledger_place(ledger) if ledger else None)
 
 
-def _value(words: Sequence[str], option: str) -> Path | None:
+def _value(words: Sequence[str], option: str) -> str | None:
     """Return the value of an option of a command line."""
     for word, after in pairwise([*words, ""]):
         if word == option and after:
-            return Path(after)
+            return after
         if word.startswith(option + "="):
-            return Path(word.removeprefix(option + "="))
+            return word.removeprefix(option + "=")
     return None
 
 
@@ -158,13 +158,14 @@ def _possible(found: Path | None, store: RunStore) -> Iterator[Path]:
     yield store.root.resolve().parent / "snapshot"
 
 
-def _ledger(given: Path | None, possible: Iterable[Path | None]) -> Ledger | None:
+def _ledger(given: LedgerPlace | None, possible: Iterable[LedgerPlace | None]) -> Ledger | None:
     if given is not None:
-        if not given.is_file():
+        if isinstance(given, Path) and not given.is_file():
             raise RunError(f"--ledger {given}: no such file")
         return Ledger.open(given, read_only=True)
     for path in possible:
-        if path is not None and path.is_file():
+        # No database: a received run must not choose the server to which the user's password is sent.
+        if isinstance(path, Path) and path.is_file():
             with suppress(LedgerError):
                 return Ledger.open(path, read_only=True)
     return None

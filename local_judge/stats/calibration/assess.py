@@ -126,7 +126,7 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
     p, true = columns(found.judged)
     called = np.array(found.called, np.float64)
     if not 0 < true.sum() < len(true):
-        raise Uncalibratable("one_class", f"{len(true)} claims of one kind: nothing to tell apart")
+        raise Uncalibratable("one_class", "all claims are of one kind: nothing to tell apart")
     pages = sorted({one.page for one in found.judged})
     members = [
         np.array([index for index, one in enumerate(found.judged) if one.page == page], np.int64)

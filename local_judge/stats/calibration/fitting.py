@@ -39,8 +39,8 @@ from local_judge.stats.numeric import Floats
 from local_judge.stats.sums import sum_in_order
 
 Kind = Literal["one_class", "constant", "inverted", "few_pages"]
-"""`one_class`: only true or only altered claims. `constant`: the judge gives all of them the same. `inverted`: it gives
-altered claims more than true ones. `few_pages`: too few pages, or too unevenly filled, for folds by page."""
+"""`one_class`: only true or only other claims. `constant`: all of them have the same value. `inverted`: other claims
+have greater values than true ones. `few_pages`: too few pages, or too unevenly filled, for folds by page."""
 
 
 class Uncalibratable(UserError):
@@ -71,18 +71,18 @@ def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
     """Return the sigmoid of greatest likelihood; `value` of each claim is its log-odds.
 
     Raises:
-        Uncalibratable: one class only; all values the same (for `temperature`: all 0); or altered claims with as much
+        Uncalibratable: one class only; all values the same (for `temperature`: all 0); or other claims with as much
             as true ones, so that no curve rises.
     """
     x, true = columns(judged)
     n_true, n = int(true.sum()), len(true)
     if n_true in (0, n):
-        what = f"{n} claims, all of them {'true' if n_true else 'altered'}" if n else "no claim was answered"
-        raise Uncalibratable("one_class", f"{what}: calibration needs true and altered claims")
+        what = f"{'every' if n_true else 'no'} claim of {n} is supported" if n else "no claim was answered"
+        raise Uncalibratable("one_class", f"{what}: calibration needs supported and other claims")
     spread = float(np.abs(x).max()) if method == "temperature" else float(np.ptp(x))
     if spread < 1e-9:
         raise Uncalibratable(
-            "constant", f"the judge gives all {n} claims the same probability: there is nothing to calibrate"
+            "constant", f"all {n} claims have the same probability: there is nothing to calibrate"
         )
     targets = np.where(true == 1, (n_true + 1) / (n_true + 2), 1 / (n - n_true + 2))
     # Two values leave one of beta's three parameters open: they have one slope.
@@ -91,8 +91,7 @@ def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
     if found.slope_yes + found.slope_no <= 0:
         raise Uncalibratable(
             "inverted",
-            f"of {n} claims the altered ones get as much from the judge as the true ones, or more: its yes says "
-            "nothing here",
+            f"of {n} claims the supported ones do not get more than the others: there is nothing to fit",
         )
     return found
 
@@ -250,5 +249,5 @@ def _fitted(seen: Sequence[Judged], method: Method) -> Sigmoid:
             raise
         raise Uncalibratable(
             "few_pages",
-            f"without the pages of one fold: {error}; give more pages, each with both kinds of claims",
+            f"without the pages of one fold: {error}; more pages with both kinds of claims are needed",
         ) from None

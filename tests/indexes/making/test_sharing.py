@@ -20,13 +20,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from indexes.archive import wacz
 from indexes.archive.cdxj import sort_key, timestamp
+from indexes.archive.model import Capture, Imported
 from indexes.archive.signing import read_public_key
 from indexes.archive.wacz import NO_DEMANDS, Trust
 from indexes.compare import compare
 from indexes.corpus import Filters
 from indexes.errors import DigestMismatch, ImportRefused, MissingExtra, SnapshotExists
 from indexes.making.exporting import export_wacz
-from indexes.making.importing import import_archives, import_pages, merge_snapshots
+from indexes.making.importing import import_archives, import_pages, make, merge_snapshots
 from indexes.making.reindexing import reindex
 from indexes.manifest import MANIFEST, FileEntry, hash_file, sha256
 from indexes.search.encoder import EncoderIdentity, unit_vectors
@@ -35,6 +36,7 @@ from indexes.search.model import Vectors
 from indexes.search.weights import Bm25Settings
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
+from indexes.websearch import SEARCHES, WebResult, WebSearch, found_pages, read_searches, render_search
 
 from ..sealing import sealed_again
 
@@ -252,6 +254,44 @@ def test_an_address_met_in_two_snapshots_is_found_in_their_merger(tmp_path: Path
     both = Snapshot.open(tmp_path / "both")
     assert both.page("https://a.org").text == "Second text."
     assert both.page("https://a.org", as_of=date(2024, 6, 1)).text == "First text."
+
+
+def test_a_merger_holds_the_searches_of_both_for_a_page_that_both_found(tmp_path: Path) -> None:
+    searches = [
+        WebSearch(query=query, at=f"2026-01-31T12:00:0{second}Z", results=(WebResult(rank=rank, url=url),))
+        for second, query, rank, url in (
+            (2, "mill", 4, "https://a.org/ice"),
+            (1, "ice", 2, "https://a.org/ice"),
+        )
+    ]
+    page = Imported(url="https://a.org/ice", data=b"Ice.", media_type="text/plain")
+    for name, search in zip("xy", searches, strict=True):
+        [(url, found_by)] = found_pages([search], 1).items()
+        one = Capture(
+            url=url, fetched="2026-01-31T13:00:00Z", outcome="page", imported=page, found_by=found_by
+        )
+        make(
+            lambda one=one: iter([one]),
+            tmp_path / name,
+            progress=None,
+            total=1,
+            workers=0,
+            notes={SEARCHES: render_search(search)},
+        )
+    for order in ("xy", "yx"):
+        merge_snapshots([tmp_path / name for name in order], tmp_path / order, workers=0)
+        merged = Snapshot.open(tmp_path / order)
+        assert [(one.query, one.rank) for one in merged.page("https://a.org/ice").found_by] == [
+            ("ice", 2),
+            ("mill", 4),
+        ]
+        assert list(read_searches(tmp_path / order / SEARCHES)) == searches[::-1]
+        assert len(merged) == 1
+    assert Snapshot.open(tmp_path / "xy").digest == Snapshot.open(tmp_path / "yx").digest
+    stored = tmp_path / "x" / SEARCHES
+    stored.write_text(stored.read_text().replace("mill", "MILL"))
+    with pytest.raises(DigestMismatch, match="is not the file of the manifest"):
+        merge_snapshots([tmp_path / "x", tmp_path / "y"], tmp_path / "tampered", workers=0)
 
 
 def test_a_killed_index_leaves_a_snapshot_that_opens_and_is_mended(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def test_a_claim_is_labelled_and_the_file_is_written_at_once(server: LabelServer
             report="mill",
             claim="L1.S1.1",
             url=URL,
+            text="The boilers were replaced in 2001.",
             label="contradicted",
             annotator="ada",
             note="another year",
@@ -162,6 +163,28 @@ def test_labels_of_others_stay_in_the_file(snapshot: Snapshot, out: Path) -> Non
         ("bob", "unsupported"),
     ]
     assert LabelSession(VERDICTS, snapshot, "ada", out).labels[0] == "supported"
+
+
+def test_two_windows_of_one_annotator_keep_each_others_labels(snapshot: Snapshot, out: Path) -> None:
+    first, second = (LabelSession(VERDICTS, snapshot, "ada", out) for _ in range(2))
+    first.set(0, "supported")
+    second.set(1, "unsupported")
+    first.set(2, "partial")
+    second.set(2, "contradicted")
+    assert [one.label for one in load_labels([out])] == ["supported", "unsupported", "contradicted"]
+    assert second.labels[:3] == ["supported", "unsupported", "contradicted"]
+
+
+def test_labels_of_the_session_are_written_again_if_the_file_is_deleted(
+    snapshot: Snapshot, out: Path
+) -> None:
+    LabelSession(VERDICTS, snapshot, "ada", out).set(0, "supported")
+    session = LabelSession(VERDICTS, snapshot, "ada", out)
+    session.set(1, "partial")
+    out.unlink()
+    session.set(1, "unsupported")
+    assert session.labels == ["supported", "unsupported", None, None, None]
+    assert LabelSession(VERDICTS, snapshot, "ada", out).labels == session.labels
 
 
 def test_the_sample_is_random_and_the_same_for_all(snapshot: Snapshot) -> None:

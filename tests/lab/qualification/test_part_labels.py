@@ -13,7 +13,7 @@ from indexes.snapshot import Snapshot
 from local_judge.errors import InputError
 from local_judge.lab.annotations.load import load_annotations, sample_folder
 from local_judge.lab.annotations.verification import questions
-from local_judge.lab.qualification.config import QualifyConfig
+from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.labels import Labels, LabelsSettings
 from serving.engines.scripted import Call, Reply
@@ -180,6 +180,62 @@ async def test_files_of_labelled_claims(make_judge: MakeJudge, snapshot: Snapsho
     assert figures["labels/auc/scored"].value == pytest.approx((2 * 3 + 3 / 2) / 9)
     # Two claims at 0.8, all supported; four at 0.2, one of them supported.
     assert figures["labels/ece/scored"].value == pytest.approx((2 * 0.2 + 4 * 0.05) / 6)
+    # The share is of the three supported claims, and counts no others as its items.
+    assert figures["labels/called_wrong/scored"].n == 3 and figures["labels/auc/scored"].n == 6
+
+
+async def test_altered_claims_are_in_no_packaged_threshold(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    """A judge that says no to half of the supported claims, and to all others: altered ones would flatter it."""
+    original = [one for one in PAIRS if one.version == "original"]
+    known = sorted({one.claim.text for one in original if one.gold == "supported"})[::2]
+
+    def half(call: Call) -> Reply:
+        claim = call.prompt.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
+        return {"Yes": 0.9, "No": 0.1} if claim in known else {"Yes": 0.2, "No": 0.8}
+
+    _, figures = await asked(make_judge, snapshot, tmp_path, half)
+    packaged = load_qualify_config("full", None, None).thresholds
+    wanted = {one.figure: one for one in packaged.values() if one is not None and one.outranks}
+    assert len(wanted) == 4 and wanted.keys() <= figures.keys()
+    right = sum((one.gold == "supported") == (one.claim.text in known) for one in original)
+    assert figures["labels/agreement/scored/version=original"].value == pytest.approx(right / len(original))
+    for id in wanted:
+        n = TRUE if "called_wrong" in id else len(original)
+        assert figures[id].n == n < len(PAIRS)
+    altered, whole = (figures[f"labels/ece/scored{of}"].value for of in ("/version=altered", ""))
+    assert altered is not None and whole is not None
+    assert altered == pytest.approx(0.2) and figures["labels/ece/scored/version=original"].value != whole
+
+
+@pytest.mark.parametrize(
+    ("wrong", "same"),
+    [
+        ("unsupported", 1.0),  # people say `supported` or not: `contradicted` and `partial` are not
+        ("contradicted", 1 / 2),  # people say what is wrong, and `partial` is something else
+    ],
+)
+async def test_labels_are_compared_in_the_classes_of_the_set(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path, wrong: str, same: float
+) -> None:
+    rows = [
+        {"claim": f"{claim} claim.", "evidence": "Page.", "label": label}
+        for claim, label in [("True", "supported"), ("Against", wrong), ("Half", wrong), ("Other", wrong)]
+    ]
+    path = tmp_path / "two.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["supported", "contradicted", "partial", "not_found"]
+
+    def grouped(call: Call) -> Reply:
+        assert call.schema is not None
+        names = call.schema["properties"]
+        return {name: {"quote": "Page.", "label": label} for name, label in zip(names, given, strict=True)}
+
+    settings = LabelsSettings(claims=(str(path),), methods=("grouped",))
+    items, figures = await asked(make_judge, snapshot, tmp_path, grouped, settings)
+    assert [item.called for item in items] == [True, False, False, False]
+    assert figures["labels/same_label/grouped"].value == same
 
 
 async def test_labels_of_a_page_that_is_nowhere_are_noted(

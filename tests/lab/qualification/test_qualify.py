@@ -12,6 +12,7 @@ import pytest
 
 from local_judge.errors import ConfigError, InputError, RunError
 from local_judge.judge.calibration import CalibrationFile
+from local_judge.judge.layout import fence
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
 from local_judge.lab.annotations.load import load_annotations, sample_folder
 from local_judge.lab.labelled_claims import annotated_claims
@@ -111,7 +112,7 @@ def inverted(claim: PlantedClaim) -> float:
     ("says", "reason"),
     [
         (credulous, "the same probability"),
-        (inverted, "the altered ones get as much from the judge as the true ones, or more"),
+        (inverted, "the supported ones do not get more than the others"),
     ],
 )
 def test_a_broken_judge_is_refused_for_the_right_reason(
@@ -368,6 +369,33 @@ def test_near_and_people_s_words_are_asked_and_fitted_where_the_settings_say_so(
     assert "computed tokens by `grouped`" in page_of(found) and "by `near` (" in page_of(found)
 
 
+def test_planted_claims_are_asked_in_the_view_contrast(qualified: Qualify, tmp_path: Path) -> None:
+    """A judge that finds altered claims likely, with their page and even more without it."""
+    verification = config().verification.model_copy(update={"contrast": True, "grouped": False})
+    knows = knowing(tmp_path / "q")
+    with_page = Knowing(tmp_path / "q", lambda claim: 0.6 if claim.true else 0.8)
+    without = Knowing(tmp_path / "q", lambda claim: 0.2 if claim.true else 0.98)
+
+    def script(call: Call) -> Reply:
+        if "support this claim?" not in call.prompt:
+            return knows(call)
+        return without(call) if fence("", "Page:") in call.prompt else with_page(call)
+
+    found, _ = qualified(script, config=config(verification=verification))
+    value = {figure.id: figure.value for figure in found.figures}
+    # With the page alone, 0.6 is below 0.8. Less half of the log-odds without it, true claims have
+    # ln(0.6 / 0.4) - ln(0.2 / 0.8) / 2 = 1.10, altered ones ln(0.8 / 0.2) - ln(0.98 / 0.02) / 2 = -0.56.
+    assert value["verification/auc/contrast"] == value["verification/accuracy/contrast"] == 1.0
+    assert value["verification/called_wrong/contrast"] == 0.0
+    [asked] = found.asked
+    assert asked.costs["contrast"].calls == 2 * sum(cell.filled for cell in found.examined.cells)
+    [file] = (tmp_path / "q").rglob("calibration_contrast.json")
+    fitted = CalibrationFile.model_validate_json(file.read_text()).calibrations
+    assert {one.question for one in fitted} == {"supports"}
+    for figure in found.figures:
+        check_figure(figure.id, "here")
+
+
 def test_labels_by_people_are_named_on_the_page_in_the_record_and_in_warnings(
     qualified: Qualify, tmp_path: Path
 ) -> None:
@@ -384,15 +412,17 @@ def test_labels_by_people_are_named_on_the_page_in_the_record_and_in_warnings(
     parts = ("verification", "labels")
     found, _ = qualified(script, config=config(parts=parts, labels=labels))
     by_id = {one.id: one for one in found.people}
-    assert by_id["labels/called_wrong/scored"].value == pytest.approx(1 / 30)
+    assert by_id["labels/called_wrong/scored/version=original"].value == pytest.approx(1 / 30)
     # Of the 29 supported claims at 0.95 and one at 0.2, against 30 others at 0.2.
-    assert by_id["labels/auc/scored"].value == pytest.approx((29 * 30 + 30 / 2) / 900)
-    assert {one.n for one in found.people} == {60}
+    assert by_id["labels/auc/scored/version=original"].value == pytest.approx((29 * 30 + 30 / 2) / 900)
+    # Half of the 60 labels are of supported claims, of which `called_wrong` is a share.
+    assert [one.n for one in found.people] == [60, 60, 30]
     # 60 labels are too few for a calibration error, so the planted claims decide that one.
-    assert "labels/ece/scored" not in by_id
-    assert "claims labelled by people: auc 0.983" in page_of(found)
+    assert "labels/ece/scored/version=original" not in by_id
+    assert "on 60 labelled claims: auc 0.983" in page_of(found)
     [line] = qualification_lines({"q": found.record()}, ["deer"])
-    assert "on 60 claims labelled by people: auc 0.983" in line
+    assert "on 60 labelled claims: auc 0.983" in line
+    assert "; too few labelled claims to count for ece (60)" in line
     data = tmp_path / "q" / "qualification.json"
     assert load_qualification(data).record.people == found.people
     stored = json.loads(data.read_bytes())

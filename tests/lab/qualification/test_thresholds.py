@@ -13,7 +13,14 @@ from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import Figure, PartName
 from local_judge.lab.qualification.parts import PARTS
-from local_judge.lab.qualification.thresholds import Threshold, check, check_figure, people_of, verdicts_of
+from local_judge.lab.qualification.thresholds import (
+    Threshold,
+    check,
+    check_figure,
+    people_of,
+    uncounted,
+    verdicts_of,
+)
 
 
 def threshold(**given: Any) -> Threshold:
@@ -247,9 +254,7 @@ def test_labels_by_people_outrank_planted_claims() -> None:
     poor = figure(0.6, PEOPLE, n=80, low=0.5, high=0.7)
     found, (one,) = by_people(planted, poor)
     assert (found, one.id, one.value, one.n) == ("refused", PEOPLE, 0.6, 80)
-    assert basis_of(("verification", "labels"), (one,)) == (
-        "on 80 claims labelled by people: auc 0.600 (0.50–0.70)"
-    )
+    assert basis_of(("verification", "labels"), (one,)) == ("on 80 labelled claims: auc 0.600 (0.50–0.70)")
     # The other way round too: planted claims that fail do not count beside people's labels.
     assert by_people(figure(0.5, PLANTED), figure(0.8, PEOPLE, n=80))[0] == "qualified"
 
@@ -257,10 +262,26 @@ def test_labels_by_people_outrank_planted_claims() -> None:
 def test_without_enough_labels_planted_claims_count() -> None:
     planted = figure(0.95, PLANTED)
     assert by_people(planted, asked=("verification",)) == ("qualified", ())
-    assert by_people(planted, figure(0.6, PEOPLE, n=49)) == ("qualified", ())
+    few = figure(0.6, PEOPLE, n=49)
+    assert by_people(planted, few) == ("qualified", ())
+    checks = check(BOTH, [planted, few], ("verification", "labels"))
+    [one] = uncounted(BOTH, [planted, few], checks)
+    assert (one.id, one.n) == (PEOPLE, 49)
+    assert basis_of(("verification", "labels"), (), (one,)) == (
+        "on planted claims; too few labelled claims to count for auc (49)"
+    )
+    enough = figure(0.8, PEOPLE, n=50)
+    assert uncounted(BOTH, [enough], check(BOTH, [enough], ("verification", "labels"))) == ()
     assert by_people(planted, figure(None, PEOPLE, reason="not defined")) == ("qualified", ())
     assert basis_of(("verification",), ()) == "on planted claims"
     assert basis_of(("retest",), ()) == ""
+
+
+def test_the_packaged_claims_are_not_called_labels_by_people() -> None:
+    _, people = by_people(figure(0.95, PLANTED), figure(0.8, PEOPLE, n=128))
+    assert basis_of(("verification", "labels"), people, packaged=True) == (
+        "on 128 packaged claims in other words: auc 0.800"
+    )
 
 
 def test_a_judge_that_leaves_labelled_claims_unanswered_fails_by_people() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import InputError
 from local_judge.lab.verifier_benchmark.measure import Answers, ask, figures_of, word_overlap
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets, refuse_seen
 from local_judge.stats.calibration.assess import Settings
 from serving.engines.scripted import Call, Reply
 
@@ -63,8 +64,13 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
     # By label of people: the supported and the partial claim are called supported, the others are not.
     called = {group.group: group.called_supported.value for group in one.groups if group.by == "label"}
     assert called == {"supported": 1.0, "partial": 1.0, "unsupported": 0.0, "contradicted": 0.0}
+    medians = {group.group: group.median for group in one.groups if group.by == "label"}
+    expected = {"supported": 0.9, "partial": 0.6, "unsupported": 0.2, "contradicted": 0.3}
+    assert medians == pytest.approx(expected)
     (left,) = figures_of(found, SETTINGS, "left_out")
     assert left.figures is not None and left.figures.balanced_accuracy.value == 1.0
+    # Of four claims, one is partial.
+    assert (left.n, left.left_out, left.figures.n, one.left_out) == (4, 1, 3, 0)
     # One document: nothing can be held out.
     assert one.fitted is None and "1 page" in one.why_not_fitted
 
@@ -76,6 +82,16 @@ async def test_the_cost_is_that_of_the_replies(labelled: Path, make_judge: MakeJ
     # Four first questions, and a second one for the two that are not supported.
     assert found.costs["mill"].calls == 6 / 4
     assert found.costs["mill"].generated_tokens == 6 / 4
+
+
+async def test_the_cost_is_the_same_where_replies_are_stored(labelled: Path, make_judge: MakeJudge) -> None:
+    script = by_claim({"1904": 0.9, "oats": 0.6, "cooperative": 0.2, "1940": 0.3})
+    rows, (judge, _) = load_sets([labelled]), make_judge(script)
+    with evidence_snapshot(rows) as snapshot:
+        # Both verifiers ask the same questions, so that the second one makes no call.
+        first, second = [(await ask(rows, snapshot, judge, name, SCORED)) for name in ("one", "two")]
+    assert first.costs["mill"].calls == 6 / 4
+    assert second.costs == first.costs
 
 
 async def test_a_claim_without_an_answer_is_counted_and_in_no_figure(
@@ -112,6 +128,51 @@ async def test_a_fit_to_other_sets_has_not_seen_the_claim(tmp_path: Path, make_j
         assert figures.figures.called_wrong.value == 1.0
         assert figures.transferred.called_wrong.value == 0.0
         assert figures.transferred.caught.value == 1.0
+
+
+async def test_claims_for_fitting_only_change_the_fit_and_are_in_no_figure(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    """A set that is alone has no other to be fitted to, until planted claims are given."""
+    # Of 40 claims at P(yes) 0.8, 32 are true; of 40 at 0.2, 8 are.
+    shares = [("high", n, n < 32) for n in range(40)] + [("low", n, n < 8) for n in range(40)]
+    planted = [
+        {"claim": f"{word} {n}.", "url": f"https://p.example/{n}", "true": true, "id": f"{word}{n}"}
+        for word, n, true in shares
+    ]
+    # In the measured set, the shares are 0.6 and 0.4.
+    people = [
+        {
+            "claim": f"{word} claim {n}.",
+            "evidence": f"Page {n}.",
+            "label": "supported" if n < most else "unsupported",
+        }
+        for word, most in (("high", 12), ("low", 8))
+        for n in range(20)
+    ]
+    fitting = load_sets([write_rows(tmp_path / "planted.jsonl", planted)])
+    assert [row.label for row in fitting[31:33]] == ["supported", "unsupported"]
+    with_text = [row.model_copy(update={"evidence": f"Text of {row.url}.", "url": None}) for row in fitting]
+    rows = load_sets([write_rows(tmp_path / "people.jsonl", people)])
+    judge, _ = make_judge(by_claim({"low": 0.2, "high": 0.8}))
+    with evidence_snapshot([*rows, *with_text]) as snapshot:
+        found = await ask(rows, snapshot, judge, "scored", SCORED)
+        more = await ask(with_text, snapshot, judge, "scored", SCORED)
+    (alone,) = figures_of(found, SETTINGS)
+    assert alone.transferred is None
+    (one,) = figures_of(found._replace(fitting=more.answers), SETTINGS)
+    assert (one.set, one.n) == ("people", 40) and one.transferred is not None
+    # A fit to n true and n altered claims has the targets 41 / 42 and 1 / 42 (Platt), so that a claim at 0.8 gets
+    # 0.8 (41 / 42) + 0.2 (1 / 42) = 33 / 42, and one at 0.2 gets 9 / 42: 33 / 42 - 0.6 = 0.4 - 9 / 42.
+    assert one.transferred.ece.value == pytest.approx(33 / 42 - 0.6)
+    # 12 of the 20 supported claims are at 0.8, 8 at 0.2; the threshold is between.
+    assert one.transferred.called_wrong.value == pytest.approx(8 / 20)
+
+
+def test_a_claim_is_not_fitted_on_and_measured(labelled: Path) -> None:
+    rows = load_sets([labelled])
+    with pytest.raises(InputError, match=f"the claim {rows[1].id!r} of the set 'mill' is in the measured"):
+        refuse_seen(rows[1:2], rows)
 
 
 async def test_word_overlap_is_the_share_of_a_claims_words(labelled: Path) -> None:

@@ -58,6 +58,47 @@ def test_llm_aggrefact_as_parquet(tmp_path: Path) -> None:
         load_sets([tmp_path / "bad.parquet"])
 
 
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [("1.0", "supported"), ("true", "supported"), ("0.0", "unsupported"), ("FALSE", "unsupported")],
+)
+def test_labels_of_llm_aggrefact_as_pandas_writes_them(tmp_path: Path, label: str, says: str) -> None:
+    path = tmp_path / "aggrefact.CSV"
+    path.write_text(f"dataset,doc,claim,label\nWice,A text.,A claim.,{label}\n")
+    assert [row.label for row in load_sets([path])] == [says]
+
+
+def test_an_empty_cell_of_a_csv_file_is_absent(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(
+        "id,claim,label,evidence,url,supporting\n"
+        "a,A claim.,supported,A text.,,\n"
+        ",Another.,partial,,https://a.example/,\n"
+    )
+    first, second = load_sets([path])
+    assert (first.id, first.evidence, first.url, first.supporting) == ("a", "A text.", None, ())
+    assert (second.id, second.evidence, second.url) == ("2", None, "https://a.example/")
+
+
+def test_an_empty_cell_of_a_parquet_file_is_absent(tmp_path: Path) -> None:
+    parquet, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    row = {"claim": "A claim.", "label": "partial", "evidence": "A text.", "url": "", "context": float("nan")}
+    path = tmp_path / "own.PARQUET"
+    parquet.write_table(pa.Table.from_pylist([row]), path)
+    (found,) = load_sets([path])
+    assert (found.evidence, found.url, found.context) == ("A text.", None, "")
+    parquet.write_table(pa.Table.from_pylist([{**row, "claim": b"bytes"}]), path)
+    with pytest.raises(InputError, match=r"own\.PARQUET:1: .* not its types"):
+        load_sets([path])
+
+
+def test_only_the_loader_of_a_benchmark_says_that_a_row_is_of_its_selection(tmp_path: Path) -> None:
+    theirs = {"dataset": "Wice", "doc": "A text.", "claim": "A claim.", "label": 1}
+    (row,) = load_sets([write_rows(tmp_path / "theirs.jsonl", [theirs])])
+    (own,) = load_sets([write_rows(tmp_path / "own.jsonl", [{**ROWS[0], "benchmark": "LLM-AggreFact"}])])
+    assert (row.benchmark, own.benchmark) == ("LLM-AggreFact", "")
+
+
 def test_a_long_evidence_leaves_the_limit_of_other_csv_readers(tmp_path: Path) -> None:
     before = csv.field_size_limit()
     path = tmp_path / "long.csv"
@@ -80,6 +121,10 @@ def test_wice_names_its_supporting_sentences(tmp_path: Path) -> None:
     assert found.supporting == (("First.", "Third."), ("Second.",))
     with pytest.raises(InputError, match="names a sentence that is not there"):
         load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "supporting_sentences": [[3]]}])])
+    with pytest.raises(InputError, match=r"wice\.jsonl:1: .*names a sentence that is not there"):
+        load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "supporting_sentences": [[-1]]}])])
+    with pytest.raises(InputError, match=r"wice\.jsonl:1: .*not its types"):
+        load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "evidence": "abc"}])])
 
 
 def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:
@@ -109,6 +154,7 @@ def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:
         ({"claim": "A claim."}, "no known format of labelled claims"),
         ({**ROWS[0], "label": "true"}, "label"),
         ({**ROWS[0], "claim": ""}, "claim"),
+        ({**ROWS[0], "claim": " \t "}, "`claim` is empty"),
         ({**ROWS[0], "evidence": None}, "needs either `evidence` or `url`"),
         ({**ROWS[0], "url": "https://a.example/"}, "needs either `evidence` or `url`"),
         ({**ROWS[0], "evidence": None, "url": "not an address"}, "not an address"),

@@ -46,7 +46,7 @@ def write_run(folder: Path, found: Mapping[str, FactFindings], *cases: CaseRecor
     store.write_json(
         "manifest.json",
         {
-            "format_version": 3,
+            "format_version": 4,
             "config": {"protocols": ["fact"]},
             "reports": {"n": 0},
             "judges": [],

@@ -70,6 +70,7 @@ async def test_articles_are_shown_without_their_citations(ledger: Ledger) -> Non
         "Article 1": "# The mill\n\nIt cost 9 million. The town paid.",
         "Article 2": "# Mill\n\nIt cost 8 million and a half.",
     }
+    assert found.report is not None
     assert (found.report.n_removed, found.references[0].n_removed, found.references[0].joined) == (2, 2, "id")
     raw = ScriptedEngine(judge_by(known))
     await judged(ledger, raw, cleaning="none")
@@ -345,6 +346,7 @@ async def test_a_judge_cleans_report_and_reference_each_once(ledger: Ledger) -> 
         "Article 2": "# The mill\n\nIt cost 9 million. The town paid.",
     }
     for shown in (found.report, *found.references):
+        assert shown is not None
         assert (shown.n_pieces, shown.failures, shown.n_removed, len(shown.replies)) == (1, (), 2, 1)
     assert (found.cleaning, found.n_failed) == ("judge", 0)
     other = await judged(ledger, engine, cleaning="judge", draws=1)
@@ -355,6 +357,7 @@ async def test_a_judge_cleans_report_and_reference_each_once(ledger: Ledger) -> 
 async def test_what_a_judge_does_not_clean_is_cleaned_by_code_and_counted(ledger: Ledger) -> None:
     by_code = await judged(ledger, ScriptedEngine(judge_by(known)))
     found = await judged(ledger, ScriptedEngine(copying(bad=True), model="other"), cleaning="judge")
+    assert found.report is not None and by_code.report is not None
     assert found.report.sha256 == by_code.report.sha256
     assert [shown.failures[0].kind for shown in (found.report, *found.references)] == ["invalid_reply"] * 2
     assert found.n_failed == 2

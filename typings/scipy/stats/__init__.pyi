@@ -14,7 +14,9 @@ class _Result(Protocol):
 class _Distribution(Protocol):
     def sf(self, x: float, *args: float) -> float: ...
     def cdf(self, x: float, *args: float) -> float: ...
+    def ppf(self, q: float, *args: float) -> float: ...
 
+beta: _Distribution
 t: _Distribution
 norm: _Distribution
 hypergeom: _Distribution

@@ -35,7 +35,7 @@ from local_judge.lab.qualification.figures import (
 from local_judge.lab.qualification.model import Item
 from local_judge.stats.calibration.measures import NEUTRAL, auc_of
 from local_judge.stats.correlation import pearson
-from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, holm, with_interval
+from local_judge.stats.estimate import SIGNIFICANT, Estimate, holm, with_interval
 from local_judge.stats.numeric import Floats, rounded
 
 Rule = Literal["probability", "log_odds"]
@@ -105,9 +105,9 @@ def _verdict(row: Ensemble) -> EnsembleVerdict:
     gain = row.accuracy
     if gain is None:
         return "none"
-    if row.n_units < LEAST_UNITS:
-        return "too_few"
-    shown = gain.low is not None and gain.low > 0 and gain.p_holm is not None and gain.p_holm <= SIGNIFICANT
+    if gain.p_holm is None:
+        return "not_tested"
+    shown = gain.low is not None and gain.low > 0 and gain.p_holm <= SIGNIFICANT
     return "better" if shown else "not_shown"
 
 

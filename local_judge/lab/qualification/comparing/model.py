@@ -12,10 +12,11 @@ from local_judge.lab.qualification.model import PartName
 from local_judge.stats.estimate import Estimate
 from serving.types import Frozen
 
-Verdict = Literal["first", "second", "differs", "not_shown", "too_few", "none"]
-"""`first`, `second`: that judge is better. `differs`: neither direction is better. `too_few`: too few units for a test.
-`none`: there is no difference, because one of the judges has no value."""
-EnsembleVerdict = Literal["better", "not_shown", "too_few", "none"]
+Verdict = Literal["first", "second", "differs", "not_shown", "not_tested", "none"]
+"""`first`, `second`: that judge is better. `differs`: neither direction is better. `not_tested`: there is no p-value,
+because of too few units, or because the figure is not defined without one of them. `none`: there is no difference,
+because one of the judges has no value."""
+EnsembleVerdict = Literal["better", "not_shown", "not_tested", "none"]
 
 
 class Difference(Frozen):

@@ -27,7 +27,7 @@ RULES: Final = {"probability": "mean of p", "log_odds": "mean of log-odds"}
 VERDICTS: Final = {
     "better": "**better**",
     "not_shown": "not shown",
-    "too_few": "too few pages",
+    "not_tested": "not tested",
     "none": NONE,
 }
 DIFFERENCE_HEADS: Final = (
@@ -104,7 +104,7 @@ def _difference(row: Difference) -> Row:
         "second": cell(row.second),
         "differs": "they differ",
         "not_shown": "not shown to differ",
-        "too_few": f"no test ({count(row.n_units, 'unit')})",
+        "not_tested": f"not tested ({_why_not_tested(row.n_units)})",
         "none": cell(row.reason),
     }[row.verdict]
     left_out = row.n_only_first + row.n_only_second + row.n_neither
@@ -120,6 +120,10 @@ def _difference(row: Difference) -> Row:
         str(row.n),
         f"{left_out} ({row.n_only_first}/{row.n_only_second}/{row.n_neither})" if left_out else "",
     )
+
+
+def _why_not_tested(n_units: int) -> str:
+    return count(n_units, "unit") if n_units < LEAST_UNITS else "not defined without one of the units"
 
 
 def _pooled(row: Ensemble) -> Row:

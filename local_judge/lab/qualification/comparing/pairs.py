@@ -29,7 +29,7 @@ from local_judge.lab.qualification.figures import (
     leaving_one_out,
 )
 from local_judge.lab.qualification.model import Item
-from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate, holm, with_interval
+from local_judge.stats.estimate import SIGNIFICANT, Estimate, holm, with_interval
 from local_judge.stats.numeric import DIGITS
 
 Answers = Mapping[str, Item]
@@ -166,9 +166,9 @@ def _difference(
 def _verdict(row: Difference, p: float | None, better: Better) -> Verdict:
     if row.value is None:
         return "none"
-    if row.n_units < LEAST_UNITS:
-        return "too_few"
-    if p is None or p > SIGNIFICANT or row.value == 0:
+    if p is None:
+        return "not_tested"
+    if p > SIGNIFICANT or row.value == 0:
         return "not_shown"
     if better is None:
         return "differs"

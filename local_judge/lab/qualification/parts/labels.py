@@ -1,4 +1,4 @@
-"""Part `labels`: does the judge agree with people's labels of claims and pages?
+"""Part `labels`: does the judge agree with the labels of claims and pages?
 
 The part runs only if annotated reports (docs/guides/verifier.md) or files of labelled claims
 (docs/guides/human-labels.md) are named. The pages are those beside the annotations, the evidence in the files, or else
@@ -7,9 +7,11 @@ those of the snapshot. Calibrations are those that later runs apply.
 Invariant: each labelled pair of a claim and a page is one item for each method. Original and altered claims are never
 in one prompt. A page that cannot be read is named in the notes and gives no item.
 
-    truth    1 if people's label is `supported`
+    truth    1 if the claim's label is `supported`
     called   whether the judge's label is `supported`
     said     `scored`: the confidence; `grouped`: the rank of the label (`parts.verification.RANKS`)
+    gold     the claim's label
+    label    the judge's label, or `not_found` if the labels of the set do not distinguish it from `not_found`
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from local_judge.lab.qualification.figures import (
     Ece,
     Measure,
     MeasureRow,
+    Where,
     facet_values,
     measures,
     share,
@@ -94,12 +97,15 @@ ROWS: Final[Sequence[MeasureRow]] = (
 )
 """The measures; `grouped` gives no probabilities and has no `ece`."""
 
+OF_SUPPORTED: Final = ("sensitivity", "called_wrong")
+"""Measures that are shares of the claims that are labelled supported."""
+
 
 class Labels(Part[LabelsSettings]):
     """The part."""
 
     name = "labels"
-    legend = "Agreement with people's labels of claims."
+    legend = "Agreement with the labels of claims."
 
     figures = r"\w+(/.+)?"
 
@@ -141,8 +147,16 @@ class Labels(Part[LabelsSettings]):
             rows = [row for row in ROWS if method == "scored" or row[0] != "ece"]
             for only in ({}, *facet_values(own, "language", "version", "set")) if own else ():
                 subset, of = f"/{method}{steps(only)}", where({"method": method, **only})
-                found += measures(self.name, subset, of, rows)
+                found += [
+                    one._replace(of=_supported(of)) if name in OF_SUPPORTED else one
+                    for (name, _, _), one in zip(rows, measures(self.name, subset, of, rows), strict=True)
+                ]
         return found
+
+
+def _supported(of: Where) -> Where:
+    """Return the condition that an item is also supported, so that a figure counts the items of its share."""
+    return lambda item: of(item) and item.truth == 1
 
 
 @contextmanager
@@ -163,14 +177,18 @@ def _pages_of(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Generator[Snap
     Raises:
         InputError: some rows have evidence and others a URL.
     """
-    own = [row for row in rows if row.evidence is not None]
-    if not own:
+    refuse_mixed(rows)
+    if all(row.evidence is None for row in rows):
         yield snapshot
-    elif len(own) < len(rows):
-        raise InputError("--labels: some claims have `evidence` and others a `url`; give files of one kind")
     else:
         with evidence_snapshot(rows) as frozen:
             yield frozen
+
+
+def refuse_mixed(rows: Sequence[LabelledRow]) -> None:
+    """Raise InputError if some rows have evidence and others a URL."""
+    if len({row.evidence is None for row in rows}) > 1:
+        raise InputError("--labels: some claims have `evidence` and others a `url`; give files of one kind")
 
 
 async def _ask_rows(
@@ -179,6 +197,9 @@ async def _ask_rows(
     """Return an item for each row, or the claim and the URL where its page cannot be read."""
     asked = [ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page) for row in rows]
     config = ClaimsConfig(method=method, form="terse", reliability=False)
+    classes: dict[str, set[str]] = {}
+    for row in rows:
+        classes.setdefault(row.set, set()).add(_gold(row))
     found: list[Item | tuple[str, str]] = []
     for row, one in zip(rows, await verify_rows(asked, snapshot, judge, config), strict=True):
         if one.status != "ok":
@@ -190,16 +211,21 @@ async def _ask_rows(
             "version": "original",
             "kind": "true" if row.label == "supported" else row.label,
             "set": row.set,
-            "gold": "not_found" if row.label == "unsupported" else row.label,
+            "gold": _gold(row),
         }
         answer = JudgeAnswer.failed(one.failure)
         if one.label is not None:
-            facets["label"] = one.label
+            facets["label"] = one.label if one.label in classes[row.set] else "not_found"
             value = one.confidence if method == "scored" else float(RANKS[one.label])
             answer = JudgeAnswer(value, one.label == "supported")
         id, truth = f"{one.id}@{one.url}:{method}", float(row.label == "supported")
         found.append(answer.item(id, row.unit, facets, truth))
     return found
+
+
+def _gold(row: LabelledRow) -> str:
+    """Return a claim's label in the words of verdicts."""
+    return "not_found" if row.label == "unsupported" else row.label
 
 
 def _item(pair: JudgedPair, method: Method) -> Item:

@@ -7,6 +7,7 @@ fit that used its page.
     method=calibrated   the same answers with the calibrations that later runs apply: that of the page's language if it
                         has one, else the pooled one; fit and threshold of the other folds
     method=near         as calibrated, for the view `near`, which shows the passages near to a claim (`claims.view`)
+    method=contrast     as calibrated, for the view `contrast`, which subtracts half of the answer without a page
     method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
 """
 
@@ -80,6 +81,7 @@ class _Calibrated(NamedTuple):
 VIEWS: Final = (
     _Calibrated("page", "calibrated", "scored", "calibration.json"),
     _Calibrated("near", "near", "near", "calibration_near.json"),
+    _Calibrated("contrast", "contrast", "contrast", "calibration_contrast.json"),
 )
 
 
@@ -94,10 +96,17 @@ class VerificationSettings(Frozen):
     """Annotated reports, or `sample`, whose claims are also fitted on: planted claims use the words of the pages."""
     near: bool = True
     """Ask about the same claims with the view `near`."""
+    contrast: bool = False
+    """Ask about the same claims with the view `contrast`, in two calls per claim."""
     grouped: bool = True
     """Ask about the same claims with the method `grouped`."""
     folds: int = Field(default=FOLDS, ge=2)
     """Number of folds of the calibration."""
+
+    def views(self) -> list[_Calibrated]:
+        """Return the views of the method `scored` to ask about, `page` first."""
+        asked = {"page": True, "near": self.near, "contrast": self.contrast}
+        return [view for view in VIEWS if asked[view.view]]
 
 
 def _f1(item: Item) -> tuple[int, int]:
@@ -134,6 +143,7 @@ class Verification(Part[VerificationSettings]):
         "- `raw`: the method `scored`, with a threshold of 0.5 on P(yes);\n"
         "- `calibrated`: the same answers, with a calibration and a threshold fitted on the other pages;\n"
         "- `near`: like `calibrated`, but the judge is shown the passages near the claim;\n"
+        "- `contrast`: like `calibrated`, less half of what the judge answers without the page;\n"
         "- `grouped`: the method `grouped`, which asks for a label;\n"
         "- `auc`, `accuracy`: of separating true from altered claims;\n"
         "- `f1`: of finding the altered claims;\n"
@@ -144,7 +154,8 @@ class Verification(Part[VerificationSettings]):
     )
 
     figures = (
-        r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|grouped)|ece/(raw|calibrated|near))"
+        r"((auc|accuracy|f1|caught|called_wrong)/(raw|calibrated|near|contrast|grouped)"
+        r"|ece/(raw|calibrated|near|contrast))"
         rf"({SUBSETS})?"
     )
 
@@ -156,7 +167,7 @@ class Verification(Part[VerificationSettings]):
         costs: dict[str, Cost] = {}
         items: list[Item] = []
         fits: list[Found] = []
-        for view in VIEWS[: 1 + self.settings.near]:
+        for view in self.settings.views():
             async with context.apart(view.cost) as judge:
                 answers = await _ask_planted(context, judge, view.view)
                 costs[view.cost] = cost_of(judge)
@@ -207,12 +218,12 @@ class Verification(Part[VerificationSettings]):
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """Return the measures by method; except for `raw` also by language, length of the page and kind."""
-        near, grouped = ("near",) * self.settings.near, ("grouped",) * self.settings.grouped
+        views, grouped = (view.method for view in self.settings.views()), ("grouped",) * self.settings.grouped
         facets = [
             only for only in facet_values(items, "language", "length", "kind") if TRUE not in only.values()
         ]
         found: list[Measure] = []
-        for method in ("raw", "calibrated", *near, *grouped):
+        for method in ("raw", *views, *grouped):
             rows = ROWS[:-1] if method == "grouped" else ROWS
             for only in ({}, *(facets if method != "raw" else ())):
                 found += measures(self.name, f"/{method}{steps(only)}", _where(method, only), rows)
@@ -236,7 +247,7 @@ def _about(annotated: Sequence[ClaimAnswer], method: str) -> Iterator[str]:
         return
     n = sum(one.log_odds is not None for one in annotated)
     yield (
-        f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims in people's words; "
+        f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims in reports' words; "
         "no figure includes them"
     )
     unread = sum(one.status != "ok" for one in annotated)

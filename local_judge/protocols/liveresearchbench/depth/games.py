@@ -63,7 +63,8 @@ class Order(Frozen):
     report_first: bool
     """True if the report was shown first."""
     report: Marks | None = None
-    """Scores of the report; None, like the fields below, if the comparison failed."""
+    """Scores of the report; None, like the fields below, if the comparison failed. A published file may name the deeper
+    report of a failed comparison."""
     other: Marks | None = None
     """Scores of the other report."""
     said: Outcome | None = None

@@ -22,8 +22,10 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.protocols.base import Case
+from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.protocols.liveresearchbench.depth.defects import defects
 from local_judge.protocols.liveresearchbench.depth.games import Marks, Opponent, Order, Outcome, Pair
+from local_judge.protocols.originals import Original
 from local_judge.tasks.model import Task
 from serving.types import Frozen
 
@@ -65,7 +67,7 @@ def prompt(request: str, first: Document, second: Document) -> Prompt:
 
 
 async def compare(
-    case: Case, task: Task, judge: Judge, others_too: bool
+    case: Case, task: Task, judge: Judge, others_too: bool, prompts: Original | None = None
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """Return all pairs of one report, and the ids of other systems' reports that cannot be read.
 
@@ -74,6 +76,7 @@ async def compare(
         task: its task; the report is compared with each of its references.
         judge: the judge that compares.
         others_too: compare it with the reports of other systems as well.
+        prompts: the published prompts; None for this package's.
     """
     others = [_baseline(reference.text) for reference in task.references]
     unreadable: list[str] = []
@@ -85,7 +88,12 @@ async def compare(
             others.append(_Other(_opponent(document, other.system or other.id, other.id), document))
     asked = [(one, first) for one in others for first in (True, False)]
     orders = await asyncio.gather(
-        *(_order(task.prompt, case.report, other.document, first, judge) for other, first in asked)
+        *(
+            _order(task.prompt, case.report, other.document, first, judge)
+            if prompts is None
+            else original_prompts.order(task.prompt, case.report, other.document, first, judge, prompts)
+            for other, first in asked
+        )
     )
     pairs = tuple(
         Pair(opponent=other.opponent, orders=(orders[2 * index], orders[2 * index + 1]))

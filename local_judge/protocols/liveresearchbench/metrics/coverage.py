@@ -16,6 +16,7 @@ from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
+from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, Task
 from serving.types import Frozen
 
@@ -59,6 +60,14 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
         """Judge each item of the task's checklist."""
         task = task_of(case)
         checklist = given(task.checklist)
+        if context.prompts is not None:
+            numbered = [
+                Requirement(f"q{number}", item.text) for number, item in enumerate(checklist.items, 1)
+            ]
+            found = await original_prompts.checklist(
+                "coverage", case, context, original_prompts.prompts_from(context.prompts), numbered
+            )
+            return CoverageFindings(items=found, status=checklist.status, joined=checklist.joined)
 
         def wording(asked: Sequence[Requirement]) -> str:
             return fill(

@@ -28,6 +28,7 @@ from local_judge.protocols.liveresearchbench.depth.games import (
 )
 from local_judge.protocols.liveresearchbench.depth.judging import compare
 from local_judge.protocols.liveresearchbench.depth.scores import DEPTH, LABEL, aggregate_depth, score_depth
+from local_judge.protocols.liveresearchbench.original_prompts import prompts_from
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Task
@@ -67,7 +68,8 @@ class Depth(Metric[DepthSettings, DepthFindings]):
     async def examine(self, case: Case, context: EvalContext) -> DepthFindings:
         """Compare one report with each reference of its task, and with the other systems' reports if set."""
         task, settings = task_of(case), self.settings
-        pairs, unreadable = await compare(case, task, context.judge, settings.against == "all")
+        prompts = None if context.prompts is None else prompts_from(context.prompts)
+        pairs, unreadable = await compare(case, task, context.judge, settings.against == "all", prompts)
         return DepthFindings(
             task=task.id,
             document=case.report.id,

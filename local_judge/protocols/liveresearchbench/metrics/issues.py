@@ -32,6 +32,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.protocols.liveresearchbench.covering import covering, named_beside
 from local_judge.protocols.liveresearchbench.issue_prompts import (
     Contradiction,
@@ -41,6 +42,7 @@ from local_judge.protocols.liveresearchbench.issue_prompts import (
     issues_prompt,
 )
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.protocols.originals import PromptSource
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import unknown
 from local_judge.scoring.node import Profile, Score, ScoreNode, node
@@ -52,6 +54,7 @@ MIN_REPLY_TOKENS = 1000
 REPLY_TOKENS = 200
 """Limit of a reply, for each issue that may be listed; a truncated list is asked for again with twice the limit."""
 NOT_CHOSEN = "from all issues listed; the published code takes the score that the judge chooses"
+NOT_CHECKED = "the published prompt asks for no quotations, so that no issue was checked"
 NO_LIST = "the judge gave no list"
 
 
@@ -98,7 +101,7 @@ class Issue(Frozen):
     """One issue as listed."""
 
     quoted: tuple[str, ...]
-    """Quotations of the judge: one, or the two sides of a contradiction."""
+    """Quotations of the judge: one, or the two sides of a contradiction; none by the published prompt."""
     cited: str = ""
     """Citation that the judge calls misplaced, in its own words; empty if it is missing."""
     reason: str
@@ -125,6 +128,10 @@ class IssueFindings(MetricFindings):
     """Maximum number of issues."""
     table: tuple[Step, ...]
     """Score table."""
+    checked: bool = True
+    """Code checked the quotations; False for issues by the published prompt, which have none and no limit."""
+    chosen: float | None = None
+    """Score that the judge chose, 0 to 100; None if it was not asked for one."""
     failure: Failure | None = None
     """Reason why there is no list."""
     replies: tuple[str, ...] = ()
@@ -133,7 +140,7 @@ class IssueFindings(MetricFindings):
     @property
     def full(self) -> bool:
         """Flag: the list has the maximum length, so there may be more issues."""
-        return len(self.issues) >= self.limit
+        return self.checked and len(self.issues) >= self.limit
 
     @property
     def n_failed(self) -> int:
@@ -225,6 +232,8 @@ class Issues(Metric[IssueSettings, IssueFindings]):
 
     async def examine(self, case: Case, context: EvalContext) -> IssueFindings:
         """Ask for all issues of one kind."""
+        if context.prompts is not None:
+            return await self._as_published(case, context, context.prompts)
         limit = self.settings.limit
         prompt = issues_prompt(self.kind, case, context.today, limit)
         found = IssueFindings(metric=self.kind, limit=limit, table=self.settings.penalties)
@@ -236,6 +245,19 @@ class Issues(Metric[IssueSettings, IssueFindings]):
             return found.model_copy(update={"failure": told})
         issues = examined(self.kind, case.report, told.value.issues)
         return found.model_copy(update={"issues": issues, "replies": told.replies})
+
+    async def _as_published(self, case: Case, context: EvalContext, source: PromptSource) -> IssueFindings:
+        """Ask by the published prompt; its issues have no quotations and are not checked."""
+        told = await original_prompts.issues(self.kind, case, context, original_prompts.prompts_from(source))
+        found = IssueFindings(
+            metric=self.kind, limit=self.settings.limit, table=self.settings.penalties, checked=False
+        )
+        if isinstance(told, Failure):
+            return found.model_copy(update={"failure": told})
+        issues = tuple(Issue(quoted=(), reason=text, fate="counted") for text in told.value.issues)
+        return found.model_copy(
+            update={"issues": issues, "chosen": told.value.score, "replies": told.replies}
+        )
 
     def score(self, judges: Sequence[IssueFindings], profile: Profile) -> ScoreNode:
         """Score the issues, with their number by fate."""
@@ -311,6 +333,10 @@ def _score(findings: IssueFindings, profile: Profile) -> Score:
     n_issues = len(findings.issues) if profile == "upstream" else findings.count("counted")
     value = score_of(n_issues, table)
     notes = [NOT_CHOSEN] if profile == "upstream" else []
+    if not findings.checked:
+        notes = [NOT_CHECKED]
+        if profile == "upstream" and findings.chosen is not None:
+            value, notes = findings.chosen, []
     if findings.full:
         notes.append(f"the list is full at {findings.limit}: there may be more issues")
     if profile == "paper" and findings.count("rejected"):

@@ -20,6 +20,7 @@ from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, listed_references, requested, rule
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
+from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.protocols.liveresearchbench.counted_checks import decide
 from serving.types import Frozen
 
@@ -62,6 +63,12 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
     async def examine(self, case: Case, context: EvalContext) -> PresentationFindings:
         """Judge all ten checks of one report."""
         document = case.report
+        if context.prompts is not None:
+            prompts = original_prompts.prompts_from(context.prompts)
+            asked = original_prompts.checks(prompts)
+            return PresentationFindings(
+                items=await original_prompts.checklist("presentation", case, context, prompts, asked)
+            )
         decided = {} if self.settings.judge_all else decide(document)
         references = listed_references(document)
         shown = [*([] if references is None else [references]), *requested(case.task)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.lab.qualification.comparing.ensembles import ensembles
+from local_judge.lab.qualification.comparing.ensembles import RULES, ensembles
 from local_judge.lab.qualification.comparing.expense import expenses
 from local_judge.lab.qualification.comparing.model import Ensemble
 from local_judge.lab.qualification.figures import Draws
 
-from .claims import Says, asked, credulous, early, late, right, silent
+from .claims import Says, asked, credulous, early, items, late, right, silent
 
 DRAWS = Draws(499, 0)
 
@@ -61,6 +61,12 @@ def test_a_judge_that_answers_nothing_makes_no_pair() -> None:
     assert row.reason == "no calibrated claim that all answered"
     assert row.n_missing == {"a": 0, "b": 16}
     assert row.accuracy is None
+
+
+def test_five_pages_are_not_tested() -> None:
+    judges = {"a": items(early, pages=5), "b": items(late, pages=5)}
+    rows = ensembles(judges, [], DRAWS)
+    assert [(row.n_units, row.verdict) for row in rows] == [(5, "not_tested")] * len(RULES)
 
 
 def test_three_judges_make_three_pairs_and_all_of_them() -> None:

@@ -7,7 +7,7 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference
 from local_judge.lab.qualification.comparing.pairs import differences
-from local_judge.lab.qualification.figures import Draws, Measure, share
+from local_judge.lab.qualification.figures import Auc, Draws, Measure, share
 from local_judge.lab.qualification.model import Item
 
 from .claims import Says, credulous, early, items, right, silent
@@ -81,7 +81,20 @@ def test_five_pages_are_too_few_for_a_test() -> None:
     (row,) = compared(right, credulous, pages=5)
     assert (row.low, row.high) == (0.5, 0.5)
     assert row.p is None
-    assert row.verdict == "too_few"
+    assert row.verdict == "not_tested"
+
+
+def test_a_figure_that_is_not_defined_without_one_page_is_not_tested() -> None:
+    """All true claims are on one of eight pages: without it, there is no AUC, and so no p-value."""
+
+    def elsewhere(item: Item) -> Item:
+        return item if item.unit == "page0" else item.model_copy(update={"truth": 0.0})
+
+    judges = {"a": [*map(elsewhere, items(right))], "b": [*map(elsewhere, items(credulous))]}
+    (row,) = differences(judges, [Measure("auc", every, Auc(), "more")], DRAWS)
+    # `right` says 0.9 of the true claim and of 7 of the 15 others; `credulous` says 0.9 of every claim.
+    assert row.first_value == pytest.approx((8 + 7 / 2) / 15) and row.second_value == 0.5
+    assert (row.n_units, row.p, row.p_holm, row.verdict) == (8, None, None, "not_tested")
 
 
 def test_of_three_judges_all_pairs_are_tested_with_holms_correction() -> None:

@@ -11,6 +11,7 @@ from local_judge.lab.qualification.comparing.orders import Scored, of_runs, unal
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 from serving.types import EngineIdentity
 
@@ -28,14 +29,15 @@ def make_run(folder: Path, judges: dict[str, EngineIdentity], values: dict[str, 
     reports = {"n": len(values), "sha256": ""}
     store.write_json(
         "manifest.json",
-        {"format_version": 3, "config": {"protocols": ["race"]}, "reports": reports, "judges": rows},
+        {"format_version": 4, "config": {"protocols": ["race"]}, "reports": reports, "judges": rows},
     )
-    store.write_jsonl(
-        "cases.jsonl", [CaseRecord(id=id, key=id, task="t", system=f"s{id}", status="done") for id in values]
-    )
+    cases = [CaseRecord(id=id, key=id, task="t", system=f"s{id}", status="done") for id in values]
+    store.write_jsonl("cases.jsonl", cases)
     names = list(judges) if len(judges) > 1 else [None]
-    store.write_jsonl(
-        "scores/race.jsonl",
+    write_scores(
+        store,
+        "race",
+        cases,
         [
             ScoreRecord(
                 case=id,

@@ -1,0 +1,419 @@
+"""Published figures next to the figures of this program: one file for each table.
+
+    command     commands of this program that make the runs, with places for what the user has
+    columns     a score of the runs, the value of an experiment's curve, or a formula over other published columns
+    rows        published figures by system, or by another group of reports
+
+A figure is equal if it rounds to the published one:   |ours - published| <= 0.5 * 10^-decimals
+A figure over a part of the reports is not compared: its difference is shown, and it is neither equal nor different.
+
+Invariants: published figures are those of the file and are never computed. A figure that the runs do not have stays
+empty and is not counted as different.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from string import Formatter
+from typing import Annotated, Literal, NamedTuple, Self, cast
+
+from pydantic import Field, StringConstraints, model_validator
+
+from local_judge.errors import ConfigError, RunError
+from local_judge.lab.experiments.curves import Results
+from local_judge.lab.experiments.run import RESULTS
+from local_judge.reporting.groups import group_scores
+from local_judge.rows import parse_object, read_text, row_of
+from local_judge.runs.attributes import open_runs
+from local_judge.runs.config import read_mapping, validated
+from local_judge.runs.store import MANIFEST
+from local_judge.scoring.node import Profile
+from serving.types import Frozen
+
+Line = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
+]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+
+COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"))
+"""Commands that a file may have."""
+OUT, JUDGE = "out", "judge"
+"""Places in a command that every file has: the output folder, and the options of the judge."""
+USER_OPTIONS = ("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home")
+"""Options that only the user gives, after `--`: they say where to write and what to connect to."""
+CHANGE = "change"
+"""Row of a curve that has its relative change from the first condition to the last, in percent."""
+EXACT = 1e-9
+"""Tolerance of an equal figure, for the error of floating-point numbers."""
+
+
+class Column(Frozen):
+    """One column of a table. Without `score`, `curve`, `mean` or `ratio`, its figures are only used by formulas."""
+
+    score: tuple[Line, ...] = ()
+    """Scores of the runs, `PROTOCOL:PATH`, or one score; several are averaged."""
+    curve: Line | None = None
+    """Score of an experiment, `PROTOCOL:PATH`; a row is a condition, or `change`."""
+    mean: tuple[Line, ...] = ()
+    """Columns of this table whose published figures are averaged."""
+    ratio: tuple[Line, Line] | None = None
+    """Two columns of this table: published figures of the first divided by those of the second."""
+    times: Number = 1.0
+    """Factor of the figure, such as 100 for a percentage of a share."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_score(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        given = cast("dict[str, object]", data)
+        return {**given, "score": [given["score"]]} if isinstance(given.get("score"), str) else given
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules by which it is computed: 0 or 1."""
+        return sum(map(bool, (self.score, self.curve, self.mean, self.ratio)))
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if self.n_rules > 1:
+            raise ValueError("must have only one of `score`, `curve`, `mean` and `ratio`")
+        return self
+
+
+class Replication(Frozen):
+    """A published table or figure, and how to compute it."""
+
+    title: Line
+    """Paper and number of the table or figure."""
+    source: Line
+    """Place in which the figures are printed."""
+    needs: dict[Name, Line] = Field(default_factory=dict[str, str])
+    """Descriptions of the files and folders that the commands need, by name; `--input NAME=PATH` gives one."""
+    command: tuple[tuple[Line, ...], ...] = ()
+    """Commands without `local-judge`, in order. `{NAME}` stands for a file or folder that is needed, `{out}` for the
+    output folder, and the word `{judge}` for the options of the judge."""
+    profile: Profile = "upstream"
+    """Profile of the scores."""
+    columns: Annotated[dict[Line, Column], Field(min_length=1)]
+    """Columns of the table by name."""
+    rows: Annotated[dict[Line, tuple[Number | None, ...]], Field(min_length=1)]
+    """Published figures of each row, in the order of the columns; null for one that is not printed."""
+    by: Literal["system", "run", "task"] = "system"
+    """Attribute of reports whose values are the rows."""
+    names: dict[Line, Line] = Field(default_factory=dict[str, str])
+    """Names of rows in the runs, where they differ."""
+    decimals: int = Field(default=2, ge=0, le=6)
+    """Decimals of the published figures."""
+    note: Line | None = None
+    """Reason of known differences."""
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        for name, figures in self.rows.items():
+            if len(figures) != len(self.columns):
+                raise ValueError(f"row {name!r} has {len(figures)} figures for {len(self.columns)} columns")
+        for name, column in self.columns.items():
+            for other in (*column.mean, *(column.ratio or ())):
+                if other not in self.columns:
+                    raise ValueError(f"column {name!r}: there is no column {other!r}")
+            if (column.score or column.curve) and not self.command:
+                raise ValueError(f"column {name!r}: a score needs a command")
+        if not any(column.n_rules for column in self.columns.values()):
+            raise ValueError("no column has `score`, `curve`, `mean` or `ratio`")
+        for name in self.names:
+            if name not in self.rows:
+                raise ValueError(f"names: there is no row {name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _known_places(self) -> Self:
+        for command in self.command:
+            if not any(command[: len(allowed)] == allowed for allowed in COMMANDS):
+                names = ", ".join(" ".join(allowed) for allowed in COMMANDS)
+                raise ValueError(f"command: {' '.join(command[:2])!r} is not one of {names}")
+        for name in (OUT, JUDGE):
+            if name in self.needs:
+                raise ValueError(f"needs: {name!r} is the name of a place that every file has")
+        for word in (word for command in self.command for word in command):
+            _check_word(word)
+            for place in places(word):
+                if place not in (OUT, JUDGE, *self.needs):
+                    raise ValueError(f"command: {{{place}}} is not in `needs`")
+                if place == JUDGE and word != f"{{{JUDGE}}}":
+                    raise ValueError(f"command: {{{JUDGE}}} must be a word of its own")
+        for folder in (folder for command in self.command for folder in _written(command)):
+            if folder != f"{{{OUT}}}" and not folder.startswith(f"{{{OUT}}}/"):
+                raise ValueError(f"command: {folder!r}: results must be in {{{OUT}}}")
+        return self
+
+    @property
+    def asks_judge(self) -> bool:
+        """True if a command asks a judge."""
+        return any(f"{{{JUDGE}}}" in command for command in self.command)
+
+
+def _written(command: Sequence[str]) -> Iterator[str]:
+    """Yield the folders that a command writes: the second argument of `import`, and values of `--out`."""
+    if command[0] == "import":
+        yield command[2] if len(command) > 2 else ""
+    for option, value in pairwise(word for one in command for word in one.split("=", 1)):
+        if option == "--out":
+            yield value
+
+
+def _check_word(word: str) -> None:
+    """Check one word of a command. Raises ValueError: it names a path of its own, or has an option of the user."""
+    option, *_ = parts = word.split("=")
+    if option in USER_OPTIONS:
+        raise ValueError(f"command: {option} belongs after --, and not in a file")
+    if word.removeprefix("--set=").startswith("out="):
+        raise ValueError(f"command: {word!r}: name the output folder by --out")
+    if ".." in word or any(part.startswith(("/", "~")) for part in parts):
+        raise ValueError(
+            f"command: {word!r}: a path must begin with a place, such as {{{OUT}}}, and have no '..'"
+        )
+
+
+def places(word: str) -> list[str]:
+    """Return the names in braces of a word. Raises ValueError: a brace is not closed, or a name has a format."""
+    try:
+        found = list(Formatter().parse(word))
+    except ValueError as error:
+        raise ValueError(f"command: {word!r}: {error}") from None
+    if any(spec or conversion for _, _, spec, conversion in found):
+        raise ValueError(f"command: {word!r}: only a name may be in braces")
+    return [name for _, name, _, _ in found if name is not None]
+
+
+class Figure(Frozen):
+    """One figure of a table."""
+
+    row: str
+    column: str
+    published: float | None
+    ours: float | None
+    difference: float | None
+    """Ours minus the published one; None if one of them is missing."""
+    equal: bool | None
+    """Flag: ours rounds to the published one; None if one of them is missing, or ours is over a part of the reports."""
+    n_values: int | None = None
+    """Number of reports behind ours, or of pairs for a change; of the score with the fewest if several are averaged.
+    None for a figure that follows from published ones."""
+    n_reports: int | None = None
+    n_failed: int = 0
+    """Number of reports, or of units of a curve, that are missing or in part through failures."""
+
+    @property
+    def partial(self) -> bool:
+        """True if ours is over a part of the reports, or rests on a part of their answers."""
+        return self.ours is not None and (self.n_values != self.n_reports or self.n_failed > 0)
+
+
+def packaged_replications() -> dict[str, Path]:
+    """Return the files of this package by the names of their tables."""
+    here = Path(__file__).parent
+    packaged = here / "replications"
+    folder = packaged if packaged.is_dir() else here.parents[1] / "configs" / "replications"
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def load_replication(name: str) -> Replication:
+    """Read a file.
+
+    Args:
+        name: path of the file, or name of one of this package.
+
+    Raises:
+        ConfigError: there is none, it cannot be read, or it has another form; names the key.
+    """
+    path = Path(name)
+    if not path.suffix:
+        packaged = packaged_replications()
+        if name not in packaged:
+            raise ConfigError(f"no table {name!r}; `local-judge lab replicate` lists them")
+        path = packaged[name]
+    return validated(Replication, read_mapping(path), str(path))
+
+
+def commands_of(
+    file: Replication, data: Mapping[str, Path], out: Path, judge: Sequence[str]
+) -> list[list[str]]:
+    """Return the commands with all places filled.
+
+    Args:
+        file: the replication.
+        data: what it needs, by name.
+        out: output folder.
+        judge: options of the judge.
+
+    Raises:
+        ConfigError: something that is needed was not given, or is not there, or was given and is not needed.
+    """
+    for name, path in data.items():
+        if name not in file.needs:
+            raise ConfigError(
+                f"--input {name}={path}: {file.title} needs {', '.join(file.needs) or 'no files'}"
+            )
+        if not path.exists():
+            raise ConfigError(f"--input {name}={path}: no such file or folder")
+    missing = [f"--input {name}=PATH ({what})" for name, what in file.needs.items() if name not in data]
+    if missing:
+        raise ConfigError(f"{file.title} needs {' and '.join(missing)}")
+    if file.asks_judge and not judge:
+        raise ConfigError(
+            f"{file.title} needs a judge; give its options after --, such as -- --judge qwen3-14b"
+        )
+    if judge and not file.asks_judge:
+        raise ConfigError(f"{file.title} asks no judge; leave out {' '.join(judge)}")
+    filled = {OUT: str(out), **{name: str(path) for name, path in data.items()}}
+    return [
+        [
+            part
+            for word in command
+            for part in (judge if word == f"{{{JUDGE}}}" else [word.format_map(filled)])
+        ]
+        for command in file.command
+    ]
+
+
+def run_commands(commands: Sequence[Sequence[str]]) -> int:
+    """Run commands of this program one after the other; their tables are not printed.
+
+    Returns:
+        0, or the exit code of the first command that failed. A command whose judge failed in part (3) does not stop the
+        following ones.
+    """
+    worst = 0
+    for command in commands:
+        # -P: the working directory is no place to import from.
+        code = subprocess.run(
+            [sys.executable, "-P", "-m", "local_judge", *command], stdout=subprocess.DEVNULL, check=False
+        ).returncode
+        if code not in (0, 3):
+            return code
+        worst = max(worst, code)
+    return worst
+
+
+def compare(file: Replication, out: Path) -> list[Figure]:
+    """Return all figures that are computed, by row.
+
+    Args:
+        file: the replication.
+        out: output folder of its commands.
+
+    Raises:
+        RunError: the folder has no run, or the runs lack a score of the file.
+    """
+    scores = _scores(file, out)
+    curves = _curves(file, out)
+    return [
+        _figure(file, row, name, column, scores, curves)
+        for row in file.rows
+        for name, column in file.columns.items()
+        if column.n_rules
+    ]
+
+
+class Value(NamedTuple):
+    """Value of a score, and what it rests on, as in `Figure`."""
+
+    value: float | None
+    n_values: int
+    n_reports: int
+    n_failed: int
+
+
+Values = Mapping[tuple[str, str], Value]
+"""Values by row, as the runs name it, and by score."""
+
+
+def _figure(file: Replication, row: str, name: str, column: Column, scores: Values, curves: Values) -> Figure:
+    printed = dict(zip(file.columns, file.rows[row], strict=True))
+    key = file.names.get(row, row)
+    if column.score:
+        found = [scores.get((key, one)) for one in column.score]
+    else:
+        found = [curves.get((key, column.curve))] if column.curve else []
+    values = [one for one in found if one is not None]
+    if found:
+        ours = _mean([one and one.value for one in found])
+    elif column.mean:
+        ours = _mean([printed[one] for one in column.mean])
+    else:
+        assert column.ratio is not None
+        above, below = (printed[one] for one in column.ratio)
+        ours = None if above is None or not below else above / below
+    ours = None if ours is None else _finite(ours * column.times)
+    published = printed[name]
+    least = min(values, key=lambda one: one.n_values, default=None)
+    figure = Figure(
+        row=row,
+        column=name,
+        published=published,
+        ours=ours,
+        difference=None if ours is None or published is None else _finite(ours - published),
+        equal=None,
+        n_values=least and least.n_values,
+        n_reports=least and least.n_reports,
+        n_failed=max((one.n_failed for one in values), default=0),
+    )
+    if figure.difference is None or figure.partial:
+        return figure
+    return figure.model_copy(update={"equal": abs(figure.difference) <= 0.5 * 10**-file.decimals + EXACT})
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _scores(file: Replication, out: Path) -> Values:
+    wanted = list(dict.fromkeys(one for column in file.columns.values() for one in column.score))
+    if not wanted:
+        return {}
+    folders = sorted(path.parent for path in out.glob(f"**/{MANIFEST}"))
+    if not folders:
+        raise RunError(f"{out}: contains no run")
+    found = group_scores(open_runs(folders), [file.by], file.profile, wanted)
+    return {
+        (group.key[file.by] or "", name): Value(
+            cell.value, cell.n_values, cell.n_reports, cell.n_failed + cell.n_in_part
+        )
+        for group in found.groups
+        for name, cell in zip(wanted, group.cells, strict=True)
+        if cell is not None
+    }
+
+
+def _curves(file: Replication, out: Path) -> Values:
+    wanted = {column.curve for column in file.columns.values() if column.curve}
+    if not wanted:
+        return {}
+    return dict(_points(wanted, out / RESULTS))
+
+
+def _points(wanted: set[str], path: Path) -> Iterator[tuple[tuple[str, str], Value]]:
+    results = row_of(Results, parse_object(read_text(path), str(path)), str(path))
+    labels = {one.id: one.label for one in results.design.conditions}
+    for curve in results.curves:
+        name = f"{curve.protocol}:{curve.path}"
+        if name not in wanted or curve.judge not in (None, results.judges[0]):
+            continue
+        for point in curve.points:
+            value = Value(point.value, point.n, point.n_reports, point.n_failed)
+            yield (labels[point.condition], name), value
+        pairs = curve.pairs
+        if pairs is not None and pairs.relative_change is not None:
+            yield (CHANGE, name), Value(100 * pairs.relative_change, pairs.n, pairs.of, 0)

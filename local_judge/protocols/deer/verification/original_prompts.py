@@ -1,0 +1,382 @@
+"""Claims with the prompts of DEER: extracted from labelled sentences, back-tracked, verified page by page.
+
+Invariants: the messages and the number of attempts are those of the published `info_verification`; replies are read as
+they read them, all claims of a call or none. Sentences are cut by this package, passages of long pages are chosen by
+its ranker, and numbers of sources that the report does not cite are left out. A verdict on which the published code
+counts an error, and a claim that a reply leaves out, is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+
+from indexes.snapshot import Snapshot
+from local_judge.claims.backtrack import UpstreamRow, upstream_rows
+from local_judge.claims.build import ClaimMethod, cited_urls, gather_sources
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import evidence_groups
+from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Verdict
+from local_judge.documents.model import Document, Sentence
+from local_judge.documents.sentences import split_sentences
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.protocols.deer.verification.rows import VERIFIABLE
+from local_judge.protocols.deer.verification.upstream import clean_url
+from local_judge.protocols.originals import (
+    Original,
+    asked_as_published,
+    message,
+    read_json,
+    with_line_feeds,
+)
+
+M = TypeVar("M", bound=BaseModel)
+
+BATCH = 20
+"""Sentences in one call of the extraction, and claims in one call of the verification."""
+EXTRACTION_TOKENS = 16_384
+ATTEMPTS = 3
+"""Number of times that a verification is asked for; claims are extracted once."""
+PASSAGES, PASSAGE_TOKENS = 2, 1000
+"""Passages of a long page for each claim, and their length."""
+
+LABELS: Mapping[str, Label] = {
+    "supported": "supported",
+    "not_supported": "not_found",
+    "conflict": "contradicted",
+}
+
+
+def claim_method(prompts: Original) -> ClaimMethod:
+    """Return the functions that extract and verify claims with the published prompts."""
+    return ClaimMethod(partial(extract, prompts=prompts), partial(verify, prompts=prompts))
+
+
+class Labelled(NamedTuple):
+    """A report as the published code shows it."""
+
+    text: str
+    """Headings, and sentences with their labels."""
+    sentences: dict[str, str]
+    """Texts of the sentences, by label."""
+
+
+def labelled(document: Document, headings: Sequence[str]) -> Labelled:
+    """Return the report before its references, its sentences labelled by the blocks between empty lines.
+
+    Args:
+        document: the report.
+        headings: texts of which the first that occurs begins the references.
+    """
+    text = with_line_feeds(document.text)
+    found = next((heading for heading in headings if heading in text), None)
+    body = (text if found is None else text.partition(found)[0]).strip()
+    lines: list[str] = []
+    sentences: dict[str, str] = {}
+    for number, block in enumerate(map(str.strip, body.split("\n\n")), 1):
+        if not block:
+            continue
+        if block.startswith("#"):
+            heading, _, block = block.partition("\n")
+            lines.append(heading.strip())
+            block = block.strip()
+            if not block:
+                continue
+        ranges = split_sentences(block, (), document.language)
+        for place, (start, end) in enumerate(ranges, 1):
+            label, sentence = f"L{number}.S{place}", block[start:end]
+            sentences[label] = sentence
+            lines.append(f"{label}: {sentence}")
+        lines.append("")
+    return Labelled("\n".join(lines), sentences)
+
+
+class StatedClaim(BaseModel):
+    """Claim of a reply; other keys are left out."""
+
+    position: str
+    claim: str
+    claim_type: ClaimType
+    rationale: str
+    numeric: bool
+    citations: list[str] | None = None
+    implicit_citations: list[str] | None = None
+    cross_references: list[str] | None = None
+
+
+class StatedClaims(BaseModel):
+    """Reply of an extraction; other keys are left out."""
+
+    claims: list[StatedClaim]
+
+
+def read_claims(reply: str, labels: Mapping[str, str]) -> list[StatedClaim]:
+    """Return the claims of a reply, which name sentences by their labels. Raises ValueError."""
+    if not reply.strip():
+        return []
+    claims = _validated(StatedClaims, reply).claims
+    unknown = [one.position for one in claims if one.position not in labels]
+    if unknown:
+        raise ValueError(f"no sentence has the label {unknown[0][:20]!r}")
+    return claims
+
+
+async def extract(
+    document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig, *, prompts: Original
+) -> ClaimSet:
+    """Return the claims of a document with their sources, and no verdict yet."""
+    if not document.sentences:
+        return ClaimSet(document=document.id, n_sentences=0, claims=(), sources=(), verdicts=())
+    shown = labelled(document, prompts.texts["reference_headings"])
+    listed = [f"{label}: {text}" for label, text in shown.sentences.items()]
+    system = prompts.template("extraction_system").fill(
+        prompt_content=prompts.texts["extraction_instructions"]
+    )
+    user = prompts.template("extraction_user")
+    targets = next(name for _, name in reversed(user.parts) if name is not None)
+    asked = asked_as_published(judge, attempts=1, max_tokens=EXTRACTION_TOKENS)
+    batches = [range(start, min(start + BATCH, len(listed))) for start in range(0, len(listed), BATCH)]
+    replies = await asyncio.gather(
+        *(
+            asked.ask_text(
+                message(
+                    user.fill(
+                        report_text=shown.text,
+                        **{targets: "\n".join(listed[number] for number in batch)},
+                    ),
+                    system,
+                ),
+                lambda reply: read_claims(reply, shown.sentences),
+                schema=_EXTRACTION,
+            )
+            for batch in batches
+        )
+    )
+    places = _places(document, shown)
+    labels = list(shown.sentences)
+    failures = [
+        ExtractionFailure(
+            sentences=tuple(dict.fromkeys(places[labels[number]].label for number in batch)), failure=reply
+        )
+        for batch, reply in zip(batches, replies, strict=True)
+        if isinstance(reply, Failure)
+    ]
+    stated = [one for reply in replies if not isinstance(reply, Failure) for one in reply.value]
+    claims = tuple(_traced(stated, document, places))
+    return ClaimSet(
+        document=document.id,
+        n_sentences=len(document.sentences),
+        claims=claims,
+        sources=gather_sources(claims, document, snapshot),
+        verdicts=(),
+        extraction_failures=tuple(failures),
+    )
+
+
+def _places(document: Document, shown: Labelled) -> dict[str, Sentence]:
+    """Return the sentence of the document in which the first line of each labelled sentence ends."""
+    starts = [sentence.span.start for sentence in document.sentences]
+    places: dict[str, Sentence] = {}
+    after = 0
+    for label, text in shown.sentences.items():
+        line = text.partition("\n")[0]
+        start = document.text.find(line, after)
+        end = (after if start < 0 else start) + len(line)
+        places[label] = document.sentences[max(bisect_right(starts, end - 1) - 1, 0)]
+        if start >= 0:
+            after = end
+    return places
+
+
+def _traced(
+    stated: Sequence[StatedClaim], document: Document, places: Mapping[str, Sentence]
+) -> Iterator[Claim]:
+    """Yield the claims with the citations that they state, and those that they take over from others."""
+    by_key = {citation.key: citation.id for citation in reversed(document.citations)}
+    rows = [
+        UpstreamRow(
+            position=one.position,
+            type=one.claim_type,
+            citations=_cited(one.citations, by_key) if one.claim_type in VERIFIABLE else [],
+            implicit=_cited(one.implicit_citations, by_key) if one.claim_type in VERIFIABLE else [],
+            references=one.cross_references or [],
+        )
+        for one in stated
+    ]
+    for row in rows:
+        row.origins = [row.position] * len(row.implicit)
+    upstream_rows(rows)
+    numbers = Counter[str]()
+    for one, row in zip(stated, rows, strict=True):
+        sentence = places[one.position]
+        numbers[sentence.label] += 1
+        origins = [places[origin].label for origin in row.origins]
+        yield Claim(
+            id=f"{sentence.label}.{numbers[sentence.label]}",
+            text=one.claim,
+            sentence=sentence.label,
+            span=sentence.span,
+            type=row.type,
+            type_judged=one.claim_type,
+            numeric=one.numeric,
+            citations=tuple(dict.fromkeys(row.citations)),
+            evidence_positions=tuple(row.references),
+            recovered=tuple(dict.fromkeys(row.implicit)),
+            recovered_from=tuple(dict.fromkeys(origins)),
+        )
+
+
+def _cited(given: Sequence[str] | None, by_key: Mapping[str, str]) -> list[str]:
+    """Return the ids of citations that a reply gives by number."""
+    keys = (one.strip().strip("[]").strip() for one in given or ())
+    return [by_key[key] for key in keys if key in by_key]
+
+
+async def verify(
+    unverified: ClaimSet,
+    document: Document,
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    *,
+    prompts: Original,
+) -> ClaimSet:
+    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
+    by_id = {claim.id: claim for claim in unverified.claims}
+    asked = asked_as_published(judge, attempts=ATTEMPTS)
+
+    async def on(url: str, claims: Sequence[Claim]) -> list[Verdict]:
+        settings = ClaimsConfig(
+            claims_per_call=BATCH,
+            evidence_tokens=PASSAGES * PASSAGE_TOKENS * len(claims),
+            passages_per_claim=PASSAGES,
+            passage_tokens=PASSAGE_TOKENS,
+            ranker=config.ranker,
+        )
+        [(shown, _)] = evidence_groups(snapshot.page(url), claims, snapshot, settings)
+        cited = cited_urls((*claims[0].citations, *claims[0].recovered), document)[url]
+        text = prompts.template("verification").fill(
+            url=clean_url(cited.original_url or url),
+            claims="\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1)),
+            context=shown.body,
+        )
+        told = await asked.ask_text(message(text), read_results, schema=_VERIFICATION)
+        given = partial(Verdict, url=url, evidence=shown.evidence, method="grouped")
+        if isinstance(told, Failure):
+            return [given(claim=claim.id, label=None, failure=told) for claim in claims]
+        replies, (results, reliable) = told.replies, told.value
+        verdicts: list[Verdict] = []
+        for number, claim in enumerate(claims, 1):
+            result, why = results.get(number, (None, ""))
+            label = LABELS.get(result or "")
+            detail = "no result" if result is None else f"result {result[:20]!r}"
+            failure = Failure(kind="incomplete", detail=f"reply {replies[-1][:12]}: {detail} for {claim.id}")
+            verdicts.append(
+                given(
+                    claim=claim.id,
+                    label=label,
+                    failure=failure if label is None else None,
+                    rationale=why,
+                    reliable=reliable,
+                    replies=replies,
+                )
+            )
+        return verdicts
+
+    groups = [
+        (source.url, [by_id[id] for id in source.claims[start : start + BATCH]])
+        for source in unverified.sources
+        if source.status == "ok"
+        for start in range(0, len(source.claims), BATCH)
+    ]
+    found = await asyncio.gather(*(on(url, claims) for url, claims in groups))
+    return unverified.model_copy(update={"verdicts": tuple(one for some in found for one in some)})
+
+
+class Result(BaseModel):
+    """Result for one claim in a reply."""
+
+    claim_index: int = 0
+    explanation: str
+    result: str
+
+
+class Results(BaseModel):
+    """Reply about one page; other keys are left out."""
+
+    reliable_explanation: str
+    reliable: bool
+    results: list[Result] = []
+
+
+def read_results(reply: str) -> tuple[dict[int, tuple[str, str]], bool]:
+    """Return result and explanation by the number of the claim, and the page's reliability. Raises ValueError.
+
+    Of several results for one claim the first counts.
+    """
+    found = _validated(Results, reply)
+    results: dict[int, tuple[str, str]] = {}
+    for one in found.results:
+        results.setdefault(one.claim_index, (one.result, one.explanation))
+    return results, found.reliable
+
+
+def _validated(kind: type[M], reply: str) -> M:
+    """Return a reply that is JSON of a type. Raises ValueError."""
+    try:
+        return kind.model_validate(read_json(reply))
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ValueError(f"the reply has no valid {place or 'object'}") from None
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+_TEXT, _FLAG = cast("tuple[dict[str, Any], dict[str, Any]]", ({"type": "string"}, {"type": "boolean"}))
+
+_EXTRACTION = json.dumps(
+    _object(
+        claims=_list(
+            _object(
+                position=_TEXT,
+                claim=_TEXT,
+                claim_type={"enum": ["A", "B", "C", "D", "E", "F"]},
+                rationale=_TEXT,
+                numeric=_FLAG,
+                citations=_list(_TEXT),
+                implicit_citations=_list(_TEXT),
+                cross_references=_list(_TEXT),
+            )
+        )
+    )
+)
+"""Schema of the published type of a reply."""
+
+_VERIFICATION = json.dumps(
+    _object(
+        reliable_explanation=_TEXT,
+        reliable=_FLAG,
+        results=_list(
+            _object(claim_index={"type": "integer", "minimum": 1}, explanation=_TEXT, result=_TEXT)
+        ),
+    )
+)

@@ -1,0 +1,251 @@
+"""Ledgers in a real PostgreSQL server: the same results as in a file, several writers, lost connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from local_judge.judge.errors import LedgerError, LedgerMissing, LedgerUnreachable
+from local_judge.judge.failures import Failure
+from local_judge.judge.layout import Prompt
+from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_connect import connect_to_read
+from local_judge.judge.ledger_jsonl import exported
+from local_judge.judge.ledger_merge import merge
+from local_judge.judge.ledger_place import PostgresUrl
+from local_judge.judge.ledger_tail import LedgerTail
+from local_judge.judge.ledger_upkeep import collect, contents
+from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
+from local_judge.judge.requests import Identified, Reply, Request
+from serving.types import EngineIdentity, Generation, Sampling, Usage
+from tests.postgres_server import PASSWORD, PostgresServer, needs_postgres, running
+
+pytestmark = needs_postgres
+
+ROOT = Path(__file__).resolve().parents[2]
+JUDGE = Identified.of(EngineIdentity(model="m", engine="scripted", engine_version="1"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with pytest.MonkeyPatch.context() as patch, running() as found:
+        patch.setenv("PGPASSWORD", PASSWORD)
+        yield found
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> PostgresUrl:
+    return PostgresUrl.parse(server.new())
+
+
+def ask(own: str, shared: str = "the report") -> Request:
+    prompt = Prompt(shared=shared, own=own, prefix_key="p")
+    return Request(JUDGE, prompt, "generate", sampling=Sampling(), schema='{"a":1}')
+
+
+def answer(request: Request, text: str) -> Reply:
+    generation = Generation(
+        text=text, finish_reason="stop", usage=Usage(prompt_tokens=7, completion_tokens=3)
+    )
+    return Reply.of(request.key, generation, "2026-01-01T00:00:00.000+00:00", 0.1)
+
+
+async def fill(place: Path | PostgresUrl) -> None:
+    hostile = "a\0b\x01c\x02\x03 \\x00 '; DROP TABLE replies; -- ? $1 \u202e 😀" + "x" * 100_000
+    with Ledger.open(place) as ledger:
+        requests = [ask(f"question {n}", hostile) for n in range(20)]
+        stored = await asyncio.gather(
+            *(ledger.put(one, answer(one, f"{hostile}{one.key}")) for one in requests)
+        )
+        assert [one.text for one in stored] == [f"{hostile}{one.key}" for one in requests]
+        assert (await ledger.put(requests[0], answer(requests[0], "later"))) == stored[0]
+        assert [ledger.get(one.key) for one in requests] == stored
+        failed = ask("failed")
+        await ledger.put_failure(failed, Failure(kind="timeout", detail="no\0answer"))
+        assert ledger.failures(failed.key) == [Failure(kind="timeout", detail="no\0answer")]
+        await ledger.put_token_count(JUDGE, "messages", 5)
+        await ledger.put_token_count(JUDGE, "messages", 6)
+        assert ledger.token_count(JUDGE, "messages") == 6
+        trace = ledger.reply(requests[3].key)
+        assert trace is not None
+        assert trace.prompt == requests[3].prompt
+        assert ledger.explain(ask("question 1", "another report")).changes[0].part == "shared"
+        assert ledger.judges() == [JUDGE.identity]
+
+
+def rows(place: Path | PostgresUrl) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in exported(place, [])]
+    return [line | ({"created": ""} if line["table"] == "failures" else {}) for line in lines]
+
+
+async def test_a_database_has_the_rows_of_a_file(tmp_path: Path, url: PostgresUrl) -> None:
+    file = tmp_path / "l.sqlite"
+    await fill(file)
+    await fill(url)
+    assert rows(url) == rows(file)
+    assert list(ledger_problems(url)) == []
+    of_file, of_url = contents(file), contents(url)
+    assert (of_url.rows, of_url.calls, of_url.failures) == (of_file.rows, of_file.calls, of_file.failures)
+    back = tmp_path / "back.sqlite"
+    assert merge(back, [url]).replies == 20
+    assert rows(back) == rows(file)
+    assert merge(url, [back]).present == 20
+    assert collect(url, keep=set(), dry_run=True).replies == 20
+    assert collect(url, keep=set(), failures=True).requests == 21
+
+
+def test_a_database_without_a_ledger_is_missing_and_stays_empty(tmp_path: Path, url: PostgresUrl) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: merge(tmp_path / "l.sqlite", [url]),
+        lambda: contents(url),
+        lambda: list(ledger_problems(url)),
+        lambda: collect(url, dry_run=True),
+        lambda: list(exported(url, [])),
+    ]
+    for call in calls:
+        with pytest.raises(LedgerMissing, match="this database has no ledger"):
+            call()
+    assert not (tmp_path / "l.sqlite").exists()
+    with Ledger.open(url, read_only=True) as ledger:
+        assert ledger.judges() == []  # a run still begins with an empty one
+
+
+async def test_a_ledger_that_another_command_reads_is_collected(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(url)
+    with closing(connect_to_read(url)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM replies").fetchone() == (
+            20,
+        )  # locks it against VACUUM FULL
+        monkeypatch.setattr("local_judge.judge.ledger_session.BUSY_SECONDS", 1.0)
+        assert collect(url, keep=set()).replies == 20
+
+
+async def test_calls_are_followed_while_they_are_added(url: PostgresUrl) -> None:
+    await fill(url)
+    tail = LedgerTail(url, 0.0, frozenset([JUDGE.digest]))
+    assert [call.prompt_tokens for call in tail.answered()] == [7] * 20
+    assert [call.kind for call in tail.failed()] == ["timeout"]
+    with Ledger.open(url) as ledger:
+        await ledger.put(ask("later"), answer(ask("later"), "yes"))
+    assert len(list(tail.answered())) == 1
+    tail.close()
+
+
+async def test_the_event_loop_runs_while_a_reply_is_looked_up(url: PostgresUrl) -> None:
+    await fill(url)
+    key = ask("question 1", "the report").key
+    with Ledger.open(url, read_only=True) as reader:
+        assert reader.is_remote
+        ticks = 0
+        looking = asyncio.create_task(reader.apart(slow, reader, key))
+        while not looking.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        assert await looking is None
+        assert ticks >= 10
+
+
+def slow(ledger: Ledger, key: str) -> Reply | None:
+    time.sleep(0.3)  # as a slow network
+    return ledger.get(key)
+
+
+async def test_damage_is_found_and_removed(server: PostgresServer, url: PostgresUrl) -> None:
+    await fill(url)
+    key = ask("question 2").key
+    server.run_sql(
+        url.database, f"UPDATE local_judge.replies SET text = 'changed' WHERE key <> '{key}' AND rowid = 3"
+    )
+    assert len(list(ledger_problems(url))) == 1
+    assert remove_damaged(url).replies == 1
+    assert list(ledger_problems(url)) == []
+
+
+WRITER = """
+import asyncio, sys
+from local_judge.judge.ledger import Ledger
+from tests.judge.test_ledger_postgres import answer, ask
+
+async def main() -> None:
+    with Ledger.open(sys.argv[1]) as ledger:
+        requests = [ask(f"question {n}") for n in range(200)]
+        await asyncio.gather(*(ledger.put(one, answer(one, sys.argv[2])) for one in requests))
+
+asyncio.run(main())
+"""
+
+
+def test_two_processes_write_at_once(server: PostgresServer) -> None:
+    url = server.new()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    started = [
+        subprocess.Popen([sys.executable, "-c", WRITER, url, name], env=environment)
+        for name in ("one", "two")
+    ]
+    assert [process.wait(120) for process in started] == [0, 0]
+    place = PostgresUrl.parse(url)
+    assert contents(place).rows["replies"] == 200
+    assert list(ledger_problems(place)) == []
+
+
+async def test_a_killed_server_loses_nothing_that_was_stored(
+    server: PostgresServer, url: PostgresUrl
+) -> None:
+    with Ledger.open(url) as ledger:
+        first, second, third = ask("first"), ask("second"), ask("third")
+        await ledger.put(first, answer(first, "1"))
+        server.kill()
+        server.start()
+        assert ledger.get(first.key) == answer(first, "1")
+        server.kill()
+        writing = asyncio.create_task(ledger.put(second, answer(second, "2")))
+        await asyncio.sleep(0.05)  # the write waits for the server
+        await asyncio.to_thread(server.start)
+        assert (await writing).text == "2"
+        await ledger.put(third, answer(third, "3"))
+    with Ledger.open(url, read_only=True) as ledger:
+        assert [ledger.get(one.key) is not None for one in (first, second, third)] == [True] * 3
+
+
+def test_an_absent_server_or_wrong_login_is_one_line(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_judge.judge.ledger_session.CONNECT_SECONDS", 0.1)
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    there = f"postgresql://judge@127.0.0.1:{server.port}/postgres"
+    for text, password, error in (
+        ("postgresql://judge@127.0.0.1:1/replies", "secret", LedgerUnreachable),
+        (there, "secret", LedgerMissing),
+        (there, None, LedgerMissing),
+        (server.url("absent"), PASSWORD, LedgerMissing),
+    ):
+        if password is None:
+            monkeypatch.delenv("PGPASSWORD")
+        else:
+            monkeypatch.setenv("PGPASSWORD", password)
+        with pytest.raises(error) as raised:
+            Ledger.open(text)
+        assert "\n" not in str(raised.value)
+        assert "secret" not in str(raised.value)
+
+
+def test_a_closed_ledger_does_not_connect_again(server: PostgresServer, url: PostgresUrl) -> None:
+    ledger = Ledger.open(url)
+    ledger.close()
+    with pytest.raises(LedgerError, match="closed; open it again"):
+        ledger.get("key")
+    count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{url.database}'"
+    assert server.run_sql("postgres", count) == [[0]]
