@@ -331,3 +331,9 @@ def test_percentiles_and_means() -> None:
 def test_draws_are_those_of_the_seed() -> None:
     assert resamples(5, 3, 1) == resamples(5, 3, 1) != resamples(5, 3, 2)
     assert {index for draw in resamples(5, 100, 0) for index in draw} == {0, 1, 2, 3, 4}
+
+
+def test_draws_are_those_of_python_s_generator() -> None:
+    generator = random.Random(2**70)
+    expected = [[int(generator.random() * 77) for _ in range(77)] for _ in range(13)]
+    assert [list(draw) for draw in resamples(77, 13, 2**70)] == expected

@@ -74,3 +74,10 @@ def test_holm_of_three() -> None:
 def test_holm_counts_only_what_was_tested_and_ends_at_one() -> None:
     assert holm([None, 0.6, 0.7]) == [None, 1.0, 1.0]
     assert holm([0.04, None]) == [0.04, None]
+
+
+def test_patterns_drawn_in_blocks_are_those_of_one_call() -> None:
+    differences = [*range(1, 15), -15, 16, -17]
+    signs = 1 - 2 * np.random.RandomState(3).randint(0, 2, (FLIPS, 17), np.uint8).astype(int)
+    extreme = int((abs(signs @ differences) >= sum(differences)).sum())
+    assert sign_flip_p(differences, seed=3) == (1 + extreme) / (1 + FLIPS)
