@@ -147,6 +147,10 @@ class ClaimMethod(NamedTuple):
     verify: Callable[[ClaimSet, Document, Snapshot, Judge, ClaimsConfig], Claiming] = verify_claim_set
 
 
+PageVerifier = Callable[[Page, Sequence[Claim], Snapshot, Judge], Coroutine[Any, Any, Sequence[Verdict]]]
+"""Function that returns the verdicts on claims about a page with status `ok`, in the order of the claims."""
+
+
 async def verify_page(
     page: Page,
     claims: Sequence[Claim],

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
-from local_judge.claims.build import ClaimMethod
+from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError, SettingError, first_problem
@@ -228,6 +228,13 @@ class Examiner(ABC, Generic[S, F]):
         return ()
 
 
+class OriginalVerifier(NamedTuple):
+    """Published prompts that verify given claims."""
+
+    prompts: Original
+    verify: PageVerifier
+
+
 class BaseProtocol(Examiner[S, R]):
     """One published way to judge a report. `examine` and `score` are its own; all else has a default."""
 
@@ -283,6 +290,14 @@ class BaseProtocol(Examiner[S, R]):
             ConfigError: see `original_prompts`.
         """
         return None
+
+    def original_verifier(self, source: PromptSource) -> OriginalVerifier:
+        """Return the published prompts with the function that verifies given claims with them.
+
+        Raises:
+            ConfigError: no published prompt verifies given claims, or see `original_prompts`.
+        """
+        raise ConfigError(f"{self.name}: no published prompt of it verifies given claims")
 
     @abstractmethod
     def score(self, judges: Sequence[R], profile: Profile) -> tuple[ScoreNode, ...]:

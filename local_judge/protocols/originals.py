@@ -74,6 +74,12 @@ class Original(NamedTuple):
         return {"project": self.project, "sha256": self.sha256, "revision": self.revision}
 
 
+def prompt_words(recorded: Mapping[str, Any]) -> str:
+    """Return a few words on published prompts, given as in a manifest."""
+    version = f"revision {recorded['revision'][:12]}" if recorded["revision"] else "unknown revision"
+    return f"{recorded['project']} ({version}, SHA-256 {recorded['sha256'][:12]})"
+
+
 class Published(NamedTuple):
     """Texts that a protocol reads of a published project."""
 

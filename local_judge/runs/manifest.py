@@ -26,6 +26,7 @@ from local_judge.errors import LONGEST_SHOWN, RunError, first_problem
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
 from local_judge.judge.qualification_record import QualificationRecord
+from local_judge.protocols.originals import prompt_words
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols, original_prompts
 from local_judge.runs.inputs import RawReport
@@ -452,8 +453,7 @@ def prompts_of(store: RunStore) -> dict[str, str]:
     protocols: dict[str, dict[str, Any]] = read_manifest(store).get("protocols") or {}
     for name, protocol in protocols.items():
         if (prompts := protocol.get("original_prompts")) is not None:
-            version = f"revision {prompts['revision'][:12]}" if prompts["revision"] else "unknown revision"
-            found[name] = f"{prompts['project']} ({version}, SHA-256 {prompts['sha256'][:12]})"
+            found[name] = prompt_words(prompts)
     return found
 
 

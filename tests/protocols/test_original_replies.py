@@ -12,7 +12,8 @@ import pytest
 from local_judge.protocols.deepresearcheval import original_prompts as dre
 from local_judge.protocols.deer.rubric.judging import Question
 from local_judge.protocols.deer.rubric.original_prompts import read_grades
-from local_judge.protocols.deer.verification.original_prompts import read_claims, read_results
+from local_judge.protocols.deer.verification.original_prompts import read_claims
+from local_judge.protocols.deer.verification.original_verification import read_results
 from local_judge.protocols.fact.original_prompts import read_citations
 from local_judge.protocols.race.original_prompts import on_scale, read_scores
 from local_judge.tasks.criteria import DIMENSIONS

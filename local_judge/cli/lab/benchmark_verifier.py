@@ -5,23 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OptionalJudge
-from local_judge.cli.options import SAMPLE, AsJson, Resamples, Seed, SomeSnapshotDir
+from local_judge.cli.options import (
+    SAMPLE,
+    AllowPrompts,
+    AsJson,
+    PromptsFrom,
+    Resamples,
+    Seed,
+    SomeSnapshotDir,
+)
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
-from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures, evidence_figures
+from local_judge.lab.verifier_benchmark.comparing import compared_verifiers
+from local_judge.lab.verifier_benchmark.evidence import evidence_figures
 from local_judge.lab.verifier_benchmark.measure import (
     Answers,
     Partial,
-    SetFigures,
     ask,
     figures_of,
     word_overlap,
@@ -35,7 +44,10 @@ from local_judge.lab.verifier_benchmark.rows import (
 )
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
 from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, verifiers_of
+from local_judge.protocols.base import OriginalVerifier
+from local_judge.protocols.originals import PromptSource, prompt_words
 from local_judge.reporting.progress import RunProgress
+from local_judge.runs.config import parse_prompts, validated
 from local_judge.runs.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.terminal import count, stdout
@@ -54,10 +66,13 @@ def benchmark_verifier(
         typer.Option(
             "--verifier",
             help=f"Verifier to measure: {', '.join(VERIFIERS)}, such a name with settings "
-            "(near:evidence_tokens=1000,passages_per_claim=8), or a run file with `claims`; repeatable.",
+            "(near:evidence_tokens=1000,passages_per_claim=8), a run file with `claims`, or `fact` or `deer` for its "
+            "published prompt (--prompts); repeatable.",
             show_default="scored",
         ),
     ] = None,
+    prompts: PromptsFrom = None,
+    allow_prompts: AllowPrompts = None,
     snapshot: SomeSnapshotDir = None,
     partial: Annotated[
         Partial,
@@ -99,18 +114,19 @@ def benchmark_verifier(
     refuse_seen(fitting, rows)
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
     settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
-    configs = verifiers_of(verifier or ["scored"])
+    source = parse_prompts(prompts or (), allow_prompts or ())
+    verifiers = verifiers_of(verifier or ["scored"], source and validated(PromptSource, source, "--prompts"))
 
     async def asked(frozen: Snapshot, fitted: Snapshot | None) -> list[Answers]:
         assert spec is not None and ledger is not None
         async with judge.open(spec, ledger) as opened:
-            pages = (len({row.page for row in rows}) + len({row.page for row in fitting})) * len(configs)
+            pages = (len({row.page for row in rows}) + len({row.page for row in fitting})) * len(verifiers)
             with RunProgress(opened, pages, unit="pages") as progress:
                 answers: list[Answers] = []
-                for name, config in configs.items():
-                    one = await ask(rows, frozen, opened, name, config, progress.one_done)
+                for name, how in verifiers.items():
+                    one = await ask(rows, frozen, opened, name, how, progress.one_done)
                     if fitted is not None:
-                        more = await ask(fitting, fitted, opened, name, config, progress.one_done)
+                        more = await ask(fitting, fitted, opened, name, how, progress.one_done)
                         one = one._replace(fitting=more.answers)
                     answers.append(one)
                 return answers
@@ -127,18 +143,32 @@ def benchmark_verifier(
         if fitted is not None:
             found[0] = found[0]._replace(fitting=word_overlap(fitting, fitted).answers)
         evidence = [
-            one for name, config in configs.items() for one in evidence_figures(rows, frozen, name, config)
+            one
+            for name, how in verifiers.items()
+            if isinstance(how, ClaimsConfig)
+            for one in evidence_figures(rows, frozen, name, how)
         ]
         if spec is not None and ledger is not None:
             stack.enter_context(stoppable(ledger))
             found += asyncio.run(asked(frozen, fitted))
     figures = [one for answers in found for one in figures_of(answers, settings, partial)]
-    _write(figures, evidence, found, out)
+    compared = list(compared_verifiers(found, settings, partial))
+    originals = {name: one.prompts for name, one in verifiers.items() if isinstance(one, OriginalVerifier)}
+    data = {
+        "figures": [one.model_dump(mode="json") for one in figures],
+        "compared": [one.model_dump(mode="json") for one in compared],
+        "evidence": [one.model_dump(mode="json") for one in evidence],
+        "original_prompts": {name: one.recorded for name, one in originals.items()},
+    }
+    _write(data, found, out)
     if as_json:
-        print_json(_dumped(figures, evidence))
+        print_json(data)
     else:
-        stdout().print(benchmark_tables(figures, evidence, details))
-        for line in benchmark_notes(figures, evidence):
+        stdout().print(benchmark_tables(figures, evidence, compared, details))
+        notes = (
+            f"{name}: published prompt of {prompt_words(one.recorded)}" for name, one in originals.items()
+        )
+        for line in (*notes, *benchmark_notes(figures, evidence)):
             stdout().print(line, markup=False, soft_wrap=True)
     failed = sum(one.failed for one in figures)
     failed += sum(one.failure is not None for answers in found for one in answers.fitting)
@@ -163,23 +193,11 @@ def _pages(rows: Sequence[LabelledRow], snapshot: Path | None) -> Generator[Snap
             yield frozen
 
 
-def _dumped(figures: Sequence[SetFigures], evidence: Sequence[EvidenceFigures]) -> dict[str, Any]:
-    return {
-        "figures": [one.model_dump(mode="json") for one in figures],
-        "evidence": [one.model_dump(mode="json") for one in evidence],
-    }
-
-
-def _write(
-    figures: Sequence[SetFigures],
-    evidence: Sequence[EvidenceFigures],
-    found: Sequence[Answers],
-    out: Path | None,
-) -> None:
+def _write(dumped: Mapping[str, Any], found: Sequence[Answers], out: Path | None) -> None:
     if out is None:
         return
     answers = {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found}
     fitting = {one.verifier: [row.model_dump(mode="json") for row in one.fitting] for one in found}
-    data = {**_dumped(figures, evidence), "answers": answers, "fitting": fitting}
+    data = {**dumped, "answers": answers, "fitting": fitting}
     text = json.dumps(data, ensure_ascii=False, indent=1)
     RunStore(out.parent).write_text(out.name, text + "\n")

@@ -27,11 +27,13 @@ from indexes.text.tokens import tokenise
 from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
-from local_judge.claims.model import Label, Verdict
+from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.figures import mean
 from local_judge.lab.verifier_benchmark.evidence import quotation_rate
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
+from local_judge.lab.verifier_benchmark.verifiers import Verifier
+from local_judge.protocols.base import OriginalVerifier
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
@@ -168,7 +170,7 @@ async def ask(
     snapshot: Snapshot,
     judge: Judge,
     verifier: str,
-    config: ClaimsConfig,
+    how: Verifier,
     page_done: Callable[[], None] = lambda: None,
 ) -> Answers:
     """Verify all rows as a run does, claims of one page together.
@@ -177,10 +179,18 @@ async def ask(
         rows: the labelled claims.
         snapshot: has the page of each row.
         judge: the judge.
-        verifier: name of the settings.
-        config: settings of verification.
+        verifier: name of the verifier.
+        how: settings of verification, or published prompts.
         page_done: called after each page.
     """
+
+    async def verified(
+        page: Page, claims: Sequence[Claim], asked: Sequence[LabelledRow]
+    ) -> Sequence[Verdict]:
+        if isinstance(how, OriginalVerifier):
+            return await how.verify(page, claims, snapshot, judge)
+        return await verify_page(page, claims, snapshot, judge, how, _contexts(asked, how))
+
     by_page: dict[str, list[LabelledRow]] = {}
     for row in rows:
         by_page.setdefault(row.page, []).append(row)
@@ -189,7 +199,7 @@ async def ask(
         page, claims = snapshot.page(url), [claim_of_row(row) for row in asked]
         answers: list[Answer] = [_about(row, page, unread=page.status) for row in asked]
         if page.status == "ok":
-            verdicts = await verify_page(page, claims, snapshot, judge, config, _contexts(asked, config))
+            verdicts = await verified(page, claims, asked)
             answers = [
                 _about(row, page, **_answer(verdict)) for row, verdict in zip(asked, verdicts, strict=True)
             ]
@@ -199,7 +209,8 @@ async def ask(
     found = await asyncio.gather(*(one(url, asked) for url, asked in by_page.items()))
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
-    return Answers(verifier, rows, answers, _costs(answers, judge), config.method == "scored")
+    probabilities = isinstance(how, ClaimsConfig) and how.method == "scored"
+    return Answers(verifier, rows, answers, _costs(answers, judge), probabilities)
 
 
 def _contexts(rows: Sequence[LabelledRow], config: ClaimsConfig) -> dict[str, str]:

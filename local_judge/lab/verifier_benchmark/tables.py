@@ -15,6 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.errors import plain
+from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import OVERLAP, Cost, SetFigures
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
@@ -75,24 +76,34 @@ _OF_COST: Sequence[tuple[str, Callable[[Cost], float | None]]] = (
 
 
 def benchmark_tables(
-    found: Sequence[SetFigures], evidence: Sequence[EvidenceFigures], details: bool = False
+    found: Sequence[SetFigures],
+    evidence: Sequence[EvidenceFigures],
+    compared: Sequence[ComparedVerifiers] = (),
+    details: bool = False,
 ) -> RenderableType:
     """Return one table for each set, with the verifiers as columns.
 
     Args:
         found: figures of all verifiers and sets.
         evidence: recall of the verifiers' evidence.
+        compared: each two verifiers on each set.
         details: also return figures by label, length, words in the evidence and language, and the labels given.
     """
-    return Group(*_tables(found, evidence, details))
+    return Group(*_tables(found, evidence, compared, details))
 
 
 def _tables(
-    found: Sequence[SetFigures], evidence: Sequence[EvidenceFigures], details: bool
+    found: Sequence[SetFigures],
+    evidence: Sequence[EvidenceFigures],
+    compared: Sequence[ComparedVerifiers],
+    details: bool,
 ) -> Iterator[RenderableType]:
     for name in dict.fromkeys(one.set for one in found):
         own = [one for one in found if one.set == name]
         yield _set_table(name, own)
+        pairs = [one for one in compared if one.set == name]
+        if pairs:
+            yield _compared(name, pairs)
         others = [one for one in published() if one.set == _set_of(name)]
         # Whether a file of the benchmark is whole cannot be known here.
         same = [one for one in others if own[0].benchmark and one.items.startswith(own[0].benchmark)]
@@ -138,6 +149,24 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
     for label in ("failed", "unread"):
         if any(getattr(one, label) for one in own):
             table.add_row(f"claims {label}", *(str(getattr(one, label)) for one in own))
+    return table
+
+
+def _compared(name: str, pairs: Sequence[ComparedVerifiers]) -> Table:
+    table = plain_table(
+        f"{safe(name)}: verifiers on the claims that both answered; differences are second - first",
+        ["first", "second"],
+        ["claims", "right", "only first right", "only second right", "balanced accuracy"],
+    )
+    for one in pairs:
+        found = one.found
+        table.add_row(
+            *map(safe, one.verifiers),
+            str(found.n),
+            " and ".join(map(str, found.right)),
+            *map(str, found.only),
+            estimate_text(found.balanced_difference, sign="+"),
+        )
     return table
 
 

@@ -1,8 +1,9 @@
-"""Verifiers by name: settings of verification that a benchmark compares.
+"""Verifiers by name: settings of verification, or published prompts, that a benchmark compares.
 
 scored                                            a packaged name
 scored:evidence_tokens=1000,passages_per_claim=8  a packaged name with other settings
 mine.yaml                                         a run file with the key `claims`; its name is `mine`
+fact                                              a protocol whose published prompt verifies claims
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError
+from local_judge.protocols.base import OriginalVerifier, load_protocol, protocol_names
+from local_judge.protocols.originals import PromptSource
 from local_judge.runs.config import validated
 from local_judge.runs.run_file import load_config
 from serving.strict_yaml import load_yaml
@@ -27,30 +30,46 @@ VERIFIERS: Mapping[str, ClaimsConfig] = {
 }
 """Settings that have a name."""
 
+Verifier = ClaimsConfig | OriginalVerifier
 
-def verifiers_of(given: Sequence[str]) -> dict[str, ClaimsConfig]:
-    """Return the settings of verifiers by name, in the order given.
+
+def verifiers_of(given: Sequence[str], prompts: PromptSource | None = None) -> dict[str, Verifier]:
+    """Return verifiers by name, in the order given.
+
+    Args:
+        given: their names.
+        prompts: checkouts of the published prompts that some of them ask with.
 
     Raises:
-        ConfigError: a verifier is unknown, a setting is invalid, or a name occurs twice.
+        ConfigError: a verifier is unknown, a setting is invalid, a name occurs twice, or published prompts are missing,
+            of an unknown version, or of no use.
     """
-    found: dict[str, ClaimsConfig] = {}
+    found: dict[str, Verifier] = {}
     for one in given:
-        name, config = _verifier(one)
+        name, verifier = _verifier(one, prompts)
         if name in found:
             raise ConfigError(f"--verifier {one}: another verifier has the name {name!r}; rename its file")
-        found[name] = config
+        found[name] = verifier
+    if prompts is not None and not any(isinstance(one, OriginalVerifier) for one in found.values()):
+        raise ConfigError("--prompts: no verifier asks with them; add --verifier fact or --verifier deer")
     return found
 
 
-def _verifier(given: str) -> tuple[str, ClaimsConfig]:
+def _verifier(given: str, prompts: PromptSource | None) -> tuple[str, Verifier]:
+    if given in protocol_names():
+        if prompts is None:
+            raise ConfigError(
+                f"--verifier {given}: asks with published prompts; name their checkout with --prompts original=PATH"
+            )
+        return given, load_protocol(given).original_verifier(prompts)
     if given.endswith((".yaml", ".yml")):
         config = load_config(Path(given), {}).claims
         return Path(given).stem, config.model_copy(update={"reliability": False})
     base, _, settings = given.partition(":")
     if base not in VERIFIERS:
         raise ConfigError(
-            f"--verifier {given}: no such verifier; choose from {', '.join(VERIFIERS)}, or name a run file (YAML)"
+            f"--verifier {given}: no such verifier; choose from {', '.join(VERIFIERS)}, fact and deer with --prompts, "
+            "or name a run file (YAML)"
         )
     if not settings:
         return given, VERIFIERS[base]

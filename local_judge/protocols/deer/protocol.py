@@ -12,7 +12,16 @@ from typing import ClassVar
 
 from local_judge.claims.build import ClaimMethod
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, ItemRow, View
+from local_judge.protocols.base import (
+    BaseProtocol,
+    Case,
+    Decision,
+    EvalContext,
+    Findings,
+    ItemRow,
+    OriginalVerifier,
+    View,
+)
 from local_judge.protocols.deer.original_prompts import prompts_from
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric import original_prompts
@@ -21,7 +30,7 @@ from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
-from local_judge.protocols.deer.verification.original_prompts import claim_method
+from local_judge.protocols.deer.verification.original_verification import claim_method, page_verifier
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
@@ -117,6 +126,11 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     def original_claims(self, source: PromptSource) -> ClaimMethod | None:
         """Return the extraction and verification with the published prompts."""
         return claim_method(prompts_from(source)) if self.needs_claims else None
+
+    def original_verifier(self, source: PromptSource) -> OriginalVerifier:
+        """Return the prompt that verifies claims about a page."""
+        prompts = prompts_from(source)
+        return OriginalVerifier(prompts, page_verifier(prompts))
 
     async def examine(self, case: Case, context: EvalContext) -> DeerFindings:
         """Grades of the rubric's items, and the rows of the report's claim set.

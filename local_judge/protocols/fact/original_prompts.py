@@ -12,10 +12,14 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from indexes.text.language import detect_language
+from local_judge.claims.build import PageVerifier
+from local_judge.claims.model import Claim, Verdict
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
@@ -75,10 +79,9 @@ async def examine(
         prompts: the published prompts.
         language: `zh` for the Chinese prompts, else the English ones.
     """
-    language = "zh" if language == "zh" else "en"
 
     def text(name: str, **values: str) -> str:
-        return prompts.template(f"{name}_{language}").fill(**values)
+        return prompts.template(f"{name}_{_prompt_language(language)}").fill(**values)
 
     asked = asked_as_published(judge, attempts=1)
     told = await asked.ask_text(message(text("extract", report_text=document.text)), read_citations)
@@ -112,17 +115,55 @@ async def examine(
                 for one in stated
             ]
             return pairs, repeats, failure
-        asked_text = text(
-            "validate", reference=page_text(page), statements=_numbered([one.fact for one in stated])
-        )
-        answer = await again.ask_text(message(asked_text), lambda reply: _results(reply, len(stated)))
-        return _pairs(url, stated, answer), repeats, failure
+        return await _judged_on(page, url, stated, judge, prompts, language), repeats, failure
 
     found = await asyncio.gather(*(on_url(url, cited) for url, cited in by_url.items()))
     return Pairs(
         tuple(pair for pairs, _, _ in found for pair in pairs),
         tuple(repeat for _, repeats, _ in found for repeat in repeats),
     ), tuple(failure for _, _, failure in found if failure is not None)
+
+
+def page_verifier(prompts: Original) -> PageVerifier:
+    """Return the function that verifies given claims with the published prompt, in the claims' language.
+
+    `unknown` is what the prompt asks for on a page without content. It becomes `not_found`, as `unsupported` does.
+    """
+
+    async def verify(
+        page: Page, claims: Sequence[Claim], snapshot: Snapshot, judge: Judge
+    ) -> Sequence[Verdict]:
+        stated = [Cited(claim.text, page.url, "") for claim in claims]
+        language = detect_language("\n".join(claim.text for claim in claims))
+        pairs = await _judged_on(page, page.url, stated, judge, prompts, language)
+        return [_verdict(claim, pair) for claim, pair in zip(claims, pairs, strict=True)]
+
+    return verify
+
+
+def _verdict(claim: Claim, pair: Pair) -> Verdict:
+    judged = partial(Verdict, claim=claim.id, url=pair.url, method="grouped")
+    if pair.judged is None:
+        return judged(label=None, failure=pair.failure)
+    label = "supported" if pair.outcome == "supported" else "not_found"
+    return judged(label=label, rationale=pair.judged.label, replies=pair.judged.replies)
+
+
+async def _judged_on(
+    page: Page, url: str, stated: Sequence[Cited], judge: Judge, prompts: Original, language: str
+) -> list[Pair]:
+    """Return the outcome of each statement on a page with status `ok`; all are in one call."""
+    text = prompts.template(f"validate_{_prompt_language(language)}").fill(
+        reference=page_text(page), statements=_numbered([one.fact for one in stated])
+    )
+    asked = asked_as_published(judge, attempts=ATTEMPTS)
+    return _pairs(
+        url, stated, await asked.ask_text(message(text), lambda reply: _results(reply, len(stated)))
+    )
+
+
+def _prompt_language(language: str) -> str:
+    return "zh" if language == "zh" else "en"
 
 
 def page_text(page: Page) -> str:

@@ -14,7 +14,15 @@ from rich.table import Table
 
 from indexes.text.language import detect_language
 from local_judge.errors import ConfigError
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
+from local_judge.protocols.base import (
+    BaseProtocol,
+    Case,
+    Decision,
+    EvalContext,
+    ItemRow,
+    OriginalVerifier,
+    View,
+)
 from local_judge.protocols.fact import original_prompts
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.original_prompts import FACT
@@ -111,6 +119,11 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
                 "--set fact.claims=own"
             )
         return original(self.name, source, FACT)
+
+    def original_verifier(self, source: PromptSource) -> OriginalVerifier:
+        """Return the prompt that asks whether a page supports statements."""
+        prompts = original(self.name, source, FACT)
+        return OriginalVerifier(prompts, original_prompts.page_verifier(prompts))
 
     async def examine(self, case: Case, context: EvalContext) -> FactFindings:
         """Return the report's pairs of statement and URL, each with its outcome.

@@ -1,9 +1,8 @@
-"""Claims with the prompts of DEER: extracted from labelled sentences, back-tracked, verified page by page.
+"""Claims with the prompts of DEER: extracted from labelled sentences, and back-tracked.
 
 Invariants: the messages and the number of attempts are those of the published `info_verification`; replies are read as
-they read them, all claims of a call or none. Sentences are cut by this package, passages of long pages are chosen by
-its ranker, and numbers of sources that the report does not cite are left out. A verdict on which the published code
-counts an error, and a claim that a reply leaves out, is a failure.
+they read them, all claims of a call or none. Sentences are cut by this package, and numbers of sources that the report
+does not cite are left out.
 """
 
 from __future__ import annotations
@@ -13,23 +12,20 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.claims.build import ClaimMethod, cited_urls, gather_sources
+from local_judge.claims.build import gather_sources
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import evidence_groups
-from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Verdict
+from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
 from local_judge.documents.sentences import split_sentences
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.verification.rows import VERIFIABLE
-from local_judge.protocols.deer.verification.upstream import clean_url
 from local_judge.protocols.originals import (
     Original,
     asked_as_published,
@@ -41,23 +37,8 @@ from local_judge.protocols.originals import (
 M = TypeVar("M", bound=BaseModel)
 
 BATCH = 20
-"""Sentences in one call of the extraction, and claims in one call of the verification."""
+"""Sentences in one call."""
 EXTRACTION_TOKENS = 16_384
-ATTEMPTS = 3
-"""Number of times that a verification is asked for; claims are extracted once."""
-PASSAGES, PASSAGE_TOKENS = 2, 1000
-"""Passages of a long page for each claim, and their length."""
-
-LABELS: Mapping[str, Label] = {
-    "supported": "supported",
-    "not_supported": "not_found",
-    "conflict": "contradicted",
-}
-
-
-def claim_method(prompts: Original) -> ClaimMethod:
-    """Return the functions that extract and verify claims with the published prompts."""
-    return ClaimMethod(partial(extract, prompts=prompts), partial(verify, prompts=prompts))
 
 
 class Labelled(NamedTuple):
@@ -122,7 +103,7 @@ def read_claims(reply: str, labels: Mapping[str, str]) -> list[StatedClaim]:
     """Return the claims of a reply, which name sentences by their labels. Raises ValueError."""
     if not reply.strip():
         return []
-    claims = _validated(StatedClaims, reply).claims
+    claims = validated(StatedClaims, reply).claims
     unknown = [one.position for one in claims if one.position not in labels]
     if unknown:
         raise ValueError(f"no sentence has the label {unknown[0][:20]!r}")
@@ -240,96 +221,7 @@ def _cited(given: Sequence[str] | None, by_key: Mapping[str, str]) -> list[str]:
     return [by_key[key] for key in keys if key in by_key]
 
 
-async def verify(
-    unverified: ClaimSet,
-    document: Document,
-    snapshot: Snapshot,
-    judge: Judge,
-    config: ClaimsConfig,
-    *,
-    prompts: Original,
-) -> ClaimSet:
-    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
-    by_id = {claim.id: claim for claim in unverified.claims}
-    asked = asked_as_published(judge, attempts=ATTEMPTS)
-
-    async def on(url: str, claims: Sequence[Claim]) -> list[Verdict]:
-        settings = ClaimsConfig(
-            claims_per_call=BATCH,
-            evidence_tokens=PASSAGES * PASSAGE_TOKENS * len(claims),
-            passages_per_claim=PASSAGES,
-            passage_tokens=PASSAGE_TOKENS,
-            ranker=config.ranker,
-        )
-        [(shown, _)] = evidence_groups(snapshot.page(url), claims, snapshot, settings)
-        cited = cited_urls((*claims[0].citations, *claims[0].recovered), document)[url]
-        text = prompts.template("verification").fill(
-            url=clean_url(cited.original_url or url),
-            claims="\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1)),
-            context=shown.body,
-        )
-        told = await asked.ask_text(message(text), read_results, schema=_VERIFICATION)
-        given = partial(Verdict, url=url, evidence=shown.evidence, method="grouped")
-        if isinstance(told, Failure):
-            return [given(claim=claim.id, label=None, failure=told) for claim in claims]
-        replies, (results, reliable) = told.replies, told.value
-        verdicts: list[Verdict] = []
-        for number, claim in enumerate(claims, 1):
-            result, why = results.get(number, (None, ""))
-            label = LABELS.get(result or "")
-            detail = "no result" if result is None else f"result {result[:20]!r}"
-            failure = Failure(kind="incomplete", detail=f"reply {replies[-1][:12]}: {detail} for {claim.id}")
-            verdicts.append(
-                given(
-                    claim=claim.id,
-                    label=label,
-                    failure=failure if label is None else None,
-                    rationale=why,
-                    reliable=reliable,
-                    replies=replies,
-                )
-            )
-        return verdicts
-
-    groups = [
-        (source.url, [by_id[id] for id in source.claims[start : start + BATCH]])
-        for source in unverified.sources
-        if source.status == "ok"
-        for start in range(0, len(source.claims), BATCH)
-    ]
-    found = await asyncio.gather(*(on(url, claims) for url, claims in groups))
-    return unverified.model_copy(update={"verdicts": tuple(one for some in found for one in some)})
-
-
-class Result(BaseModel):
-    """Result for one claim in a reply."""
-
-    claim_index: int = 0
-    explanation: str
-    result: str
-
-
-class Results(BaseModel):
-    """Reply about one page; other keys are left out."""
-
-    reliable_explanation: str
-    reliable: bool
-    results: list[Result] = []
-
-
-def read_results(reply: str) -> tuple[dict[int, tuple[str, str]], bool]:
-    """Return result and explanation by the number of the claim, and the page's reliability. Raises ValueError.
-
-    Of several results for one claim the first counts.
-    """
-    found = _validated(Results, reply)
-    results: dict[int, tuple[str, str]] = {}
-    for one in found.results:
-        results.setdefault(one.claim_index, (one.result, one.explanation))
-    return results, found.reliable
-
-
-def _validated(kind: type[M], reply: str) -> M:
+def validated(kind: type[M], reply: str) -> M:
     """Return a reply that is JSON of a type. Raises ValueError."""
     try:
         return kind.model_validate(read_json(reply))
@@ -338,7 +230,8 @@ def _validated(kind: type[M], reply: str) -> M:
         raise ValueError(f"the reply has no valid {place or 'object'}") from None
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -347,36 +240,27 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+def list_schema(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of a list."""
     return {"type": "array", "items": items}
 
 
-_TEXT, _FLAG = cast("tuple[dict[str, Any], dict[str, Any]]", ({"type": "string"}, {"type": "boolean"}))
+TEXT, FLAG = cast("tuple[dict[str, Any], dict[str, Any]]", ({"type": "string"}, {"type": "boolean"}))
 
 _EXTRACTION = json.dumps(
-    _object(
-        claims=_list(
-            _object(
-                position=_TEXT,
-                claim=_TEXT,
+    object_schema(
+        claims=list_schema(
+            object_schema(
+                position=TEXT,
+                claim=TEXT,
                 claim_type={"enum": ["A", "B", "C", "D", "E", "F"]},
-                rationale=_TEXT,
-                numeric=_FLAG,
-                citations=_list(_TEXT),
-                implicit_citations=_list(_TEXT),
-                cross_references=_list(_TEXT),
+                rationale=TEXT,
+                numeric=FLAG,
+                citations=list_schema(TEXT),
+                implicit_citations=list_schema(TEXT),
+                cross_references=list_schema(TEXT),
             )
         )
     )
 )
 """Schema of the published type of a reply."""
-
-_VERIFICATION = json.dumps(
-    _object(
-        reliable_explanation=_TEXT,
-        reliable=_FLAG,
-        results=_list(
-            _object(claim_index={"type": "integer", "minimum": 1}, explanation=_TEXT, result=_TEXT)
-        ),
-    )
-)

@@ -13,7 +13,8 @@ from local_judge.claims.build import gather_sources
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
-from local_judge.protocols.deer.verification.original_prompts import extract, verify
+from local_judge.protocols.deer.verification.original_prompts import extract
+from local_judge.protocols.deer.verification.original_verification import verify
 from local_judge.protocols.originals import Original, formatted
 
 from ....claims.conftest import claim

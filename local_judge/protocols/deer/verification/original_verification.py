@@ -1,0 +1,193 @@
+"""Verification of claims page by page with the prompt of DEER.
+
+Invariants: the messages and the number of attempts are those of the published `info_verification`; replies are read as
+they read them, all claims of a call or none. Passages of long pages are chosen by this package's ranker. A verdict on
+which the published code counts an error, and a claim that a reply leaves out, is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal
+
+from pydantic import BaseModel
+
+from indexes.model import Page
+from indexes.snapshot import Snapshot
+from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls
+from local_judge.claims.config import ClaimsConfig
+from local_judge.claims.evidence import evidence_groups
+from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
+from local_judge.documents.model import Document
+from local_judge.judge.failures import Failure
+from local_judge.judge.judge import Judge
+from local_judge.protocols.deer.verification.original_prompts import (
+    FLAG,
+    TEXT,
+    extract,
+    list_schema,
+    object_schema,
+    validated,
+)
+from local_judge.protocols.deer.verification.upstream import clean_url
+from local_judge.protocols.originals import Original, asked_as_published, message
+
+BATCH = 20
+"""Claims in one call."""
+ATTEMPTS = 3
+"""Number of times that the published code asks."""
+PASSAGES, PASSAGE_TOKENS = 2, 1000
+"""Passages of a long page for each claim, and their length."""
+
+LABELS: Mapping[str, Label] = {
+    "supported": "supported",
+    "not_supported": "not_found",
+    "conflict": "contradicted",
+}
+
+
+def claim_method(prompts: Original) -> ClaimMethod:
+    """Return the functions that extract and verify claims with the published prompts."""
+    return ClaimMethod(partial(extract, prompts=prompts), partial(verify, prompts=prompts))
+
+
+def page_verifier(prompts: Original) -> PageVerifier:
+    """Return the function that verifies given claims with the published prompt."""
+
+    async def verify(
+        page: Page, claims: Sequence[Claim], snapshot: Snapshot, judge: Judge
+    ) -> Sequence[Verdict]:
+        return await verify_page(page, claims, page.url, snapshot, judge, ClaimsConfig().ranker, prompts)
+
+    return verify
+
+
+async def verify(
+    unverified: ClaimSet,
+    document: Document,
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    *,
+    prompts: Original,
+) -> ClaimSet:
+    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
+    by_id = {claim.id: claim for claim in unverified.claims}
+
+    async def on(source: Source) -> list[Verdict]:
+        claims = [by_id[id] for id in source.claims]
+        cited = cited_urls((*claims[0].citations, *claims[0].recovered), document)[source.url]
+        address = cited.original_url or source.url
+        page = snapshot.page(source.url)
+        verdicts = await verify_page(page, claims, address, snapshot, judge, config.ranker, prompts)
+        return [verdict.model_copy(update={"url": source.url}) for verdict in verdicts]
+
+    readable = [source for source in unverified.sources if source.status == "ok"]
+    found = await asyncio.gather(*map(on, readable))
+    return unverified.model_copy(update={"verdicts": tuple(one for some in found for one in some)})
+
+
+async def verify_page(
+    page: Page,
+    claims: Sequence[Claim],
+    address: str,
+    snapshot: Snapshot,
+    judge: Judge,
+    ranker: Literal["bm25", "dense"],
+    prompts: Original,
+) -> list[Verdict]:
+    """Return the verdicts on all claims that cite one page, in the order of the claims.
+
+    Args:
+        page: a page with status `ok`.
+        claims: at least one.
+        address: URL as the report cites it.
+        snapshot: the snapshot of the page.
+        judge: the judge that decides.
+        ranker: chooses the passages of a long page.
+        prompts: the published prompts.
+    """
+    asked = asked_as_published(judge, attempts=ATTEMPTS)
+
+    async def on(group: Sequence[Claim]) -> list[Verdict]:
+        settings = ClaimsConfig(
+            claims_per_call=BATCH,
+            evidence_tokens=PASSAGES * PASSAGE_TOKENS * len(group),
+            passages_per_claim=PASSAGES,
+            passage_tokens=PASSAGE_TOKENS,
+            ranker=ranker,
+        )
+        [(shown, _)] = evidence_groups(page, group, snapshot, settings)
+        text = prompts.template("verification").fill(
+            url=clean_url(address),
+            claims="\n".join(f"{number}. {claim.text}" for number, claim in enumerate(group, 1)),
+            context=shown.body,
+        )
+        told = await asked.ask_text(message(text), read_results, schema=_VERIFICATION)
+        given = partial(Verdict, url=page.url, evidence=shown.evidence, method="grouped")
+        if isinstance(told, Failure):
+            return [given(claim=claim.id, label=None, failure=told) for claim in group]
+        replies, (results, reliable) = told.replies, told.value
+        verdicts: list[Verdict] = []
+        for number, claim in enumerate(group, 1):
+            result, why = results.get(number, (None, ""))
+            label = LABELS.get(result or "")
+            detail = "no result" if result is None else f"result {result[:20]!r}"
+            failure = Failure(kind="incomplete", detail=f"reply {replies[-1][:12]}: {detail} for {claim.id}")
+            verdicts.append(
+                given(
+                    claim=claim.id,
+                    label=label,
+                    failure=failure if label is None else None,
+                    rationale=why,
+                    reliable=reliable,
+                    replies=replies,
+                )
+            )
+        return verdicts
+
+    groups = [claims[start : start + BATCH] for start in range(0, len(claims), BATCH)]
+    found = await asyncio.gather(*map(on, groups))
+    return [one for some in found for one in some]
+
+
+class Result(BaseModel):
+    """Result for one claim in a reply."""
+
+    claim_index: int = 0
+    explanation: str
+    result: str
+
+
+class Results(BaseModel):
+    """Reply about one page; other keys are left out."""
+
+    reliable_explanation: str
+    reliable: bool
+    results: list[Result] = []
+
+
+def read_results(reply: str) -> tuple[dict[int, tuple[str, str]], bool]:
+    """Return result and explanation by the number of the claim, and the page's reliability. Raises ValueError.
+
+    Of several results for one claim the first counts.
+    """
+    found = validated(Results, reply)
+    results: dict[int, tuple[str, str]] = {}
+    for one in found.results:
+        results.setdefault(one.claim_index, (one.result, one.explanation))
+    return results, found.reliable
+
+
+_VERIFICATION = json.dumps(
+    object_schema(
+        reliable_explanation=TEXT,
+        reliable=FLAG,
+        results=list_schema(
+            object_schema(claim_index={"type": "integer", "minimum": 1}, explanation=TEXT, result=TEXT)
+        ),
+    )
+)
