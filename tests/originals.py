@@ -66,9 +66,9 @@ CLIENTS = {
     "litellm.py": (
         "import asyncio\n"
         "from recorder import chat\n"
-        "def get_supported_openai_params(model): return []\n"
+        "def get_supported_openai_params(model): return ['max_completion_tokens', 'reasoning_effort']\n"
         "async def acompletion(model, messages, **settings):\n"
-        "    sent = ('temperature', 'max_tokens')\n"
+        "    sent = ('temperature', 'max_tokens', 'max_completion_tokens', 'reasoning_effort')\n"
         "    kept = {name: settings[name] for name in sent if name in settings}\n"
         "    return await asyncio.to_thread(lambda: chat(messages, **kept))\n"
     ),

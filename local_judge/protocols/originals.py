@@ -23,7 +23,7 @@ from pydantic import Field
 from local_judge.errors import ConfigError, os_errors, plain
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
-from serving.types import Frozen
+from serving.types import Frozen, ReasoningEffort
 
 _LARGEST = 4_000_000
 """Maximum size of a file, in bytes; the largest published one has 60,000."""
@@ -315,7 +315,12 @@ MOST_TOKENS = 32_768
 
 
 def asked_as_published(
-    judge: Judge, *, attempts: int, temperature: float | None = None, max_tokens: int = MOST_TOKENS
+    judge: Judge,
+    *,
+    attempts: int,
+    temperature: float | None = None,
+    max_tokens: int = MOST_TOKENS,
+    reasoning_effort: ReasoningEffort | None = None,
 ) -> Judge:
     """Return the judge with the sampling and the number of attempts of the published code.
 
@@ -324,11 +329,14 @@ def asked_as_published(
         attempts: number of times that the published code asks before it gives up.
         temperature: temperature that it sets; None for the judge's own.
         max_tokens: limit of a reply that it sets.
+        reasoning_effort: effort that it sets for models that distinguish several.
     """
+    settings = judge.settings
     changes: dict[str, Any] = {"max_tokens": max_tokens}
     if temperature is not None:
         changes["temperature"] = temperature
-    settings = judge.settings
+    if reasoning_effort is not None and settings.sampling.reasoning_effort is not None:
+        changes["reasoning_effort"] = reasoning_effort
     return judge.sharing(
         settings.model_copy(
             update={

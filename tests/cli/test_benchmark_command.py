@@ -42,12 +42,15 @@ def test_verifiers_stand_side_by_side_and_nothing_is_asked_twice(
         "AUC",
         "balanced accuracy",
         "calls per claim",
+        "only first right",
     ):
         assert word in first.out
     assert again.out == first.out
     data = json.loads(written)
     assert [one["verifier"] for one in data["figures"]] == ["word overlap", "scored", "grouped"]
     assert [one["id"] for one in data["answers"]["scored"]] == [row["id"] for row in ROWS]
+    (compared,) = data["compared"]
+    assert (compared["verifiers"], compared["found"]["n"]) == (["scored", "grouped"], 4)
 
 
 def test_the_baseline_needs_no_judge(command: Command, tmp_path: Path) -> None:
@@ -81,8 +84,16 @@ def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Pa
     )
     base = ["lab", "benchmark-verifier"]
     judge = ["--judge", preset, "--base-url", "http://127.0.0.1:9/v1", "--ledger", tmp_path / "l.sqlite"]
+    prompts = ["--prompts", f"original={tmp_path}"]
     for words, says in (
         ([labelled, *judge, "--verifier", "best"], "--verifier best: no such verifier"),
+        ([labelled, *judge, "--verifier", "fact"], "name their checkout with --prompts original=PATH"),
+        (
+            [labelled, *judge, "--verifier", "dream", *prompts],
+            "no published prompt of it verifies given claims",
+        ),
+        ([labelled, *judge, "--verifier", "fact", *prompts], "no checkout of DeepResearch Bench"),
+        ([labelled, *judge, *prompts], "--prompts: no verifier asks with them"),
         ([labelled, *judge, "--verifier", "near:evidence_tokens"], "'evidence_tokens' is not KEY=VALUE"),
         ([labelled, *judge, "--verifier", "near:evidence_token=9"], "evidence_token"),
         ([labelled, *judge, "--verifier", "near:evidence_tokens=9"], "evidence_tokens"),

@@ -17,7 +17,10 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.protocols.deer.rubric.load import load_rubric
+from local_judge.protocols.deer.verification.original_prompts import EFFORT
+from local_judge.protocols.deer.verification.original_verification import TOKENS
 from tests.stub_server import StubPlan
 
 from ..originals import run_original
@@ -395,6 +398,117 @@ def test_deer_verification(command: Command, tmp_path: Path) -> None:
     exported = json.loads(file.read_text(encoding="utf-8"))
     for key in ("score_avgs", "criteria_avgs", "scores"):
         assert exported[key] == result[key]
+
+
+DEER_DRIVER = """
+import asyncio, json, sys
+from types import SimpleNamespace
+from info_verification.claim_verifier import verify_claim_from_url_async
+for page in json.load(open(sys.argv[1], encoding="utf-8")):
+    claims = [SimpleNamespace(claim=text) for text in page["claims"]]
+    asyncio.run(verify_claim_from_url_async(claims, page["text"], page["url"], limit_tokens=False))
+"""
+"""Calls the published verification for given claims."""
+
+
+def labelled_claims(folder: Path) -> tuple[Path, list[dict[str, Any]]]:
+    """Labelled claims about two pages, one of them in Chinese, and the claims by page as published code gets them."""
+    texts = ("It cost 8 million. {page} “two”.", "\u78e8\u574a\u4e8e 1911 \u5e74\u5efa\u6210\u3002")
+    claims = (
+        ("It cost 8 million.", "It cost {nine} million.", "A bank paid."),
+        ("\u78e8\u574a\u5efa\u4e8e 1911 \u5e74\u3002", "\u78e8\u574a\u5efa\u4e8e 1912 \u5e74\u3002"),
+    )
+    rows = [
+        {"claim": claim, "evidence": text, "label": "unsupported" if number else "supported"}
+        for text, own in zip(texts, claims, strict=True)
+        for number, claim in enumerate(own)
+    ]
+    path = write(folder / "mill.jsonl", *rows)
+    with evidence_snapshot(load_sets([path])) as pages:
+        shown = [pages.page(row.page) for row in load_sets([path])]
+    by_url = {page.url: page for page in shown}
+    return path, [
+        {"url": url, "title": page.title, "text": page.text, "claims": own}
+        for (url, page), own in zip(by_url.items(), claims, strict=True)
+    ]
+
+
+def benchmark(command: Command, given: Path, server: StubThread, root: Path, protocol: str) -> dict[str, Any]:
+    out = given.with_name("benchmark.json")
+    ended = command(
+        *("lab", "benchmark-verifier", given, "--judge", write_preset(given.parent)),
+        *("--base-url", server.url, "--verifier", protocol, "--prompts", f"original={root}"),
+        *("--ledger", given.with_name("ledger.sqlite"), "--out", out, "--resamples", "10"),
+    )
+    assert ended.code == 0, ended.err
+    assert re.search(rf"{protocol}: published prompt of .* \(revision [0-9a-f]{{12}}, SHA-256 ", ended.out)
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+def test_fact_on_given_claims(command: Command, tmp_path: Path) -> None:
+    root = ORIGINALS / "drb"
+    given, pages = labelled_claims(tmp_path)
+    rows = [
+        {
+            "id": number,
+            "citations_deduped": {
+                page["url"]: {
+                    "facts": page["claims"],
+                    "url_content": f"{page['title']}\n\n\n\n{page['text']}",
+                }
+            },
+        }
+        for number, page in enumerate(pages, 1)
+    ]
+    scraped = write(tmp_path / "scraped.jsonl", *rows)
+    query = write(tmp_path / "query.jsonl", {"id": 1, "language": "en"}, {"id": 2, "language": "zh"})
+    with StubThread(StubPlan(answer=fact_answer)) as server:
+        run_original(
+            *(root / "utils/validate.py", tmp_path, "--raw_data_path", scraped, "--query_data_path", query),
+            *("--output_path", tmp_path / "validated.jsonl"),
+            recorder=server.url,
+            project=root,
+            module="utils.validate",
+        )
+        theirs = sent(server)
+    assert len(theirs) == 2
+    validated = (tmp_path / "validated.jsonl").read_text(encoding="utf-8").splitlines()
+    results = [
+        one["result"]
+        for line in validated
+        for page in json.loads(line)["citations_deduped"].values()
+        for one in page["validate_res"]
+    ]
+    with StubThread(StubPlan(answer=fact_answer)) as server:
+        found = benchmark(command, given, server, root, "fact")
+        assert sent(server) == theirs
+    labels = [one["label"] for one in found["answers"]["fact"]]
+    assert labels == ["supported" if one == "supported" else "not_found" for one in results]
+    assert {"supported", "not_found"} == set(labels)
+    assert found["original_prompts"]["fact"]["revision"] == (root / "COMMIT").read_text().strip()
+
+
+def test_deer_on_given_claims(command: Command, tmp_path: Path) -> None:
+    root = ORIGINALS / "deer"
+    given, pages = labelled_claims(tmp_path)
+    driver = write(tmp_path / "driver.py")
+    driver.write_text(DEER_DRIVER, encoding="utf-8")
+    (tmp_path / "given.json").write_text(json.dumps(pages), encoding="utf-8")
+    with StubThread(StubPlan(answer=deer_claims_answer)) as server:
+        run_original(driver, tmp_path, tmp_path / "given.json", recorder=server.url, project=root)
+        theirs = sent(server)
+        asked = {
+            (one.json["max_completion_tokens"], one.json["reasoning_effort"], one.json.get("temperature"))
+            for one in server.chats
+        }
+    assert len(theirs) == 2
+    assert asked == {(TOKENS, EFFORT, None)}
+    with StubThread(StubPlan(answer=deer_claims_answer)) as server:
+        found = benchmark(command, given, server, root, "deer")
+        assert sent(server) == theirs
+    # The menu of the answer, from its third place: supported, not_supported, supported; it begins anew on each page.
+    labels = [one["label"] for one in found["answers"]["deer"]]
+    assert labels == ["supported", "not_found", "supported", "supported", "not_found"]
 
 
 LRB_DRIVER = """

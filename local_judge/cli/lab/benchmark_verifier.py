@@ -115,7 +115,8 @@ def benchmark_verifier(
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
     settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
     source = parse_prompts(prompts or (), allow_prompts or ())
-    verifiers = verifiers_of(verifier or ["scored"], source and validated(PromptSource, source, "--prompts"))
+    checkouts = None if source is None else validated(PromptSource, source, "--prompts")
+    verifiers = verifiers_of(verifier or ["scored"], checkouts)
 
     async def asked(frozen: Snapshot, fitted: Snapshot | None) -> list[Answers]:
         assert spec is not None and ledger is not None

@@ -33,12 +33,15 @@ from local_judge.protocols.originals import (
     read_json,
     with_line_feeds,
 )
+from serving.types import ReasoningEffort
 
 M = TypeVar("M", bound=BaseModel)
 
 BATCH = 20
 """Sentences in one call."""
 EXTRACTION_TOKENS = 16_384
+EFFORT: ReasoningEffort = "low"
+"""Effort of all calls, for models that distinguish several."""
 
 
 class Labelled(NamedTuple):
@@ -123,7 +126,7 @@ async def extract(
     )
     user = prompts.template("extraction_user")
     targets = next(name for _, name in reversed(user.parts) if name is not None)
-    asked = asked_as_published(judge, attempts=1, max_tokens=EXTRACTION_TOKENS)
+    asked = asked_as_published(judge, attempts=1, max_tokens=EXTRACTION_TOKENS, reasoning_effort=EFFORT)
     batches = [range(start, min(start + BATCH, len(listed))) for start in range(0, len(listed), BATCH)]
     replies = await asyncio.gather(
         *(

@@ -25,6 +25,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.verification.original_prompts import (
+    EFFORT,
     FLAG,
     TEXT,
     extract,
@@ -39,6 +40,9 @@ BATCH = 20
 """Claims in one call."""
 ATTEMPTS = 3
 """Number of times that the published code asks."""
+TOKENS = 128_000
+"""Limit of a reply for a model whose server takes `max_completion_tokens`, with which it sets no temperature. By the
+table of LiteLLM, through which the published code asks, these are vLLM and all other OpenAI-compatible servers."""
 PASSAGES, PASSAGE_TOKENS = 2, 1000
 """Passages of a long page for each claim, and their length."""
 
@@ -110,7 +114,7 @@ async def verify_page(
         ranker: chooses the passages of a long page.
         prompts: the published prompts.
     """
-    asked = asked_as_published(judge, attempts=ATTEMPTS)
+    asked = asked_as_published(judge, attempts=ATTEMPTS, max_tokens=TOKENS, reasoning_effort=EFFORT)
 
     async def on(group: Sequence[Claim]) -> list[Verdict]:
         settings = ClaimsConfig(

@@ -16,6 +16,7 @@ from local_judge.documents import parse_report
 from local_judge.protocols.deer.verification.original_prompts import extract
 from local_judge.protocols.deer.verification.original_verification import verify
 from local_judge.protocols.originals import Original, formatted
+from serving.types import Sampling
 
 from ....claims.conftest import claim
 from ....scripted_judge import MakeJudge
@@ -53,8 +54,17 @@ async def test_a_redirected_page_is_verified_under_the_address_that_the_report_c
         verdicts=(),
     )
     results = [{"claim_index": 1, "explanation": "So.", "result": "supported"}]
-    judge, engine = make_judge([{"reliable": True, "reliable_explanation": "", "results": results}])
+    judge, engine = make_judge(
+        [{"reliable": True, "reliable_explanation": "", "results": results}], context_tokens=200_000
+    )
+    judge = judge.sharing(
+        judge.settings.model_copy(update={"sampling": Sampling(temperature=0.7, reasoning_effort="high")}),
+        judge.calibrations,
+    )
     found = await verify(unverified, document, snapshot, judge, ClaimsConfig(), prompts=PROMPTS)
+    sent = engine.calls[0].sampling
+    assert sent is not None
+    assert (sent.max_tokens, sent.temperature, sent.reasoning_effort) == (128_000, 0.7, "low")
     assert [(one.url, one.label) for one in found.verdicts] == [(CITED, "supported")]
     assert engine.calls[0].prompt.startswith(CITED)
 
