@@ -103,18 +103,22 @@ class PostgresDatabase:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> _Result:
         """See `Database`."""
+        return self._execute(sql, parameters, self._in_transaction)
+
+    def _execute(self, sql: str, parameters: Sequence[Any], bound: bool) -> _Result:
+        """Run a statement, which needs the present connection if it is `bound`."""
         values = [_sent(value) for value in parameters]
         with self._lock:
             if self._closed:  # by another thread: a read must not connect again
                 raise LedgerError(f"ledger {self._url}: closed; open it again")
             fresh = not self._session.is_open
-            if fresh and self._in_transaction:
+            if fresh and bound:
                 raise self._session.unreachable("the connection was lost")
             try:
                 found = self._session.run(sql, values)
             except LedgerUnreachable:
                 self._session.close()
-                if fresh or self._in_transaction:
+                if fresh or bound:
                     raise
                 found = self._session.run(sql, values)
         return _Result(found.rows or (), found.row_count)
@@ -124,11 +128,11 @@ class PostgresDatabase:
         name = f"stream_{next(self._streams)}"
         self.execute(f"DECLARE {name} NO SCROLL CURSOR WITH HOLD FOR {sql}", parameters)
         try:
-            while rows := self.execute(f"FETCH {_FETCHED} FROM {name}").fetchall():
+            while rows := self._execute(f"FETCH {_FETCHED} FROM {name}", (), bound=True).fetchall():
                 yield from rows
         finally:
             with suppress(LedgerError):
-                self.execute(f"CLOSE {name}")
+                self._execute(f"CLOSE {name}", (), bound=True)
 
     def begin(self) -> None:
         """See `Database`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pg8000.native import Connection, Context
 
 CONNECT_SECONDS = 30.0
-"""Seconds to wait for a connection, and for a server that is starting."""
+"""Seconds to wait for a connection, and for a server that is starting or has as many connections as it takes."""
 
 _ANSWER_SECONDS = 900.0
 """Seconds to wait for the next bytes of an answer; a compaction takes minutes."""
@@ -102,7 +102,7 @@ class Session:
         return connection.execute_named(name, sent, columns, functions, numbered)
 
     def _connected(self) -> Connection:
-        """Return a new connection; a server that is starting is asked again for `CONNECT_SECONDS`.
+        """Return a new connection; a server that is starting or full is asked again for `CONNECT_SECONDS`.
 
         Raises:
             LedgerUnreachable: There is none.
@@ -116,7 +116,7 @@ class Session:
                 return self._attempt()
             except self._driver.DatabaseError as error:
                 fields = _fields(error)
-                if fields.get("C") != "57P03":  # cannot_connect_now: the server is starting or stopping
+                if fields.get("C") not in ("57P03", "53300"):  # cannot_connect_now, too_many_connections
                     raise self._refused(fields) from None
                 problem = str(fields.get("M"))
             except PermissionError as error:  # the offline guard or the system refuses it for good

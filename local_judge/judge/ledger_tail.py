@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.ledger_connect import connect_to_read
-from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.ledger_database import PAGE, Row
+from local_judge.judge.ledger_file import damaged, ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
 
 _LATEST_COMMIT = 60.0
@@ -79,7 +80,7 @@ class LedgerTail:
             others = not there <= self._judges
             # Finding each call's judge takes most of the time in a large ledger.
             named = sql.replace("NULL", _JUDGE) if others else sql
-            for row, judge, created, latency, *rest in self._connection.stream(named, (last,)):
+            for row, judge, created, latency, *rest in self._latest(named, last):
                 self._last[sql] = max(self._last[sql], row)
                 try:
                     begun = datetime.fromisoformat(created).timestamp()
@@ -91,11 +92,30 @@ class LedgerTail:
                 if ended >= self._since and (not others or judge in self._judges):
                     yield begun, ended, tuple(rest)
 
+    def _latest(self, sql: str, last: int) -> Iterator[Row]:
+        """Yield the rows after a row, the newest first; they are read in pages, as far as they are asked for.
+
+        Each page has one bound: with two, PostgreSQL sorts the whole table if it has no statistics of it.
+        """
+        bound, number = "rowid > ?", last
+        while True:
+            page = f"{sql} WHERE {bound} ORDER BY rowid DESC LIMIT {PAGE}"
+            rows = self._connection.execute(page, (number,)).fetchall()
+            for row in rows:
+                if row[0] <= last:
+                    return
+                yield row
+            if len(rows) < PAGE:
+                return
+            if bound == "rowid < ?" and rows[-1][0] >= number:
+                raise damaged(self._path, "rows are not in order")
+            bound, number = "rowid < ?", rows[-1][0]
+
 
 _REPLIES = """
 SELECT rowid, NULL, created, latency, prompt_tokens, completion_tokens, coalesce(cached_tokens, 0)
-FROM replies AS calls WHERE rowid > ? ORDER BY rowid DESC
+FROM replies AS calls
 """
-_FAILURES = "SELECT rowid, NULL, created, 0, kind FROM failures AS calls WHERE rowid > ? ORDER BY rowid DESC"
+_FAILURES = "SELECT rowid, NULL, created, 0, kind FROM failures AS calls"
 _JUDGE = "(SELECT judge FROM requests WHERE requests.key = calls.key)"
 """Replacement for NULL in the queries."""

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from local_judge.judge.errors import LedgerError, LedgerUnreachable
-from local_judge.judge.ledger_database import Database, Row, transaction
+from local_judge.judge.ledger_database import Database, Row, select, transaction
 from local_judge.judge.ledger_file import ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_rows import insert_requests
@@ -123,20 +123,29 @@ class Writer:
             with ledger_errors(self._path):
                 try:
                     return _Done(self._run(group), None)
-                except LedgerUnreachable:  # the server restarted; replies that it has committed stay
-                    return _Done(self._run(group), None)
+                except LedgerUnreachable:  # the server restarted, before or after the commit
+                    return _Done(self._run(group, again=True), None)
         except LedgerError as error:
             return _Done((), error)
         except Exception as error:
             return _Done((), LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}"))
 
-    def _run(self, group: Sequence[_Write]) -> list[Any]:
-        """Run the writes in one transaction, and return their results."""
+    def _run(self, group: Sequence[_Write], again: bool = False) -> list[Any]:
+        """Run the writes in one transaction, and return their results.
+
+        Args:
+            group: the writes.
+            again: the rows may be stored already; those of failures have no key by which the database would know.
+        """
         rows: defaultdict[str, list[Row]] = defaultdict(list)
         for write in group:
             for table, row in write.rows:
                 rows[table].append(row)
         with transaction(self._connection):
+            if again:
+                failures = rows["failures"]
+                stored = select(self._connection, "failures", "key", {row[0] for row in failures})
+                rows["failures"] = [row for row in failures if row not in stored]
             insert_requests(self._connection, [write.request for write in group if write.request is not None])
             added = {table: self._connection.insert(table, own) for table, own in rows.items()}
             stored = set(added.get("replies", ()))

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from local_judge.judge.ledger_connect import connect_to_read
 from local_judge.judge.ledger_jsonl import exported
 from local_judge.judge.ledger_merge import merge
 from local_judge.judge.ledger_place import PostgresUrl
+from local_judge.judge.ledger_session import Session
 from local_judge.judge.ledger_tail import LedgerTail
 from local_judge.judge.ledger_upkeep import collect, contents
 from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
@@ -143,6 +145,37 @@ async def test_calls_are_followed_while_they_are_added(url: PostgresUrl) -> None
     tail.close()
 
 
+async def test_a_tail_reads_the_latest_calls_only(server: PostgresServer, url: PostgresUrl) -> None:
+    with Ledger.open(url) as ledger:
+        await ledger.put(ask("old"), answer(ask("old"), "yes"))
+    server.run_sql(
+        url.database,
+        "INSERT INTO local_judge.replies SELECT 'key' || n, text, reasoning, finish_reason, logprobs, bounded, "
+        "prompt_tokens, completion_tokens, cached_tokens, created, latency, digest "
+        "FROM local_judge.replies, generate_series(1, 20000) AS n",
+    )
+    since = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
+    with Ledger.open(url) as ledger:
+        for n in range(3):
+            request = ask(f"new {n}")
+            later = {"created": "2026-06-02T00:00:00.000+00:00"}
+            await ledger.put(request, answer(request, "yes").model_copy(update=later))
+    before = rows_read(server, url)
+    with closing(LedgerTail(url, since, frozenset([JUDGE.digest]))) as tail:
+        assert len(list(tail.answered())) == 3
+        assert list(tail.answered()) == []
+    assert rows_read(server, url) - before < 2000  # two pages, and what the look-up of their judges reads
+
+
+def rows_read(server: PostgresServer, url: PostgresUrl) -> int:
+    """Number of rows of the table of replies that closed sessions have read."""
+    time.sleep(1.5)  # a session reports them as it ends
+    sql = (
+        "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = 'replies'"
+    )
+    return int(str(server.run_sql(url.database, sql)[0][0]))
+
+
 async def test_the_event_loop_runs_while_a_reply_is_looked_up(url: PostgresUrl) -> None:
     await fill(url)
     key = ask("question 1", "the report").key
@@ -217,6 +250,87 @@ async def test_a_killed_server_loses_nothing_that_was_stored(
         await ledger.put(third, answer(third, "3"))
     with Ledger.open(url, read_only=True) as ledger:
         assert [ledger.get(one.key) is not None for one in (first, second, third)] == [True] * 3
+
+
+async def test_a_failure_is_stored_once_if_the_answer_to_a_commit_is_lost(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(url) as ledger:
+        failed, replied = ask("failed"), ask("replied")
+        failure = Failure(kind="timeout", detail="no\0answer")
+        lose_the_answer(monkeypatch, "COMMIT")
+        await asyncio.gather(ledger.put_failure(failed, failure), ledger.put(replied, answer(replied, "yes")))
+        assert ledger.failures(failed.key) == [failure]
+        assert ledger.get(replied.key) == answer(replied, "yes")
+        await ledger.put_failure(failed, failure)  # a second call that fails alike
+        assert ledger.failures(failed.key) == [failure, failure]
+
+
+async def test_a_failure_is_stored_if_its_transaction_is_lost(
+    url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(url) as ledger:
+        lose_the_answer(monkeypatch, "BEGIN")
+        failure = Failure(kind="timeout", detail="no answer")
+        await ledger.put_failure(ask("failed"), failure)
+        assert ledger.failures(ask("failed").key) == [failure]
+
+
+def lose_the_answer(monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+    """Close the connection after the next statement of these words, before its answer is read."""
+    run, left = Session.run, [lost]
+
+    def losing(session: Session, sql: str, values: list[object]) -> object:
+        found = run(session, sql, values)
+        if sql in left:
+            left.remove(sql)
+            session.close()
+            raise session.unreachable("the connection was lost")
+        return found
+
+    monkeypatch.setattr(Session, "run", losing)
+
+
+def test_a_stream_whose_connection_is_lost_says_so(server: PostgresServer, url: PostgresUrl) -> None:
+    asyncio.run(fill(url))
+    with closing(connect_to_read(url)) as reader:
+        rows = reader.stream("SELECT rowid FROM replies")
+        next(rows)
+        server.run_sql(url.database, ENDED)
+        with pytest.raises(LedgerUnreachable, match="the connection was lost"):
+            list(rows)
+        assert len(list(reader.stream("SELECT rowid FROM replies"))) == 20  # on a new connection
+
+
+ENDED = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+
+
+async def test_a_full_server_is_asked_again(
+    server: PostgresServer, url: PostgresUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pg8000.native import Connection, DatabaseError
+
+    monkeypatch.setattr("local_judge.judge.ledger_session.CONNECT_SECONDS", 3.0)
+    others: list[Connection] = []
+    with Ledger.open(url) as ledger:
+        await ledger.put(ask("one"), answer(ask("one"), "yes"))
+        server.run_sql(url.database, ENDED)
+        with pytest.raises(DatabaseError, match="too many"):
+            while True:
+                others.append(
+                    Connection(
+                        "judge", host="127.0.0.1", port=server.port, database="postgres", password=PASSWORD
+                    )
+                )
+        looking = asyncio.create_task(asyncio.to_thread(ledger.get, ask("one").key))
+        await asyncio.sleep(0.5)
+        assert not looking.done()
+        for other in others:
+            other.close()
+        assert await looking is not None
 
 
 def test_an_absent_server_or_wrong_login_is_one_line(

@@ -65,9 +65,8 @@ def benchmark_verifier(
         list[str] | None,
         typer.Option(
             "--verifier",
-            help=f"Verifier to measure: {', '.join(VERIFIERS)}, such a name with settings "
-            "(near:evidence_tokens=1000,passages_per_claim=8), a run file with `claims`, or `fact` or `deer` for its "
-            "published prompt (--prompts); repeatable.",
+            help=f"Verifier to measure: {', '.join(VERIFIERS)}, also with settings (near:evidence_tokens=1000), a run "
+            "file with `claims`, or fact or deer (with --prompts); repeatable.",
             show_default="scored",
         ),
     ] = None,
@@ -76,9 +75,7 @@ def benchmark_verifier(
     snapshot: SomeSnapshotDir = None,
     partial: Annotated[
         Partial,
-        typer.Option(
-            "--partial", help="Count claims that people call partial as unsupported, or leave them out."
-        ),
+        typer.Option("--partial", help="Count partial claims as unsupported, or leave them out."),
     ] = "unsupported",
     calibrate_with: Annotated[
         list[Path] | None,
