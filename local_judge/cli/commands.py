@@ -289,7 +289,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
             "compare-prompts": Lazy(
                 "lab.compare_prompts:compare_prompts_of",
-                "Compare the prompts of two runs: scores, agreement, reactions to planted flaws, tokens, failures.",
+                "Compare the prompts of two runs: scores, agreement, planted flaws, people's labels, tokens, failures.",
             ),
             "replicate": Lazy(
                 "lab.replicate:replicate",

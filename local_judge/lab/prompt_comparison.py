@@ -4,9 +4,11 @@
     answers      agreement on the items that both runs have, each run in the place of a judge
     tokens       of the replies that each run used: prompt - cached, and generated
     flaws        of the copies with one flaw, in how many a score moved as the protocol expects
+    labels       verdicts on claims that people have labelled (`lab.prompt_people`)
+    ratings      agreement of a score with people's ratings of the reports, as `results agree` computes it
 
-Invariants: a figure covers what both runs have, and says how much that is. Claims are not matched, because each
-prompt extracts its own. A flaw counts for the comparison only if both runs have both scores.
+Invariants: a figure covers what both runs have, and says how much that is. A flaw counts for the comparison only if
+both runs have both scores.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from local_judge.claims.model import ClaimSet
-from local_judge.errors import RunError
+from local_judge.errors import InputError, RunError
 from local_judge.lab.planting.model import PlantedFlaw
+from local_judge.lab.prompt_people import LabelledPrompts, RatedPrompts, labelled_prompts
 from local_judge.lab.qualification.parts.sensitivity import (
     Scored,
     SensitivitySettings,
@@ -36,6 +39,7 @@ from local_judge.reporting.summary import estimate_text
 from local_judge.runs.attributes import OpenRun, open_runs
 from local_judge.runs.costs import Tokens
 from local_judge.runs.items import claims_file, findings_file
+from local_judge.runs.labels import ClaimLabel
 from local_judge.runs.manifest import judges_of, prompts_of
 from local_judge.runs.matching import MatchedReports, matched_reports
 from local_judge.runs.records import failures_in
@@ -61,6 +65,13 @@ class PromptRun(Frozen):
     """Reason why the tokens are not known."""
 
 
+class AnswerComparison(AgreementRecord):
+    """Agreement of the runs on the items of one metric."""
+
+    n_not_asked: dict[str, int]
+    """Number of the missing items that the run's prompts do not have; the others were asked and have no answer."""
+
+
 class FlawComparison(Frozen):
     """Reactions of one score to flaws of one kind."""
 
@@ -84,14 +95,19 @@ class PromptComparison(Frozen):
 
     runs: tuple[PromptRun, PromptRun]
     scores: RunDifference
-    agreement: tuple[AgreementRecord, ...]
+    agreement: tuple[AnswerComparison, ...]
     flaws: tuple[FlawComparison, ...]
+    labels: LabelledPrompts | None = None
+    """None if no labels are given."""
+    ratings: tuple[RatedPrompts, ...] = ()
 
 
 def compare_prompts(
     paths: tuple[Path, Path],
     tokens: Sequence[Tokens | str],
     flaws: Sequence[PlantedFlaw] = (),
+    labels: Sequence[ClaimLabel] = (),
+    ratings: tuple[RatedPrompts, ...] = (),
     *,
     profile: Profile = "paper",
     seed: int = 0,
@@ -103,13 +119,15 @@ def compare_prompts(
         paths: run directories.
         tokens: tokens of each run, or the reason why they are not known.
         flaws: labels of perturbed reports of the runs.
+        labels: people's labels of claims of the runs.
+        ratings: agreement of the runs with people's ratings.
         profile: profile of the scores; flaws are judged by that of the paper.
         seed: random seed of the bootstrap.
         draws: number of resamples.
 
     Raises:
         RunError: a directory contains no finished run, or a run has several judges.
-        InputError: no report of one run is in the other.
+        InputError: no report of one run is in the other, or no label is of a claim of either.
     """
     difference = run_difference(paths, profile=profile, all_scores=False, seed=seed, draws=draws)
     first, second = opened = open_runs(paths)
@@ -120,11 +138,20 @@ def compare_prompts(
     matched = matched_reports(first, second)
     protocols = [load_protocol(name) for name in names]
     sides = [_side(run, protocols, told) for run, told in zip(opened, tokens, strict=True)]
+    labelled = None
+    if labels:
+        labelled = labelled_prompts(labels, protocols, (first, second), matched, seed=seed, draws=draws)
+        if not labelled.kinds:
+            raise InputError(
+                f"none of {count(len(labels), 'label')} is of a claim of {first.store.root} or {second.store.root}"
+            )
     return PromptComparison(
         runs=(sides[0], sides[1]),
         scores=difference,
         agreement=tuple(row for one in protocols for row in _agreement(one, first, second, matched)),
         flaws=tuple(row for one in protocols for row in _flaws(one, first, second, flaws)),
+        labels=labelled,
+        ratings=ratings,
     )
 
 
@@ -148,7 +175,7 @@ def _side(run: OpenRun, protocols: Sequence[AnyProtocol], tokens: Tokens | str) 
 
 def _agreement(
     protocol: AnyProtocol, first: OpenRun, second: OpenRun, matched: MatchedReports
-) -> Iterator[AgreementRecord]:
+) -> Iterator[AnswerComparison]:
     """Yield the agreement of the runs on the items of each metric; verdicts on claims are left out."""
     file = findings_file(protocol.name, None)
     found = {
@@ -160,9 +187,17 @@ def _agreement(
         if one.status == other.status == "done"
     }
     metrics = {row.metric for pair in found.values() for own in pair for row in protocol.items(own)}
+    asked: dict[str, list[set[tuple[str, str]]]] = {}
+    for case, pair in found.items():
+        for place, own in enumerate(pair):
+            for decision in protocol.decisions(own):
+                items = asked.setdefault(decision.metric, [set(), set()])
+                items[place].add((case, decision.item))
     for row in agreement_rows(protocol, found.items(), (first.name, second.name)):
         if not protocol.needs_claims or row.metric in metrics:
-            yield row
+            ones, others = asked[row.metric]
+            absent = {first.name: len(others - ones), second.name: len(ones - others)}
+            yield AnswerComparison(**dict(row), n_not_asked=absent)
 
 
 class _Reaction(NamedTuple):
@@ -220,6 +255,7 @@ def comparison_parts(found: PromptComparison) -> Iterator[RenderableType]:
     yield f"{count(scores.n_reports, 'report')} matched by {scores.matched_by}; ( ) 95 % bootstrap intervals"
     if scores.n_first or scores.n_second:
         yield f"without a match: {scores.n_first} of {safe(scores.first)}, {scores.n_second} of {safe(scores.second)}"
+    yield from _label_lines(found)
     yield "what differs: " + (", ".join(map(safe, scores.inputs)) or "nothing in the inputs")
     for one in found.runs:
         if one.tokens_unknown:
@@ -239,10 +275,9 @@ def _table(found: PromptComparison) -> Table:
     for row in found.agreement:
         equal = f"equal {estimate_text(row.alike, 2)}"
         apart = "" if row.difference is None else f", apart by {estimate_text(row.difference, 2)}"
-        missing = [str(row.n_missing[run.run]) for run in found.runs]
         table.add_row(
             safe(f"{row.metric}: answers"),
-            *(f"{n} missing" if n != "0" else "" for n in missing),
+            *(_missing(row, run.run) for run in found.runs),
             f"{equal}{apart}, n = {row.n_items}",
         )
     table.add_section()
@@ -255,6 +290,8 @@ def _table(found: PromptComparison) -> Table:
             + (f", {flaw.n_unknown} unknown" if flaw.n_unknown else ""),
         )
     table.add_section()
+    _add_people(table, found)
+    table.add_section()
     for label, name in (
         ("replies", "replies"),
         ("tokens computed", "computed"),
@@ -264,6 +301,57 @@ def _table(found: PromptComparison) -> Table:
         table.add_row(label, *(NONE if value is None else f"{value:,}" for value in values), _ratio(values))
     table.add_row("failures", *(_failures(one) for one in found.runs), "")
     return table
+
+
+def _missing(row: AnswerComparison, run: str) -> str:
+    absent = row.n_not_asked[run]
+    counts = {"failed": row.n_missing[run] - absent, "not asked": absent}
+    return ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+
+
+def _add_people(table: Table, found: PromptComparison) -> None:
+    """Add the rows of labels and ratings."""
+    for one in found.labels.kinds if found.labels else ():
+        of = one.found
+        if not of.n:
+            continue
+        table.add_row(
+            safe(f"{one.verdicts}: right about labelled claims"),
+            *(f"{right} of {of.n}" for right in of.right),
+            f"only first {of.only[0]}, only second {of.only[1]}",
+        )
+        if of.balanced_difference.value is not None:
+            table.add_row(
+                safe(f"{one.verdicts}: balanced accuracy on them"),
+                *(NONE if value is None else f"{value:.2f}" for value in of.balanced_accuracy),
+                estimate_text(of.balanced_difference, 2, "+"),
+            )
+    for one in found.ratings:
+        table.add_row(
+            safe(f"{one.protocol}: {one.score}, people: {one.measure}"),
+            *(estimate_text(side, 2) for side in (one.first, one.second)),
+            estimate_text(one.difference, 2, "+"),
+        )
+
+
+def _label_lines(found: PromptComparison) -> Iterator[str]:
+    """Yield what the rows of labels cover."""
+    if (labels := found.labels) is None:
+        return
+    left = {
+        "unclear": labels.n_unclear,
+        "without text": labels.n_without_text,
+        "of other reports": labels.n_elsewhere,
+    }
+    out = "".join(f"; {n} {what}" for what, n in left.items() if n)
+    out += f"; annotators are divided about {count(labels.n_divided, 'claim')}" if labels.n_divided else ""
+    yield f"{count(labels.n_labels, 'label')} of {count(labels.n_statements, 'claim')}{out}"
+    for one in labels.kinds:
+        sides = (
+            f"{n} in {safe(run.run)}{f' ({failed} failed)' if failed else ''}"
+            for run, n, failed in zip(found.runs, one.n_matched, one.n_failed, strict=True)
+        )
+        yield f"{safe(one.verdicts)}: same report, page and words {', '.join(sides)}; {one.found.n} answered in both"
 
 
 def _ratio(values: Sequence[int | None]) -> str:

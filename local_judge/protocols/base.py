@@ -115,6 +115,15 @@ class Decision(Frozen):
     scale: Literal["nominal", "ordinal", "interval"]
 
 
+class PageVerdict(NamedTuple):
+    """Verdict on a statement about a page."""
+
+    statement: str
+    url: str
+    supported: bool | None
+    """None without an answer."""
+
+
 class ItemRow(NamedTuple):
     """One answer of a judge to a question of a protocol about a report, in words."""
 
@@ -213,6 +222,10 @@ class Examiner(ABC, Generic[S, F]):
         Claims, sources and verdicts of the claim set are left out: they are the same for all protocols.
         """
         return (ItemRow(one.metric, one.item, value=one.value) for one in self.decisions(findings))
+
+    def page_verdicts(self, findings: F) -> Iterable[PageVerdict]:
+        """Return the verdicts of one judge on the statements of one report, as the protocol counts them."""
+        return ()
 
     def evidence_gaps(self, findings: F) -> Iterable[EvidenceGap]:
         """Yield the searches that found nothing in the snapshot; by default those of its agents."""

@@ -21,6 +21,7 @@ from local_judge.protocols.base import (
     EvalContext,
     ItemRow,
     OriginalVerifier,
+    PageVerdict,
     View,
 )
 from local_judge.protocols.fact import original_prompts
@@ -201,6 +202,12 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
                 pair.failure,
                 said.replies if said else (),
             )
+
+    def page_verdicts(self, findings: FactFindings) -> Iterator[PageVerdict]:
+        """Yield the outcome of each pair; a page that the judge calls unusable does not support the statement."""
+        for pair in findings.pairs:
+            answered = pair.reason in (None, "judged_unknown")
+            yield PageVerdict(pair.statement, pair.url, pair.outcome == "supported" if answered else None)
 
     def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Show how many pairs have each outcome; with `items`, each pair."""
