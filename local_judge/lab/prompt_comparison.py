@@ -348,8 +348,8 @@ def _label_lines(found: PromptComparison) -> Iterator[str]:
     yield f"{count(labels.n_labels, 'label')} of {count(labels.n_statements, 'claim')}{out}"
     for one in labels.kinds:
         sides = (
-            f"{n} in {safe(run.run)}{f' ({failed} failed)' if failed else ''}"
-            for run, n, failed in zip(found.runs, one.n_matched, one.n_failed, strict=True)
+            f"{n} in {safe(run.run)}{f' ({left} without an answer)' if left else ''}"
+            for run, n, left in zip(found.runs, one.n_matched, one.n_unanswered, strict=True)
         )
         yield f"{safe(one.verdicts)}: same report, page and words {', '.join(sides)}; {one.found.n} answered in both"
 

@@ -41,9 +41,9 @@ class LabelComparison(Frozen):
     verdicts: str
     """`claims`, or the protocol that gave the verdicts."""
     n_matched: tuple[int, int]
-    """Number of labelled statements with a verdict, failed or not, by run."""
-    n_failed: tuple[int, int]
-    """Number of these without an answer."""
+    """Number of labelled statements that the run has, answered or not, by run."""
+    n_unanswered: tuple[int, int]
+    """Number of these without an answer: the judge failed, or the page could not be read."""
     found: CallComparison
     """The runs on the statements that both answered; units are reports."""
 
@@ -123,7 +123,7 @@ def labelled_prompts(
             LabelComparison(
                 verdicts=name,
                 n_matched=(len(first), len(second)),
-                n_failed=(list(first.values()).count(None), list(second.values()).count(None)),
+                n_unanswered=(list(first.values()).count(None), list(second.values()).count(None)),
                 found=compare_calls(calls, seed=seed, draws=draws),
             )
         )

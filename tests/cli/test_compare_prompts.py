@@ -299,7 +299,7 @@ def test_labels_of_claims(command: Command, tmp_path: Path) -> None:
     assert (claims["verdicts"], claims["n_matched"], claims["found"]["n"]) == ("claims", [5, 0], 0)
     # In both runs: the sums of both reports. People: mill supported and not, bank twice not. The first run supports
     # all, the second one the mill only: right about 1 and about 3 of 4. Balanced: (1 + 0) / 2 and (1 + 2/3) / 2.
-    assert (fact["verdicts"], fact["n_matched"], fact["n_failed"]) == ("fact", [5, 4], [0, 0])
+    assert (fact["verdicts"], fact["n_matched"], fact["n_unanswered"]) == ("fact", [5, 4], [0, 0])
     own = fact["found"]
     assert (own["n"], own["right"], own["only"]) == (4, [1, 3], [0, 2])
     assert own["balanced_accuracy"] == [0.5, pytest.approx(5 / 6)]

@@ -10,8 +10,11 @@ import pytest
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, Source, Verdict
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
+from local_judge.protocols.base import load_protocol
 from local_judge.protocols.fact.findings import Outcome
 from local_judge.protocols.fact.pairs import pairs_of, unresolved
+
+from .fact_cases import findings
 
 A, B = "https://a.example/1", "https://b.example/2"
 DOCUMENT = parse_report(
@@ -124,3 +127,8 @@ def test_recovered_citations_only_where_asked_for() -> None:
     found = claim_set([one], [verdict(one, A, "supported")])
     assert pairs_of(found, DOCUMENT).pairs == ()
     assert [pair.url for pair in pairs_of(found, DOCUMENT, recovered=True).pairs] == [A]
+
+
+def test_verdicts_are_outcomes_and_a_page_without_content_supports_nothing() -> None:
+    said = [one.supported for one in load_protocol("fact").page_verdicts(findings("suxdnf"))]
+    assert said == [True, False, False, None, None, None]
