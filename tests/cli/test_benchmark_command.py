@@ -130,3 +130,24 @@ def test_a_sample_is_the_same_each_time(command: Command, tmp_path: Path) -> Non
     ended = [command("lab", "benchmark-verifier", labelled, "--sample", "12", "--json").out for _ in range(2)]
     assert ended[0] == ended[1]
     assert json.loads(ended[0])["figures"][0]["n"] == 12
+
+
+def test_claims_to_fit_on_are_asked_only_of_verifiers_that_are_fitted(
+    command: Command, preset: Path, tmp_path: Path
+) -> None:
+    labelled = write_rows(tmp_path / "mill.jsonl", ROWS)
+    more = [{**row, "evidence": "Another text.", "label": "unsupported"} for row in ROWS]
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+
+        def asked(verifier: str, *words: str | Path) -> int:
+            before = len(server.chats)
+            ended = command(
+                *("lab", "benchmark-verifier", labelled, "--verifier", verifier, "--judge", preset),
+                *("--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "10", *words),
+            )
+            assert ended.code == 0, ended.err
+            return len(server.chats) - before
+
+        fit = ("--calibrate-with", write_rows(tmp_path / "more.jsonl", more))
+        assert (asked("grouped"), asked("grouped", *fit)) == (1, 0)
+        assert asked("scored") > 0 and asked("scored", *fit) > 0

@@ -43,7 +43,7 @@ from local_judge.lab.verifier_benchmark.rows import (
     sampled,
 )
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
-from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, verifiers_of
+from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, gives_probabilities, verifiers_of
 from local_judge.protocols.base import OriginalVerifier
 from local_judge.protocols.originals import PromptSource, prompt_words
 from local_judge.reporting.progress import RunProgress
@@ -118,12 +118,13 @@ def benchmark_verifier(
     async def asked(frozen: Snapshot, fitted: Snapshot | None) -> list[Answers]:
         assert spec is not None and ledger is not None
         async with judge.open(spec, ledger) as opened:
-            pages = (len({row.page for row in rows}) + len({row.page for row in fitting})) * len(verifiers)
+            pages = len({row.page for row in rows}) * len(verifiers)
+            pages += len({row.page for row in fitting}) * sum(map(gives_probabilities, verifiers.values()))
             with RunProgress(opened, pages, unit="pages") as progress:
                 answers: list[Answers] = []
                 for name, how in verifiers.items():
                     one = await ask(rows, frozen, opened, name, how, progress.one_done)
-                    if fitted is not None:
+                    if fitted is not None and one.probabilities:
                         more = await ask(fitting, fitted, opened, name, how, progress.one_done)
                         one = one._replace(fitting=more.answers)
                     answers.append(one)

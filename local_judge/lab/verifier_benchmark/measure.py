@@ -32,7 +32,7 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.figures import mean
 from local_judge.lab.verifier_benchmark.evidence import quotation_rate
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
-from local_judge.lab.verifier_benchmark.verifiers import Verifier
+from local_judge.lab.verifier_benchmark.verifiers import Verifier, gives_probabilities
 from local_judge.protocols.base import OriginalVerifier
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
@@ -209,8 +209,7 @@ async def ask(
     found = await asyncio.gather(*(one(url, asked) for url, asked in by_page.items()))
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
-    probabilities = isinstance(how, ClaimsConfig) and how.method == "scored"
-    return Answers(verifier, rows, answers, _costs(answers, judge), probabilities)
+    return Answers(verifier, rows, answers, _costs(answers, judge), gives_probabilities(how))
 
 
 def _contexts(rows: Sequence[LabelledRow], config: ClaimsConfig) -> dict[str, str]:

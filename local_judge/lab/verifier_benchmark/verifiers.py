@@ -33,6 +33,11 @@ VERIFIERS: Mapping[str, ClaimsConfig] = {
 Verifier = ClaimsConfig | OriginalVerifier
 
 
+def gives_probabilities(how: Verifier) -> bool:
+    """Check whether a verifier gives probabilities, which calibrations are fitted to."""
+    return isinstance(how, ClaimsConfig) and how.method == "scored"
+
+
 def verifiers_of(given: Sequence[str], prompts: PromptSource | None = None) -> dict[str, Verifier]:
     """Return verifiers by name, in the order given.
 
