@@ -41,8 +41,8 @@ BATCH = 20
 ATTEMPTS = 3
 """Number of times that the published code asks."""
 TOKENS = 128_000
-"""Limit of a reply for a model whose server takes `max_completion_tokens`, with which it sets no temperature. By the
-table of LiteLLM, through which the published code asks, these are vLLM and all other OpenAI-compatible servers."""
+"""Limit of a reply for a model whose provider takes `max_completion_tokens`, with which it sets no temperature.
+LiteLLM, through which the published code asks, says so of OpenAI and of vLLM."""
 PASSAGES, PASSAGE_TOKENS = 2, 1000
 """Passages of a long page for each claim, and their length."""
 
