@@ -17,6 +17,9 @@ from local_judge.lab.verifier_benchmark.measure import SetFigures
 from local_judge.stats.calibration.assess import Assessment, Settings, assess
 from local_judge.stats.calibration.fitting import OutOfFold
 from local_judge.stats.calibration.measures import Judged
+from tests.stub_server import StubPlan
+
+from ..stub_thread import StubThread, answer, leaning, write_preset
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,9 +59,10 @@ def test_the_floor_and_the_evidence_need_no_judge(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
     # All words of the first claim are in the text, and not all of the others.
-    assert [one["figures"]["auc"]["value"] for one in found["figures"]] == [1.0] * 3
+    floor = found["floor"]["sets"]
+    assert [one["figures"]["auc"]["value"] for one in floor] == [1.0] * 3
     # Eight pairs and a partial claim, which counts in WiCE only. In the order of the targets.
-    assert [(one["figures"]["n"], one["left_out"]) for one in found["figures"]] == [(16, 1), (17, 0), (16, 1)]
+    assert [(one["figures"]["n"], one["left_out"]) for one in floor] == [(17, 0), (16, 1), (16, 1)]
     # The one sentence that proves the claim is in the evidence and is the nearest one.
     assert {(one["sentence_recall"], one["first"]["value"]) for one in found["evidence"]} == {(1.0, 1.0)}
 
@@ -80,8 +84,57 @@ def test_tables_give_the_number_of_claims_behind_the_figures(
     given(monkeypatch, tmp_path, "--draws", 0)
     assert script.main() == 0
     found = capsys.readouterr().out
-    assert "factcheck: 16 claims, 1 partial left out\n" in found
-    assert "wice: 17 claims; partial support counts as unsupported\n" in found
+    assert "| Factcheck-Bench, 16 claims, 1 partial left out | word overlap |" in found
+    assert "| WiCE, 17 claims | word overlap |" in found
+
+
+def test_a_sample_is_of_the_verdicts_and_not_of_the_floor(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given(monkeypatch, tmp_path, "--draws", 0, "--sample", 8)
+    assert script.main() == 0
+    found = capsys.readouterr().out
+    assert "| WiCE, 8 claims | word overlap |" in found
+    assert "| WiCE | 17 claims | 1.000 | 1.000 | 0.69 |" in found
+
+
+def test_figures_and_calls_are_those_of_the_command(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    judge = ["--judge", write_preset(tmp_path), "--ledger", tmp_path / "replies.sqlite"]
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        judge += ["--base-url", server.url]
+        given(monkeypatch, tmp_path, "--draws", 10, "--json", *judge)
+        assert script.main() == 0
+        found, calls = json.loads(capsys.readouterr().out), len(server.chats)
+        files = [tmp_path / f"{name}.jsonl.gz" for name in script.TARGETS]
+        words = [
+            *files,
+            *judge,
+            "--verifier",
+            script.VERIFIER,
+            "--calibrate-with",
+            "sample",
+            "--resamples",
+            10,
+        ]
+        command = [sys.executable, "-m", "local_judge", "lab", "benchmark-verifier", *words, "--json"]
+        ended = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT, check=False)
+        assert ended.returncode == 0, ended.stderr
+        assert len(server.chats) == calls
+    theirs: dict[str, list[dict[str, object]]] = {verifier: [] for verifier in found["verifiers"]}
+    for one in json.loads(ended.stdout)["figures"]:
+        theirs[one["verifier"]].append(one)
+    ours = {verifier: one["partial_as_unsupported"] for verifier, one in found["verifiers"].items()}
+    assert ours == theirs and set(ours) == {script.VERIFIER, script.OVERLAP}
+    # Without the claims in other words, only the fit on the others changes.
+    alone = found["verifiers"][script.VERIFIER]["fitted_without_other_words"]
+    with_them = found["verifiers"][script.VERIFIER]["sets"]
+    assert alone != with_them
+    fits = ("transferred", "why_not_transferred")
+    assert [{**one, **dict.fromkeys(fits)} for one in alone] == [
+        {**one, **dict.fromkeys(fits)} for one in with_them
+    ]
 
 
 def calling(supported: list[bool], others: list[bool]) -> Assessment:
@@ -94,21 +147,22 @@ def calling(supported: list[bool], others: list[bool]) -> Assessment:
     ("others", "row"),
     [
         # All claims are called supported: balanced accuracy (1 + 0) / 2.
-        ([True] * 4, "| near | 0.500 | 0.500 | 0.000 | – |"),
-        ([False] * 4, "| near | 0.500 | 1.000 ✓ | 0.000 ✓ | – |"),
+        ([True] * 4, "| near | 0.500 | 0.500 | 0.000 | – | – |"),
+        ([False] * 4, "| near | 0.500 | 1.000 ✓ | 0.000 ✓ | – | – |"),
     ],
 )
 def test_calling_everything_supported_gets_no_tick(
     script: ModuleType, capsys: pytest.CaptureFixture[str], others: list[bool], row: str
 ) -> None:
     found = calling([True] * 4, others)
-    figures = {
+    by_set = {
         name: SetFigures(
             set=name, verifier="near", n=8, left_out=0, failed=0, unread=0, figures=found, transferred=found
         )
         for name in script.TARGETS
     }
-    script.print_all({"evidence": []}, {script.OVERLAP: figures, "near": figures})
+    one = script.Measured(by_set, by_set, by_set, by_set["wice"])
+    script.print_all(one, {"near": one}, [])
     assert capsys.readouterr().out.count(row) == 3
 
 
