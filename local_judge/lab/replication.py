@@ -1,37 +1,30 @@
-"""Published figures next to the figures of this program: one file for each table.
+"""Files of published figures, one for each table, and the commands that compute them.
 
     command     commands of this program that make the runs, with places for what the user has
-    columns     a score of the runs, the value of an experiment's curve, or a formula over other published columns
+    columns     a score of the runs, the value of an experiment's curve, a number of a statistics command, or a formula
+                over other published columns
     rows        published figures by system, or by another group of reports
 
-A figure is equal if it rounds to the published one:   |ours - published| <= 0.5 * 10^-decimals
-A figure over a part of the reports is not compared: its difference is shown, and it is neither equal nor different.
+`local_judge.lab.replication_figures` compares the figures.
 
-Invariants: published figures are those of the file and are never computed. A figure that the runs do not have stays
-empty and is not counted as different.
+Invariants: published figures are those of the file and are never computed. A command of a file writes only to the
+output folder, and reads only what the user names.
 """
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Literal, NamedTuple, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from local_judge.errors import ConfigError, RunError
-from local_judge.lab.experiments.curves import Results
-from local_judge.lab.experiments.run import RESULTS
-from local_judge.reporting.groups import group_scores
-from local_judge.rows import parse_object, read_text, row_of
-from local_judge.runs.attributes import open_runs
+from local_judge.errors import ConfigError
 from local_judge.runs.config import read_mapping, validated
-from local_judge.runs.store import MANIFEST
 from local_judge.scoring.node import Profile
 from serving.types import Frozen
 
@@ -41,31 +34,38 @@ Line = Annotated[
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
-COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"))
+STATISTICS = (("results", "agree"), ("results", "stats"), ("lab", "evaluate-verifier"))
+"""Commands that print statistics; they get the option `--json`."""
+COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"), *STATISTICS)
 """Commands that a file may have."""
 OUT, JUDGE = "out", "judge"
 """Places in a command that every file has: the output folder, and the options of the judge."""
 USER_OPTIONS = ("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home")
 """Options that only the user gives, after `--`: they say where to write and what to connect to."""
-CHANGE = "change"
-"""Row of a curve that has its relative change from the first condition to the last, in percent."""
-EXACT = 1e-9
-"""Tolerance of an equal figure, for the error of floating-point numbers."""
+ROW = "{row}"
+"""Place in a `statistic` for the name of the row in the runs."""
+PRINTED = "statistics.json"
+"""File in the output folder with what the command of statistics printed."""
 
 
 class Column(Frozen):
-    """One column of a table. Without `score`, `curve`, `mean` or `ratio`, its figures are only used by formulas."""
+    """One column of a table. Without one of the five rules, its figures are only used by formulas of others."""
 
     score: tuple[Line, ...] = ()
     """Scores of the runs, `PROTOCOL:PATH`, or one score; several are averaged."""
     curve: Line | None = None
     """Score of an experiment, `PROTOCOL:PATH`; a row is a condition, or `change`."""
+    statistic: Line | None = None
+    """Place of a number in the JSON of the command of statistics: keys, and positions, `id` or `score` of elements,
+    separated by dots, such as `scores.overall.measures.alpha_interval.value`; `{row}` is the name of the row."""
     mean: tuple[Line, ...] = ()
     """Columns of this table whose published figures are averaged."""
     ratio: tuple[Line, Line] | None = None
     """Two columns of this table: published figures of the first divided by those of the second."""
     times: Number = 1.0
     """Factor of the figure, such as 100 for a percentage of a share."""
+    decimals: int | None = Field(default=None, ge=0, le=6)
+    """Decimals of the column's published figures; null for those of the file."""
 
     @model_validator(mode="before")
     @classmethod
@@ -78,12 +78,12 @@ class Column(Frozen):
     @property
     def n_rules(self) -> int:
         """Number of rules by which it is computed: 0 or 1."""
-        return sum(map(bool, (self.score, self.curve, self.mean, self.ratio)))
+        return sum(map(bool, (self.score, self.curve, self.statistic, self.mean, self.ratio)))
 
     @model_validator(mode="after")
     def _one_rule(self) -> Self:
         if self.n_rules > 1:
-            raise ValueError("must have only one of `score`, `curve`, `mean` and `ratio`")
+            raise ValueError("must have only one of `score`, `curve`, `statistic`, `mean` and `ratio`")
         return self
 
 
@@ -110,7 +110,7 @@ class Replication(Frozen):
     names: dict[Line, Line] = Field(default_factory=dict[str, str])
     """Names of rows in the runs, where they differ."""
     decimals: int = Field(default=2, ge=0, le=6)
-    """Decimals of the published figures."""
+    """Decimals of the published figures, for columns that have none of their own."""
     note: Line | None = None
     """Reason of known differences."""
 
@@ -126,10 +126,20 @@ class Replication(Frozen):
             if (column.score or column.curve) and not self.command:
                 raise ValueError(f"column {name!r}: a score needs a command")
         if not any(column.n_rules for column in self.columns.values()):
-            raise ValueError("no column has `score`, `curve`, `mean` or `ratio`")
+            raise ValueError("no column has `score`, `curve`, `statistic`, `mean` or `ratio`")
         for name in self.names:
             if name not in self.rows:
                 raise ValueError(f"names: there is no row {name!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_printing(self) -> Self:
+        printing = sum(map(prints_statistics, self.command))
+        if printing > 1:
+            raise ValueError("command: only one command may print statistics")
+        for name, column in self.columns.items():
+            if column.statistic and not printing:
+                raise ValueError(f"column {name!r}: a statistic needs a command that prints statistics")
         return self
 
     @model_validator(mode="after")
@@ -159,12 +169,17 @@ class Replication(Frozen):
         return any(f"{{{JUDGE}}}" in command for command in self.command)
 
 
+def prints_statistics(command: Sequence[str]) -> bool:
+    """Return True if a command prints numbers that a `statistic` names."""
+    return any(tuple(command[: len(allowed)]) == allowed for allowed in STATISTICS)
+
+
 def _written(command: Sequence[str]) -> Iterator[str]:
-    """Yield the folders that a command writes: the second argument of `import`, and values of `--out`."""
+    """Yield the places that a command writes: the second argument of `import`, values of `--out` and `--plot`."""
     if command[0] == "import":
         yield command[2] if len(command) > 2 else ""
     for option, value in pairwise(word for one in command for word in one.split("=", 1)):
-        if option == "--out":
+        if option in ("--out", "--plot"):
             yield value
 
 
@@ -190,30 +205,6 @@ def places(word: str) -> list[str]:
     if any(spec or conversion for _, _, spec, conversion in found):
         raise ValueError(f"command: {word!r}: only a name may be in braces")
     return [name for _, name, _, _ in found if name is not None]
-
-
-class Figure(Frozen):
-    """One figure of a table."""
-
-    row: str
-    column: str
-    published: float | None
-    ours: float | None
-    difference: float | None
-    """Ours minus the published one; None if one of them is missing."""
-    equal: bool | None
-    """Flag: ours rounds to the published one; None if one of them is missing, or ours is over a part of the reports."""
-    n_values: int | None = None
-    """Number of reports behind ours, or of pairs for a change; of the score with the fewest if several are averaged.
-    None for a figure that follows from published ones."""
-    n_reports: int | None = None
-    n_failed: int = 0
-    """Number of reports, or of units of a curve, that are missing or in part through failures."""
-
-    @property
-    def partial(self) -> bool:
-        """True if ours is over a part of the reports, or rests on a part of their answers."""
-        return self.ours is not None and (self.n_values != self.n_reports or self.n_failed > 0)
 
 
 def packaged_replications() -> dict[str, Path]:
@@ -276,15 +267,19 @@ def commands_of(
     return [
         [
             part
-            for word in command
+            for word in (*command, *(("--json",) if prints_statistics(command) else ()))
             for part in (judge if word == f"{{{JUDGE}}}" else [word.format_map(filled)])
         ]
         for command in file.command
     ]
 
 
-def run_commands(commands: Sequence[Sequence[str]]) -> int:
+def run_commands(commands: Sequence[Sequence[str]], out: Path) -> int:
     """Run commands of this program one after the other; their tables are not printed.
+
+    Args:
+        commands: the commands.
+        out: folder for the numbers that a command of statistics prints.
 
     Returns:
         0, or the exit code of the first command that failed. A command whose judge failed in part (3) does not stop the
@@ -293,127 +288,12 @@ def run_commands(commands: Sequence[Sequence[str]]) -> int:
     worst = 0
     for command in commands:
         # -P: the working directory is no place to import from.
-        code = subprocess.run(
-            [sys.executable, "-P", "-m", "local_judge", *command], stdout=subprocess.DEVNULL, check=False
-        ).returncode
-        if code not in (0, 3):
-            return code
-        worst = max(worst, code)
-    return worst
-
-
-def compare(file: Replication, out: Path) -> list[Figure]:
-    """Return all figures that are computed, by row.
-
-    Args:
-        file: the replication.
-        out: output folder of its commands.
-
-    Raises:
-        RunError: the folder has no run, or the runs lack a score of the file.
-    """
-    scores = _scores(file, out)
-    curves = _curves(file, out)
-    return [
-        _figure(file, row, name, column, scores, curves)
-        for row in file.rows
-        for name, column in file.columns.items()
-        if column.n_rules
-    ]
-
-
-class Value(NamedTuple):
-    """Value of a score, and what it rests on, as in `Figure`."""
-
-    value: float | None
-    n_values: int
-    n_reports: int
-    n_failed: int
-
-
-Values = Mapping[tuple[str, str], Value]
-"""Values by row, as the runs name it, and by score."""
-
-
-def _figure(file: Replication, row: str, name: str, column: Column, scores: Values, curves: Values) -> Figure:
-    printed = dict(zip(file.columns, file.rows[row], strict=True))
-    key = file.names.get(row, row)
-    if column.score:
-        found = [scores.get((key, one)) for one in column.score]
-    else:
-        found = [curves.get((key, column.curve))] if column.curve else []
-    values = [one for one in found if one is not None]
-    if found:
-        ours = _mean([one and one.value for one in found])
-    elif column.mean:
-        ours = _mean([printed[one] for one in column.mean])
-    else:
-        assert column.ratio is not None
-        above, below = (printed[one] for one in column.ratio)
-        ours = None if above is None or not below else above / below
-    ours = None if ours is None else _finite(ours * column.times)
-    published = printed[name]
-    least = min(values, key=lambda one: one.n_values, default=None)
-    figure = Figure(
-        row=row,
-        column=name,
-        published=published,
-        ours=ours,
-        difference=None if ours is None or published is None else _finite(ours - published),
-        equal=None,
-        n_values=least and least.n_values,
-        n_reports=least and least.n_reports,
-        n_failed=max((one.n_failed for one in values), default=0),
-    )
-    if figure.difference is None or figure.partial:
-        return figure
-    return figure.model_copy(update={"equal": abs(figure.difference) <= 0.5 * 10**-file.decimals + EXACT})
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
-
-
-def _scores(file: Replication, out: Path) -> Values:
-    wanted = list(dict.fromkeys(one for column in file.columns.values() for one in column.score))
-    if not wanted:
-        return {}
-    folders = sorted(path.parent for path in out.glob(f"**/{MANIFEST}"))
-    if not folders:
-        raise RunError(f"{out}: contains no run")
-    found = group_scores(open_runs(folders), [file.by], file.profile, wanted)
-    return {
-        (group.key[file.by] or "", name): Value(
-            cell.value, cell.n_values, cell.n_reports, cell.n_failed + cell.n_in_part
+        ended = subprocess.run(
+            [sys.executable, "-P", "-m", "local_judge", *command], stdout=subprocess.PIPE, check=False
         )
-        for group in found.groups
-        for name, cell in zip(wanted, group.cells, strict=True)
-        if cell is not None
-    }
-
-
-def _curves(file: Replication, out: Path) -> Values:
-    wanted = {column.curve for column in file.columns.values() if column.curve}
-    if not wanted:
-        return {}
-    return dict(_points(wanted, out / RESULTS))
-
-
-def _points(wanted: set[str], path: Path) -> Iterator[tuple[tuple[str, str], Value]]:
-    results = row_of(Results, parse_object(read_text(path), str(path)), str(path))
-    labels = {one.id: one.label for one in results.design.conditions}
-    for curve in results.curves:
-        name = f"{curve.protocol}:{curve.path}"
-        if name not in wanted or curve.judge not in (None, results.judges[0]):
-            continue
-        for point in curve.points:
-            value = Value(point.value, point.n, point.n_reports, point.n_failed)
-            yield (labels[point.condition], name), value
-        pairs = curve.pairs
-        if pairs is not None and pairs.relative_change is not None:
-            yield (CHANGE, name), Value(100 * pairs.relative_change, pairs.n, pairs.of, 0)
+        if ended.returncode not in (0, 3):
+            return ended.returncode
+        if prints_statistics(command):
+            (out / PRINTED).write_bytes(ended.stdout)
+        worst = max(worst, ended.returncode)
+    return worst

@@ -14,6 +14,7 @@ from typer.main import get_group
 
 from local_judge.cli.commands import app
 from local_judge.lab.replication import Replication, commands_of, load_replication
+from local_judge.lab.replication_figures import compare
 
 from ..stub_server import StubPlan
 from ..stub_thread import StubThread
@@ -23,13 +24,21 @@ from .test_import_published import jsonl, race_row
 
 FILES = sorted((ROOT / "configs" / "replications").glob("*.yaml"))
 ORIGINALS = ROOT.parent / "shared" / "originals"
-FROM_FIGURES = {"deer-readme": (16, 16), "dre-table-4": (8, 9)}
+FROM_FIGURES = {
+    "deer-readme": (16, 16),
+    "drb-readme-judges": (3, 3),
+    "drb-table-2": (8, 8),
+    "drb-table-3": (4, 4),
+    "dre-table-4": (8, 9),
+    "lrb-table-1-averages": (2, 2),
+    "lrb-table-7": (6, 6),
+}
 """Tables whose figures follow from other figures of the table: equal figures, and all. A ratio of rounded means is
 58.95 where the paper has 58.94."""
 FROM_FILES = {
     "deer-sample": ("deer", 7, 7),
-    "drb-table-1": ("drb", 84, 90),
-    "drb-table-1-results": ("drb", 0, 7),
+    "drb-table-1": ("drb", 112, 112),
+    "drb-table-1-results": ("drb", 2, 14),  # citation accuracy and effective citations of the leaderboard
     "drb-table-10": ("drb", 4, 4),
 }
 """Tables that follow from published files: checkout, equal figures, and all."""
@@ -58,6 +67,29 @@ def test_tables_that_follow_from_published_files(
     if not (ORIGINALS / checkout).exists():
         pytest.skip("the published project is not here")
     assert compared(command, name, "--input", ORIGINALS / checkout) == tuple(counts)
+
+
+BOARD = """\
+model,overall_score,comprehensiveness,insight,instruction_following,readability,citation_accuracy,effective_citations
+gensee-search-gpt-5,50.60,50.06,50.76,51.31,49.72,32.94,21.06
+gemini-2.5-pro-deepresearch,49.71,49.51,49.45,50.12,50.00,78.30,165.34
+langchain-open-deep-research-gpt-5,49.33,49.80,47.34,51.05,48.99,34.74,22.44
+openai-deepresearch,46.45,46.46,43.73,49.39,47.22,75.01,39.79
+claude-research,45.00,45.34,42.79,47.58,44.66,-,-
+kimi-researcher,44.64,44.96,41.97,47.14,45.59,-,-
+doubao-deepresearch,44.34,44.84,40.56,47.95,44.69,52.86,52.62
+tongyi-deepresearch-30B-A3B,40.46,39.46,34.44,46.22,44.27,-,-
+perplexity-Research,40.46,39.10,35.65,46.11,43.08,82.63,31.20
+grok-deeper-search,38.22,36.08,30.89,46.59,42.17,73.08,8.58
+"""
+"""Lines of DeepResearch Bench's leaderboard, in August 2026."""
+
+
+def test_the_table_that_follows_from_the_leaderboard(command: Command, tmp_path: Path) -> None:
+    """All but the three figures that the leaderboard has under another system."""
+    board = tmp_path / "leaderboard.csv"
+    board.write_text(BOARD)
+    assert compared(command, "drb-table-1-agents", "--input", board) == (17, 20)
 
 
 def test_an_experiment_next_to_the_published_curve(
@@ -125,8 +157,14 @@ def test_a_run_with_published_prompts_next_to_the_published_average(
             *("--", "--judge", preset, "--base-url", server.url),
         )
     assert ended.code == 0
-    [figure] = json.loads(ended.out)["figures"]
-    assert (figure["published"], figure["ours"]) == (73.6, 95)
+    figures = {one["column"]: (one["published"], one["ours"]) for one in json.loads(ended.out)["figures"]}
+    assert figures == {
+        "Presentation": (81.0, 100),
+        "Consistency": (71.3, 90),
+        "Coverage": (65.3, 100),
+        "Citation association": (76.9, 90),
+        "Average": (73.6, 95),
+    }
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -139,7 +177,10 @@ def test_every_file_has_commands_that_exist(file: Path, tmp_path: Path) -> None:
         name = words.pop(0)
         while not hasattr(group[name], "load"):
             group, name = group[name].commands, words.pop(0)
-        context = group[name].load().make_context(name, list(words))  # parses all options
+        loaded = group[name].load()
+        while hasattr(loaded, "commands"):
+            loaded = loaded.commands[words.pop(0)]
+        context = loaded.make_context(name, list(words))  # parses all options
         assert not context.args
 
 
@@ -231,6 +272,75 @@ def test_several_scores_are_averaged(command: Command, tmp_path: Path) -> None:
     assert bob["equal"] is True
 
 
+AGREED: dict[str, Any] = {
+    "needs": {"results": "results", "ratings": "ratings"},
+    "command": [
+        ["import", "{results}", "{out}/run"],
+        ["results", "agree", "{ratings}", "{out}/run", "--profile=upstream", "--score=presentation"],
+    ],
+    "columns": {
+        "Pairwise": {"statistic": "runs.0.measures.pairwise.value", "times": 100, "decimals": 0},
+        "By annotator": {"statistic": "runs.0.measures.{row}.value", "times": 100},
+    },
+    "rows": {"Both": [100, 49.4]},
+    "names": {"Both": "pairwise_annotators"},
+}
+
+
+def agreed(command: Command, tmp_path: Path, *options: str, **changes: object) -> Any:
+    """Presentation of the mill: ada 80, bob 10. Ann prefers ada by 9 to 3, Ben prefers bob by 5 to 4; their means
+    prefer ada. So all pairs agree with the means, and one of two with the annotators."""
+    scores = (("ann", "ada", 9), ("ann", "bob", 3), ("ben", "ada", 4), ("ben", "bob", 5))
+    ratings = [
+        {"task": "mill", "system": system, "annotator": who, "score": score} for who, system, score in scores
+    ]
+    file = replication(tmp_path, **{**AGREED, **changes})
+    results = written(tmp_path / "detailed_results.json", DETAILED)
+    rated = jsonl(tmp_path / "ratings.jsonl", *ratings)
+    given = ("--input", f"results={results}", "--input", f"ratings={rated}")
+    return command("lab", "replicate", file, *given, *options)
+
+
+def test_numbers_that_a_command_prints(command: Command, tmp_path: Path) -> None:
+    figures = json.loads(agreed(command, tmp_path, "--json").out)["figures"]
+    shown = [(one["ours"], one["equal"], one["decimals"]) for one in figures]
+    assert shown == [(100, True, 0), (50, False, 1)]
+    out = agreed(command, tmp_path).out
+    assert "1 of 2 figures equal to 0 or 1 decimal; largest difference +0.6 (Both, By annotator)" in out
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        ("runs.0.measures.kappa.value", "no 'kappa' of 'runs.0.measures.kappa.value'; there are pairwise, "),
+        ("runs.7", "no '7' of 'runs.7'"),
+        ("score.x", "no 'x' of 'score.x'"),
+        ("score", "'score' is not a number"),
+        ("filtered", "'filtered' is not a number"),
+    ],
+)
+def test_a_number_that_no_command_prints_is_one_line(
+    command: Command, tmp_path: Path, place: str, problem: str
+) -> None:
+    columns = {"Pairwise": {"statistic": place}, "By annotator": {}}
+    assert problem in agreed(command, tmp_path, columns=columns).line()
+
+
+def test_a_statistic_of_missing_answers_is_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "statistics.json").write_text('{"alpha": 0.5}')
+    file = Replication.model_validate(
+        SCORES
+        | {
+            "command": [["results", "stats", "stability", "{out}/run"]],
+            "columns": {"Alpha": {"statistic": "alpha"}},
+            "rows": {"Ada": [0.5]},
+        }
+    )
+    [whole], [part] = compare(file, tmp_path), compare(file, tmp_path, complete=False)
+    assert (whole.equal, whole.partial) == (True, False)
+    assert (part.ours, part.equal, part.partial) == (0.5, None, True)
+
+
 def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results: Path) -> None:
     ended = command("lab", "replicate", replication(tmp_path), "--input", results, "--dry-run")
     assert ended.out == f"local-judge import {results} OUT/run --system=ada\n"
@@ -244,6 +354,12 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
         ({"rows": {"Ada": [True, 1.0]}}, "rows.Ada"),
         ({"rows": {"Ada": ["2", 1.0]}}, "rows.Ada"),
         ({"columns": {"A": {"score": "x", "ratio": ["A", "A"]}}, "rows": {"Ada": [1.0]}}, "only one of"),
+        ({"columns": {"A": {"statistic": "x"}}, "rows": {"Ada": [1.0]}}, "a command that prints statistics"),
+        (
+            {"command": [["results", "stats", view, "{out}"] for view in ("length", "stability")]},
+            "only one command may print statistics",
+        ),
+        ({"command": [["results", "agree", "{results}", "--plot=x.svg"]]}, "results must be in {out}"),
         ({"columns": {"A": {"mean": ["B"]}}, "rows": {"Ada": [1.0]}}, "there is no column 'B'"),
         ({"command": [["lab", "label", "{results}"]]}, "'lab label' is not one of"),
         ({"command": [["import", "{results.name}"]]}, "{results.name} is not in `needs`"),

@@ -17,14 +17,13 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, plain
 from local_judge.lab.replication import (
-    Figure,
     Replication,
     commands_of,
-    compare,
     load_replication,
     packaged_replications,
     run_commands,
 )
+from local_judge.lab.replication_figures import Figure, compare
 from local_judge.terminal import NONE, count, plain_table, safe, stdout
 
 
@@ -82,10 +81,10 @@ def replicate(
             for command in commands:
                 print(plain(shlex.join(["local-judge", *command])))
             return
-        code = run_commands(commands)
+        code = run_commands(commands, Path(folder))
         if code not in (0, 3):
             raise SystemExit(code)
-        figures = compare(wanted, Path(folder))
+        figures = compare(wanted, Path(folder), complete=code == 0)
     if as_json:
         rows = [one.model_dump(mode="json") for one in figures]
         print_json({"title": wanted.title, "source": wanted.source, "note": wanted.note, "figures": rows})
@@ -130,14 +129,16 @@ def _print(table: Replication, figures: Sequence[Figure]) -> None:
     columns = list(dict.fromkeys(one.column for one in figures))
     title = table.title if len(columns) > 1 else f"{table.title}: {columns[0]}"
     console.print(safe(title), soft_wrap=True)  # above the table, which would break it
-    console.print(_shown(table, figures, columns))
+    console.print(_shown(figures, columns))
     compared = [one for one in figures if one.equal is not None]
     equal = sum(one.equal is True for one in compared)
-    said = f"{equal} of {count(len(compared), 'figure')} equal to {count(table.decimals, 'decimal')}"
+    decimals = sorted({one.decimals for one in figures})
+    exact = " or ".join([*map(str, decimals[:-1]), count(decimals[-1], "decimal")])
+    said = f"{equal} of {count(len(compared), 'figure')} equal to {exact}"
     differing = [one for one in compared if not one.equal]
     if differing:
         most = max(differing, key=lambda one: abs(one.difference or 0))
-        said += f"; largest difference {_difference(most, table.decimals)} ({most.row}, {most.column})"
+        said += f"; largest difference {_difference(most)} ({most.row}, {most.column})"
     partial = sum(one.partial for one in figures)
     if partial:
         said += f"; {partial} over a part of the reports"
@@ -147,25 +148,25 @@ def _print(table: Replication, figures: Sequence[Figure]) -> None:
         console.print(safe(table.note), soft_wrap=True)
 
 
-def _shown(table: Replication, figures: Sequence[Figure], columns: Sequence[str]) -> Table:
+def _shown(figures: Sequence[Figure], columns: Sequence[str]) -> Table:
     """Return a table with a line for each figure, or for each row and kind of figure if there are several columns."""
     if len(columns) == 1:
         shown = plain_table("", ["row"], ["published", "ours", "difference"])
         for one in figures:
             shown.add_row(
                 safe(one.row),
-                _number(one.published, table.decimals),
-                _ours(one, table.decimals),
-                _difference(one, table.decimals),
+                _number(one.published, one.decimals),
+                _ours(one),
+                _difference(one),
             )
         return shown
     shown = plain_table("", ["row", ""], [safe(name) for name in columns])
     for row, own in groupby(figures, key=lambda one: one.row):
         cells = list(own)
-        shown.add_row(safe(row), "published", *(_number(one.published, table.decimals) for one in cells))
-        shown.add_row("", "ours", *(_ours(one, table.decimals) for one in cells))
+        shown.add_row(safe(row), "published", *(_number(one.published, one.decimals) for one in cells))
+        shown.add_row("", "ours", *map(_ours, cells))
         if any(one.difference is not None and not one.equal for one in cells):
-            shown.add_row("", "difference", *(_difference(one, table.decimals) for one in cells))
+            shown.add_row("", "difference", *map(_difference, cells))
     return shown
 
 
@@ -173,16 +174,18 @@ def _number(value: float | None, decimals: int) -> str:
     return NONE if value is None else f"{value:.{decimals}f}"
 
 
-def _ours(one: Figure, decimals: int) -> str:
+def _ours(one: Figure) -> str:
     """Return the figure, and what it rests on if that is a part: `90.00 (1 of 10)`."""
-    shown = _number(one.ours, decimals)
+    shown = _number(one.ours, one.decimals)
     if not one.partial:
         return shown
+    if one.incomplete:
+        return f"{shown} (answers missing)"
     failed = f", {one.n_failed} failed" if one.n_values == one.n_reports else ""
     return f"{shown} ({one.n_values} of {one.n_reports}{failed})"
 
 
-def _difference(one: Figure, decimals: int) -> str:
+def _difference(one: Figure) -> str:
     if one.difference is None:
         return ""
-    return "=" if one.equal else f"{one.difference:+.{decimals}f}"
+    return "=" if one.equal else f"{one.difference:+.{one.decimals}f}"

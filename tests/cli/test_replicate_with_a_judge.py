@@ -1,0 +1,217 @@
+"""`local-judge lab replicate` with a judge: the commands of the packaged files run, and their figures are found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local_judge.lab.replication import load_replication
+
+from ..protocols.race.race_cases import REFERENCE, ROW
+from ..stub_replies import fill
+from ..stub_server import StubPlan
+from ..stub_thread import StubThread, answer, write_preset
+from .conftest import ROOT, Command
+from .published_results import quality, written
+from .test_import_published import jsonl
+from .test_published_prompts import ARTICLE, ORIGINALS, race_answer, write
+
+LINE = "The retrofit connected 1,240 dwellings [1]."
+END = "\n\n## References\n\n[1] https://heat.example/fernholt/renewal\n"
+
+
+def rated(asked: Mapping[str, Any]) -> str:
+    """A judge that gives a report of n sentences n points by each item, and believes every claim."""
+    reply: dict[str, dict[str, Any]] = json.loads(fill(asked))
+    if any("score" not in item for item in reply.values()):
+        return answer(asked)
+    n = sum(one["content"].count("1,240 dwellings") for one in asked["messages"])
+    for item in reply.values():
+        item["score"] = type(item["score"])(n)
+    return json.dumps(reply)
+
+
+@pytest.fixture
+def rater() -> Iterator[StubThread]:
+    with StubThread(StubPlan(answer=rated)) as running:
+        yield running
+
+
+@pytest.fixture
+def pages(command: Command, tmp_path: Path) -> Path:
+    snapshot = tmp_path / "snapshot"
+    assert command("snapshot", "import", ROOT / "local_judge/demo/pages", snapshot).code == 0
+    return snapshot
+
+
+@pytest.fixture
+def deer(tmp_path: Path) -> Path:
+    """Two tasks of DEER with reports of one, two and three sentences."""
+    root = tmp_path / "deer"
+    for task in ("1", "2"):
+        (root / task).mkdir(parents=True)
+        (root / task / "query.md").write_text(f"What changed in case {task}?")
+        (root / task / "core_criteria.md").write_text("Dwellings, costs and votes.")
+        for n, system in enumerate(("ada", "bob", "cyd"), 1):
+            report = f"# The mill\n\n{' '.join([LINE] * n)}{END}"
+            (root / task / f"{system}_{task}.md").write_text(report)
+    return root
+
+
+def replicated(
+    command: Command, tmp_path: Path, name: str, inputs: Mapping[str, Path], *judge: str | Path
+) -> dict[tuple[str, str], Any]:
+    """Figures by row and column."""
+    given = [word for key, path in inputs.items() for word in ("--input", f"{key}={path}")]
+    ended = command("lab", "replicate", name, "--out", tmp_path / "out", "--json", *given, "--", *judge)
+    assert ended.code == 0, ended.err
+    return {(one["row"], one["column"]): one for one in json.loads(ended.out)["figures"]}
+
+
+def test_agreement_with_people(command: Command, rater: StubThread, deer: Path, tmp_path: Path) -> None:
+    """Scores 1, 2, 3 for ratings 2, 4, 6 on both tasks: every correlation and rate is 1."""
+    ratings = [
+        {"task": task, "system": system, "annotator": "ann", "score": score}
+        for task in ("1", "2")
+        for system, score in (("ada", 2), ("bob", 4), ("cyd", 6))
+    ]
+    inputs = {"reports": deer, "ratings": jsonl(tmp_path / "ratings.jsonl", *ratings)}
+    judge = ("--judge", write_preset(tmp_path), "--base-url", rater.url)
+    found = replicated(command, tmp_path, "deer-table-3", inputs, *judge)
+    ours = {column: (one["published"], one["ours"]) for (_, column), one in found.items()}
+    assert ours == {
+        "Pearson": (0.73, pytest.approx(1)),
+        "Spearman": (0.71, pytest.approx(1)),
+        "Pairwise": (0.84, 1),
+    }
+
+
+def test_stability_of_judges(command: Command, rater: StubThread, deer: Path, tmp_path: Path) -> None:
+    """Two judges with the same scores agree."""
+    judges: list[str | Path] = []
+    for seed, name in enumerate(("one", "two")):
+        preset = write_preset(tmp_path).rename(tmp_path / f"{name}.yaml")
+        with preset.open("a", encoding="utf-8") as file:
+            file.write(f"sampling: {{seed: {seed}}}\n")  # else they are one judge
+        judges += ["--judge", preset]
+    found = replicated(command, tmp_path, "deer-table-4", {"reports": deer}, *judges, "--base-url", rater.url)
+    assert [one["published"] for one in found.values()] == [0.55, 0.56, 0.87]
+    assert [one["ours"] for one in found.values()] == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.parametrize("name", ["deer-length", "deer-readme-judge"])
+def test_deer_with_its_verification(
+    command: Command, rater: StubThread, deer: Path, pages: Path, tmp_path: Path, name: str
+) -> None:
+    for path in deer.rglob("cyd_*.md"):
+        path.rename(path.with_name(path.name.replace("cyd", "gpt5.2_fast")))
+    judge = ("--judge", write_preset(tmp_path), "--base-url", rater.url)
+    found = replicated(command, tmp_path, name, {"reports": deer, "snapshot": pages}, *judge)
+    assert all(one["ours"] is not None for one in found.values())
+    if name == "deer-readme-judge":
+        assert found["GPT-5", "Request fulfillment"]["ours"] == 3
+        assert found["GPT-5", "Request fulfillment"]["n_reports"] == 2
+
+
+def test_verification_of_annotated_claims(command: Command, server: StubThread, tmp_path: Path) -> None:
+    """A judge that believes everything finds all supported claims, and no false one."""
+    judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+    found = replicated(command, tmp_path, "deer-verification", {}, *judge)
+    true, false = found["Claims of reports", "Accuracy"], found["Claims made false", "Accuracy"]
+    assert (true["published"], false["published"]) == (77.01, 88.46)
+    assert true["ours"] > 50 > false["ours"]
+
+
+def lrb_tasks(folder: Path, *ids: str) -> Path:
+    rows = [
+        {
+            "qid": id,
+            **{name: "What of it?" for name in ("question", "question_no_placeholder")},
+            **{name: "Does it say so?" for name in ("checklist", "checklist_no_placeholder")},
+        }
+        for id in ids
+    ]
+    return jsonl(folder / "tasks.jsonl", *rows)
+
+
+def test_citation_errors(command: Command, server: StubThread, pages: Path, tmp_path: Path) -> None:
+    store = tmp_path / "market"
+    store.mkdir()
+    (store / "qid_market1_report.md").write_text(f"# The mill\n\n{LINE}{END}")
+    inputs = {"reports": store, "tasks": lrb_tasks(tmp_path, "market1"), "snapshot": pages}
+    judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+    found = replicated(command, tmp_path, "lrb-table-7-accuracy", inputs, *judge)
+    assert [one["published"] for one in found.values()] == [91.9, 11.9, 11.6, 68.4]
+    assert all(one["n_reports"] == 1 for one in found.values())
+
+
+def deeper(asked: Mapping[str, Any]) -> str:
+    """A judge for which the report about the mill is the deeper one."""
+    first, second = (4, 2) if "Report:\n```\n# The mill" in asked["messages"][-1]["content"] else (2, 4)
+    reply = json.loads(fill(asked))
+    scores = {
+        place: dict.fromkeys(reply[place], score) for place, score in (("first", first), ("second", second))
+    }
+    return json.dumps({**reply, **scores, "winner": "first" if first > second else "second"})
+
+
+def test_depth_against_the_baseline(command: Command, tmp_path: Path) -> None:
+    systems = ("deerflow_plus", "gemini_deep_research", "gpt_5", "grok_4_heavy", "o3_deep_research")
+    for system in systems:
+        (tmp_path / "store" / system).mkdir(parents=True)
+        (tmp_path / "store" / system / "qid_topic1_report.md").write_text(f"# The mill\n\n{LINE}{END}")
+    baseline = jsonl(tmp_path / "baseline.jsonl", {"id": "topic1", "article": f"# A mill\n\n{LINE}{END}"})
+    inputs = {"reports": tmp_path / "store", "baseline": baseline, "tasks": lrb_tasks(tmp_path, "topic1")}
+    with StubThread(StubPlan(answer=deeper)) as server:
+        judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+        found = replicated(command, tmp_path, "lrb-depth", inputs, *judge)
+    assert [one["published"] for one in found.values()] == [63.3, 55.2, 28.4, 15.9, 14.3]
+    assert {one["ours"] for one in found.values()} == {100}
+
+
+def test_published_prompts_and_people(command: Command, tmp_path: Path) -> None:
+    """Equal scores of two reports agree with no rating that prefers one of them."""
+    if not (ORIGINALS / "drb").exists():
+        pytest.skip("the published project is not here")
+    checkout = tmp_path / "drb"
+    shutil.copytree(ORIGINALS / "drb", checkout)
+    data, task = checkout / "data", {"id": 900, "prompt": ROW["prompt"]}
+    write(data / "prompt_data/query.jsonl", {**task, "language": "en"})
+    write(data / "criteria_data/criteria.jsonl", ROW)
+    write(data / "test_data/cleaned_data/reference.jsonl", {**task, "article": REFERENCE})
+    systems = ("ada", "bob")
+    reports = [{"id": name, "task_id": "900", "system": name, "report": ARTICLE} for name in systems]
+    ratings = [{"report": name, "annotator": "ann", "score": score} for score, name in enumerate(systems)]
+    inputs = {
+        "drb": checkout,
+        "reports": jsonl(tmp_path / "reports.jsonl", *reports),
+        "ratings": jsonl(tmp_path / "ratings.jsonl", *ratings),
+    }
+    with StubThread(StubPlan(answer=race_answer)) as server:
+        judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+        found = replicated(command, tmp_path, "drb-table-2-people", inputs, *judge)
+    assert found["RACE", "Pairwise"]["ours"] == 0
+    assert [one["published"] for one in found.values()] == [71.33, 99.54, 60.24, 59.12]
+
+
+def test_dimensions_of_a_published_result(command: Command, tmp_path: Path) -> None:
+    """The columns of the file are scores of a run: coverage 9, cost of money 5, 0.75 * 9 + 0.25 * 5 = 8."""
+    file = load_replication("dre-table-2").model_dump(mode="json", exclude_none=True)
+    file |= {"needs": {"results": "x"}, "command": [["import", "{results}", "{out}/run"]]}
+    table = tmp_path / "table.yaml"
+    table.write_text(yaml.safe_dump(file), encoding="utf-8")
+    data = written(tmp_path / "quality_results.json", quality(**{"gemini_2.5_pro": (9, 5)}))
+    ended = command("lab", "replicate", table, "--input", data, "--json")
+    ours = {one["column"]: one["ours"] for one in json.loads(ended.out)["figures"]}
+    assert ours == {
+        **dict.fromkeys(("Insight", "Instruction following", "Clarity")),
+        "Average": 8,
+        "Coverage": 9,
+        "Task-specific": 5,
+    }
