@@ -125,9 +125,13 @@ RAY = [sys.executable, "-m", "ray.scripts.scripts"]
 
 
 def environment() -> dict[str, str]:
-    """Environment of nodes and drivers: this checkout, and patience with a busy machine."""
+    """Environment of nodes and drivers: this checkout, and patience with a busy machine.
+
+    Unless the mode is set, a head asks for the token in `~/.ray/auth_token` if there is one, and other nodes send none.
+    """
     mine = {
         "PYTHONPATH": str(ROOT),
+        "RAY_AUTH_MODE": "disabled",
         "RAY_raylet_start_wait_time_s": str(int(START_SECONDS)),
         "RAY_agent_register_timeout_ms": str(int(1000 * START_SECONDS)),
     }

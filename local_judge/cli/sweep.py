@@ -20,13 +20,16 @@ from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
 from local_judge.errors import ConfigError, RunError, brief, plain
 from local_judge.judge.judge import Judge
+from local_judge.judge.ledger_merge import Merged
 from local_judge.judge.ledger_place import ledger_place
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.shard_progress import ShardProgress
 from local_judge.reporting.tables import sweep_plan_notes, sweep_plan_tables
+from local_judge.runs import shard_storage
 from local_judge.runs.lock import locked
 from local_judge.runs.ray_tasks import EndedShard, connected, evaluate_shards, tasks_of, workers_of
 from local_judge.runs.records import CaseRecord
+from local_judge.runs.remote_folder import RemoteFolder
 from local_judge.runs.sharding import merge_shards, parse_shard, part_of, shards
 from local_judge.runs.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
 from local_judge.runs.sweep_folder import SHARDS, earlier_in
@@ -74,6 +77,14 @@ def run_(
             show_default="one per node",
         ),
     ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage",
+            metavar="URL",
+            help="With --ray: keep shards at a URL of fsspec, such as s3://bucket/folder, not in the sweep's folder.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     rate: Annotated[
         list[str] | None,
@@ -104,9 +115,12 @@ def run_(
     if ray is not None:
         if shard is not None or replay:
             raise ConfigError("--ray: excludes --shard and --replay")
-        _evaluate_on_ray(ray, sweep, ray_workers, options, environment)
+        place = RemoteFolder(storage) if storage is not None else None
+        _evaluate_on_ray(ray, sweep, ray_workers, options, environment, place)
         _merge(open_sweep(file, options, environment, replay=True), (), as_json)
         return
+    if storage is not None:
+        raise ConfigError("--storage: give --ray too")
     watch = _Watch()
     with stoppable(sweep.ledger):
         found = asyncio.run(run_sweep(sweep, watch))
@@ -138,9 +152,14 @@ def _merge(sweep: Sweep, ledgers: Sequence[Path], as_json: bool) -> None:
         merged, found = asyncio.run(merge_shards(sweep, watch, ledgers))
     if not is_quiet():
         sys.stderr.write(f"{merged.replies:,} replies merged, {merged.present:,} present before\n")
+    _write_problems(merged)
+    _end(sweep, found, watch, True, as_json)
+
+
+def _write_problems(merged: Merged) -> None:
+    """Write a line for each conflict and each damaged row of a merge."""
     for line in (*merged.conflicts, *merged.damaged):
         sys.stderr.write(f"{plain(line)}\n")
-    _end(sweep, found, watch, True, as_json)
 
 
 def _evaluate_on_ray(
@@ -149,13 +168,17 @@ def _evaluate_on_ray(
     workers: int | None,
     options: Mapping[str, Any],
     environment: Mapping[str, Any],
+    storage: RemoteFolder | None,
 ) -> None:
     """Evaluate the shards of a sweep on a Ray cluster.
 
     Raises:
         RunError: a shard could not be evaluated; the others are.
+        UserError: the storage of the shards cannot be used.
     """
     failed: list[EndedShard] = []
+    if storage is not None:
+        shard_storage.check(storage, sweep)
     with ExitStack() as stack:
         try:
             ray = stack.enter_context(connected(address))
@@ -164,9 +187,12 @@ def _evaluate_on_ray(
             raise typer.BadParameter(str(error), param_hint="--ray") from None
         stack.enter_context(stoppable(sweep.root / SHARDS))
         stack.enter_context(locked(sweep.root))
-        tasks = tasks_of(sweep, workers, options, environment)
+        tasks = tasks_of(sweep, workers, options, environment, storage)
         progress = stack.enter_context(ShardProgress(sweep.root, tasks, workers))
         for ended in evaluate_shards(ray, tasks, workers):
+            if storage is not None and ended.problem is None:
+                shard = ended.task.shard
+                _write_problems(shard_storage.fetch(storage, shard, sweep.root / SHARDS / shard))
             progress.ended(ended)
             failed += [ended] if ended.problem is not None else []
     if failed:

@@ -26,7 +26,7 @@ class ShardProgress:
     """
 
     def __init__(self, root: Path, tasks: Sequence[ShardTask], workers: int) -> None:
-        self._folders = {task.name: root / SHARDS / task.name.removeprefix("shard ") for task in tasks}
+        self._folders = {task.name: root / SHARDS / task.shard for task in tasks}
         self._reports = {task.name: task.reports for task in tasks}
         self._workers = workers
         self._live = LiveShards()

@@ -1,8 +1,9 @@
 """Shards of a sweep as tasks of a Ray cluster.
 
-Each task does what `local-judge sweep FILE --shard i/n` does: it writes into the folder of its shard, in storage that
-all nodes share. Invariants: Ray repeats a task only if its process or node is lost; the repetition continues from the
-shard's ledger, so that only the calls in flight are made again. A failed call is a failure of the shard's results and
+Each task does what `local-judge sweep FILE --shard i/n` does: it writes into the folder of its shard, in a file system
+that all nodes share, or in a temporary folder that it uploads (see `runs.shard_storage`). Invariants: Ray repeats a
+task only if its process or node is lost; it continues from the shard's ledger, so that only the calls in flight,
+and those whose replies were not yet uploaded, are made again. A failed call is a failure of the shard's results and
 repeats no task. Ray is imported when a cluster is used, not before.
 """
 
@@ -26,9 +27,11 @@ from indexes.errors import IndexesError
 from local_judge.errors import ConfigError, RunError, UserError, one_line, optional_module, os_errors
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.ledger_merge import merge
+from local_judge.runs import shard_storage
 from local_judge.runs.inputs import task_of
 from local_judge.runs.job import unwatched
 from local_judge.runs.lock import held_since
+from local_judge.runs.remote_folder import RemoteFolder
 from local_judge.runs.sharding import run_shard, shards
 from local_judge.runs.sweep import Sweep, open_sweep
 from local_judge.runs.sweep_folder import LEDGER, SHARDS
@@ -63,11 +66,18 @@ class ShardTask(NamedTuple):
     """Keys of a run file that the environment sets."""
     reports: int
     """Number of reports over all runs."""
+    storage: str | None = None
+    """URL of the storage of shards; None for the sweep's folder."""
+
+    @property
+    def shard(self) -> str:
+        """Name of the shard and of its folder."""
+        return f"{self.number}-of-{self.of}"
 
     @property
     def name(self) -> str:
         """Name of the task in Ray's dashboard."""
-        return f"shard {self.number}-of-{self.of}"
+        return f"shard {self.shard}"
 
 
 class EndedShard(NamedTuple):
@@ -145,7 +155,11 @@ def workers_of(ray: Any) -> int:
 
 
 def tasks_of(
-    sweep: Sweep, workers: int, options: Mapping[str, Any], environment: Mapping[str, Any]
+    sweep: Sweep,
+    workers: int,
+    options: Mapping[str, Any],
+    environment: Mapping[str, Any],
+    storage: RemoteFolder | None = None,
 ) -> list[ShardTask]:
     """Return the tasks of a sweep, without those of empty shards.
 
@@ -153,6 +167,7 @@ def tasks_of(
 
     Raises:
         ConfigError: a judge would be started by the tasks.
+        UserError: the storage cannot be read or written.
         LedgerError: a shard's ledger cannot be read.
     """
     for run in sweep.runs:
@@ -165,6 +180,8 @@ def tasks_of(
     others = [one for one in found if not one.parent.name.endswith(f"-of-{n}")]
     if others:
         merge(sweep.ledger, others)
+    if storage is not None:
+        shard_storage.begin(storage, sweep, n)
     by_task = Counter(task_of(report) for run in sweep.runs for report in run.job.reports)
     return [
         ShardTask(
@@ -175,6 +192,7 @@ def tasks_of(
             options,
             environment,
             sum(by_task[task] for task in shard.tasks),
+            None if storage is None else storage.url,
         )
         for shard in shards(sweep, n)
         if shard.tasks
@@ -185,16 +203,21 @@ def evaluate_shards(ray: Any, tasks: Sequence[ShardTask], workers: int) -> Itera
     """Evaluate shards, `workers` at a time, and yield each when it has ended."""
     remote = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(evaluate_shard)
     waiting, running = list(reversed(tasks)), dict[Any, ShardTask]()
-    while waiting or running:
+
+    def fill() -> None:
         while waiting and len(running) < workers:
             task = waiting.pop()
             running[remote.options(name=task.name).remote(task)] = task
-        for reference in ray.wait(list(running))[0]:
-            task = running.pop(reference)
-            try:
-                yield EndedShard(task, ray.get(reference))
-            except ray.exceptions.RayError as error:
-                yield EndedShard(task, _reason(ray, error))
+
+    fill()
+    while running:
+        [reference], _ = ray.wait(list(running))
+        task = running.pop(reference)
+        fill()  # before the caller reads the results
+        try:
+            yield EndedShard(task, ray.get(reference))
+        except ray.exceptions.RayError as error:
+            yield EndedShard(task, _reason(ray, error))
 
 
 def _reason(ray: Any, error: Exception) -> str:
@@ -210,13 +233,16 @@ def evaluate_shard(task: ShardTask) -> str | None:
     """Evaluate a shard in this process, a worker of Ray; return what stopped it, None if it is evaluated."""
     try:
         with os_errors(
-            RunError, f"{task.folder}: not on node {socket.gethostname()}; use storage that all share"
+            RunError, f"{task.folder}: not on node {socket.gethostname()}; all nodes need it at this path"
         ):
             os.chdir(task.folder)
         sweep = open_sweep(task.file, task.options, task.environment)
         shard = shards(sweep, task.of)[task.number - 1]
-        _wait_for_lock(sweep.root / SHARDS / shard.name)
-        asyncio.run(run_shard(sweep, shard, unwatched))
+        if task.storage is not None:
+            shard_storage.evaluate(RemoteFolder(task.storage), sweep, shard)
+        else:
+            _wait_for_lock(sweep.root / SHARDS / shard.name)
+            asyncio.run(run_shard(sweep, shard, unwatched))
     except (UserError, ServingError, IndexesError, JudgeError) as error:
         return one_line(error)
     return None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from tests.stub_server import StubPlan
 
 from ..docs.test_examples import SERVER, blocks, commands
 from ..ray_cluster import NotStarted, RayCluster, environment
+from ..s3_server import BUCKET, S3Server
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import ROOT, Command, Ended, finish, start
-from .test_interrupted_run import distinct, wait_for
+from .test_interrupted_run import Question, distinct, stored, wait_for
 from .test_sweep import undivided
 
 CONCURRENCY = 4
@@ -33,7 +36,14 @@ TASKS = 4
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
+def s3() -> Iterator[S3Server]:
+    with S3Server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(s3: S3Server) -> Iterator[RayCluster]:
+    """The nodes have the credentials of `s3`."""
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     with contextlib.ExitStack() as stack:
         try:
@@ -155,6 +165,117 @@ def test_a_lost_worker_and_a_lost_node_lose_no_call_and_repeat_only_those_in_fli
             break
         assert time.monotonic() < deadline, again.err
     assert undivided(on_ray) == undivided(whole)
+
+
+class Gate:
+    """Answers of a server that waits after a number of them."""
+
+    def __init__(self) -> None:
+        self.answered, self._until = 0, math.inf
+        self._changed = threading.Condition()
+
+    def allow(self, n: float) -> None:
+        """Answer n further calls."""
+        with self._changed:
+            self._until = self.answered + n
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait until these are answered."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.answered == self._until, 120)
+
+    def answer(self, asked: Mapping[str, Any]) -> str:
+        with self._changed:
+            self._changed.wait_for(lambda: self.answered < self._until, 120)
+            self.answered += 1
+            self._changed.notify_all()
+        return answer(asked)
+
+
+def uploaded(s3: S3Server, folder: Path) -> dict[str, set[Question]]:
+    """The questions whose replies are in the storage, by ledger."""
+    found: dict[str, set[Question]] = {}
+    for name in s3.files.glob(f"{BUCKET}/sweep/shards/*/ledger-*.sqlite"):
+        copy = folder / "copy.sqlite"
+        s3.files.get_file(name, str(copy))
+        found[name] = stored(copy)
+    return found
+
+
+def test_a_worker_lost_with_s3_repeats_only_what_was_not_uploaded(
+    cluster: RayCluster, write: Callable[[str], Path], s3: S3Server, tmp_path: Path
+) -> None:
+    gate, url = Gate(), f"s3://{BUCKET}/sweep"
+    whole, on_ray, elsewhere = write("whole"), write("ray"), write("elsewhere")
+    with StubThread(StubPlan(answer=gate.answer)) as server:
+        assert finish(swept(whole, server), 300).code == 0
+        n_calls = len(server.chats)
+        given = ("--ray", cluster.address, "--ray-workers", "1", "--storage", url)
+        gate.allow(12)
+        process = swept(on_ray, server, *given)
+        gate.wait()
+        deadline = time.monotonic() + 60
+        while sum(map(len, (kept := uploaded(s3, tmp_path)).values())) < 12:
+            assert time.monotonic() < deadline, "not uploaded"
+            time.sleep(0.2)
+        gate.allow(6)
+        gate.wait()
+        [worker] = cluster.processes("ray::shard")
+        os.kill(worker, signal.SIGKILL)
+        gate.allow(math.inf)
+        ended = finish(process, 300)
+        assert ended.code == 0, ended.err
+        assert undivided(on_ray) == undivided(whole)
+        asked = server.chats[n_calls:]
+        assert distinct(asked) == distinct(server.chats[:n_calls])
+        # Twelve replies were uploaded; six were not, and at most CONCURRENCY calls were in flight.
+        assert len(asked) - n_calls <= 6 + CONCURRENCY
+        [part] = kept.values()
+        assert part.isdisjoint(distinct(asked[18 + CONCURRENCY :]))
+        # The same sweep on another machine asks nothing.
+        n_chats, parts = len(server.chats), uploaded(s3, tmp_path)
+        again = finish(swept(elsewhere, server, *given), 300)
+        assert (again.code, len(server.chats)) == (0, n_chats), again.err
+        assert undivided(elsewhere) == undivided(whole)
+        assert uploaded(s3, tmp_path) == parts
+
+
+def test_storage_that_cannot_be_used_is_one_line_before_any_call(
+    command: Command,
+    write: Callable[[str], Path],
+    server: StubThread,
+    s3: S3Server,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = write("a")
+
+    def refused(url: str, *options: str) -> str:
+        given = ("sweep", folder / "sweep.yaml", "--base-url", server.url, "--storage", url)
+        line = command(*given, *(options or ("--ray", "auto"))).line()
+        assert not (folder / "out").exists() and not server.chats
+        return line
+
+    assert "--storage: give --ray too" in refused("s3://judged/a", "--rate", "1")
+    assert "not in the URL" in refused("ftp://judge:secret@files.example/a")
+    assert "storage s3://missing/a: sweep.yaml: cannot be written" in refused("s3://missing/a")
+    s3.check_credentials(True)
+    assert "cannot be written" in refused(f"s3://{BUCKET}/a")
+    s3.check_credentials(False)
+    with monkeypatch.context() as changed:
+        changed.delenv("AWS_ACCESS_KEY_ID")
+        changed.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "none"))
+        assert "credentials" in refused(f"s3://{BUCKET}/a")
+    with monkeypatch.context() as changed, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        changed.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        changed.setenv("AWS_MAX_ATTEMPTS", "1")
+        assert "Could not connect" in refused(f"s3://{BUCKET}/a")
+    assert "Protocol not known: nowhere" in refused("nowhere://a")
+    assert "gcsfs" in refused("gs://judged/a")  # a package that is not installed
+    with monkeypatch.context() as changed:
+        changed.setitem(sys.modules, "fsspec", None)
+        assert "pip install 'local-judge[ray]'" in refused(f"s3://{BUCKET}/a")
 
 
 def test_an_address_without_a_cluster_is_one_line(

@@ -1,0 +1,149 @@
+"""Shards in storage that is a folder: files are moved to their names, and their uploads may fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from local_judge.judge.ledger import Ledger
+from local_judge.runs import remote_folder, shard_storage
+from local_judge.runs.ray_tasks import ShardTask, evaluate_shard, tasks_of
+from local_judge.runs.remote_folder import RemoteFolder
+from local_judge.runs.resume import is_finished
+from local_judge.runs.store import RunStore
+from local_judge.runs.sweep import open_sweep
+
+from ..stub_thread import StubThread
+from .conftest import REPORT
+
+
+class Stored(NamedTuple):
+    """A sweep of one report, whose shard is to be evaluated into a folder."""
+
+    root: Path
+    storage: RemoteFolder
+    tasks: Callable[[int], list[ShardTask]]
+    """Prepare the storage for a number of workers."""
+    task: ShardTask
+    """Only task with reports for one worker."""
+    begin: Callable[[], None]
+    """Write what the command writes first."""
+
+    def parts(self) -> list[Path]:
+        """Ledgers of the shard."""
+        return sorted(self.root.glob("shards/*/ledger-*.sqlite"))
+
+
+@pytest.fixture
+def stored(
+    tmp_path: Path, snapshot: Path, preset: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> Stored:
+    fsspec = pytest.importorskip("fsspec", reason="the extra `ray` is not installed")
+    assert fsspec is not None
+    monkeypatch.chdir(tmp_path)
+    row = {"id": "mill", "system": "ada", "task_id": "mill", "report": REPORT}
+    Path("reports.jsonl").write_text(json.dumps(row))
+    file: dict[str, Any] = {
+        "reports": ["reports.jsonl"],
+        "snapshot": str(snapshot),
+        "protocols": ["fact"],
+        "out": "out",
+        "sweep": {"judges": [str(preset)]},
+    }
+    Path("sweep.yaml").write_text(json.dumps(file))
+    options = {"base_urls": [server.url]}
+    sweep = open_sweep(Path("sweep.yaml"), options)
+    storage = RemoteFolder(f"file://{tmp_path}/stored")
+
+    def tasks(workers: int) -> list[ShardTask]:
+        return tasks_of(sweep, workers, options, {}, storage)
+
+    [task] = tasks(1)
+    return Stored(tmp_path / "stored", storage, tasks, task, lambda: shard_storage.check(storage, sweep))
+
+
+def test_a_shard_is_evaluated_once_and_fetched_with_its_results(
+    stored: Stored, server: StubThread, tmp_path: Path
+) -> None:
+    missing = evaluate_shard(stored.task)
+    assert missing is not None and "it lacks what the command wrote into it" in missing
+    assert not server.chats
+    stored.begin()
+    assert evaluate_shard(stored.task) is None
+    n_chats = len(server.chats)
+    assert n_chats > 0
+    assert evaluate_shard(stored.task) is None
+    assert len(server.chats) == n_chats
+    names = sorted(
+        path.relative_to(stored.root).as_posix() for path in stored.root.rglob("*") if path.is_file()
+    )
+    shard = re.escape(f"shards/{stored.task.shard}")
+    expected = (
+        r"nodes/.+",
+        shard + r"/ledger-[0-9a-f]{32}\.sqlite",
+        shard + r"/results\.zip",
+        r"sweep\.yaml",
+    )
+    assert len(names) == len(expected), names
+    assert all(map(re.fullmatch, expected, names)), names
+    # What the command fetches is the folder that `--shard` makes; fetching it again changes nothing.
+    assert shard_storage.fetch(stored.storage, stored.task.shard, tmp_path / "fetched").replies == n_chats
+    assert shard_storage.fetch(stored.storage, stored.task.shard, tmp_path / "fetched").replies == 0
+    assert is_finished(RunStore(tmp_path / "fetched/runs/stub"))
+    # With another number of shards, the replies are there, in the sweep's ledger too.
+    [other] = stored.tasks(2)
+    assert other.of != stored.task.of
+    assert evaluate_shard(other) is None
+    assert len(server.chats) == n_chats
+    with Ledger.open(tmp_path / "out/ledger.sqlite", read_only=True) as ledger:
+        assert ledger.stats().replies == n_chats
+
+
+def test_a_failed_upload_is_tried_again(
+    stored: Stored, server: StubThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local: Any = pytest.importorskip("fsspec.implementations.local").LocalFileSystem
+    moved, n_failures = local.mv, 2
+
+    def failing(self: Any, path: str, target: str) -> None:
+        nonlocal n_failures
+        if "ledger-" in target and n_failures:
+            n_failures -= 1
+            raise OSError("no space left")
+        moved(self, path, target)
+
+    monkeypatch.setattr(local, "mv", failing)
+    monkeypatch.setattr(remote_folder, "UPLOAD_SECONDS", 0.02)
+    stored.begin()
+    assert evaluate_shard(stored.task) is None
+    assert n_failures == 0
+    [part] = stored.parts()
+    with Ledger.open(part, read_only=True) as ledger:
+        assert ledger.stats().replies == len(server.chats)
+    part.unlink()
+    for results in stored.root.glob("shards/*/results.zip"):
+        results.unlink()
+    n_failures = 1 << 30
+    monkeypatch.setattr(remote_folder, "PATIENCE_SECONDS", 0.1)
+    problem = evaluate_shard(stored.task)
+    assert problem is not None and "cannot be written (no space left)" in problem
+    assert not stored.parts() and not list(stored.root.glob("shards/*/results.zip"))
+
+
+def test_damaged_files_in_the_storage_are_named(stored: Stored) -> None:
+    stored.begin()
+    assert evaluate_shard(stored.task) is None
+    [results] = stored.root.glob("shards/*/results.zip")
+    content = results.read_bytes()
+    results.write_bytes(content[:-30])
+    problem = evaluate_shard(stored.task)
+    assert problem is not None and f"shards/{stored.task.shard}/results.zip: damaged" in problem
+    results.write_bytes(content)
+    results.with_name(f"ledger-{'0' * 32}.sqlite").write_text("something else" * 100)
+    problem = evaluate_shard(stored.task)
+    assert problem is not None and "this file is not a ledger" in problem
