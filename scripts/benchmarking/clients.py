@@ -207,6 +207,9 @@ def ray_llm(url: str, calls: int, at_once: int) -> Measured:
 
 
 def _ray() -> Any:
+    os.environ["RAY_AUTH_MODE"] = (
+        "disabled"  # otherwise Ray leaves a token in the home folder, for all later clusters
+    )
     ray = _module("ray")
     _module("ray.data")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
