@@ -198,15 +198,3 @@ def models(folder: Path) -> None:
         for line in store.lines(name)
     ]
     print(len(found))
-
-
-def results(folder: Path) -> dict[str, bytes]:
-    """Return the files of the runs of a sweep, without the manifests, which name the folder."""
-    files = (
-        path for path in (folder / "runs").rglob("*") if path.is_file() and path.parent != folder / "runs"
-    )
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in files
-        if path.name != "manifest.json"
-    }

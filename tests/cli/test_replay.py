@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.demo.outcome import sample_folder
+from tests.run_files import run_files
 from tests.stub_server import StubPlan
 
 from ..stub_thread import PRESET, StubThread, answer
@@ -22,15 +23,6 @@ def write_preset(folder: Path, extra: str = "") -> Path:
     text = PRESET.format(concurrency=8, timeout=60.0).replace("context_tokens: 32768", "context_tokens: 6000")
     path.write_text(text + extra, encoding="utf-8")
     return path
-
-
-def results(folder: Path) -> dict[str, bytes]:
-    """Everything in a run directory that is derived: not the manifest, which has the arguments, and not the ledger."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "manifest.json" and not path.name.startswith("ledger.sqlite")
-    }
 
 
 @pytest.fixture
@@ -59,7 +51,7 @@ def test_a_replay_needs_no_server_and_writes_the_same_bytes(
     before = ledger.read_bytes()
     ended = command(*given, "--replay", "--ledger", ledger, "--out", tmp_path / "second")
     assert ended.code == 0, ended.err
-    assert results(tmp_path / "second") == results(done)
+    assert run_files(tmp_path / "second") == run_files(done)
     assert ledger.read_bytes() == before
     manifests = [json.loads((path / "manifest.json").read_bytes()) for path in (done, tmp_path / "second")]
     assert manifests[0]["judges"] == manifests[1]["judges"]
@@ -90,7 +82,7 @@ def test_a_call_without_a_reply_is_a_failure_that_is_counted_and_named(
         again = command(*given, "--base-url", server.url, "--ledger", ledger, "--out", tmp_path / "second")
         assert again.code == 0, again.err
         assert len(server.chats) == 1
-    assert results(tmp_path / "second") == results(done)
+    assert run_files(tmp_path / "second") == run_files(done)
 
 
 def test_a_judge_that_wrote_no_replies_is_refused(
