@@ -2,12 +2,14 @@
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
 before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
-sees it exactly as it sees a cited page. An empty cell of a CSV or Parquet file is a key that the row does not have.
+sees it exactly as it sees a cited page.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
+    Factcheck-Bench  `claim`, `evidence`, `stance` (subtask 3), or a response's `sentences`, each with `claims`,
+                     `auto_evidence` and `stance_claim_autoEvid` (Wang et al., 2023)
     planted claims   `claim`, `url`, `true` (`local-judge lab plant`)
     RAGTruth         `source_id`, `response`, `labels`, with `source_info.jsonl` beside the file (Niu et al., 2024):
                      each sentence of a response is a claim, and the marked spans that overlap it give its label
@@ -15,17 +17,12 @@ sees it exactly as it sees a cited page. An empty cell of a CSV or Parquet file 
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
-import math
 import random
 import tempfile
-import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -36,17 +33,16 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.claims.model import Claim
-from local_judge.errors import InputError, optional_module, os_errors
+from local_judge.errors import InputError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
-from local_judge.rows import parse_object, row_of
-from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, MOST_BYTES, ClaimRow, claim_of
+from local_judge.lab.verifier_benchmark.records import Row, json_lines, records
+from local_judge.rows import row_of
+from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 from serving.types import Frozen
 
 Gold = Literal["supported", "partial", "unsupported", "contradicted"]
 """Label by people. `unsupported`: the text does not state the claim, or is about something else."""
-
-Row = Mapping[str, Any]
 
 
 class LabelledRow(Frozen):
@@ -108,14 +104,8 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
     for path in paths:
         packaged = path == Path(SAMPLE)
         name = OTHER_WORDS if packaged else path.name.split(".")[0]
-        for number, (place, row) in enumerate(_packaged() if packaged else _rows_of(path), 1):
-            known = row.model_copy(
-                update={
-                    "id": row.id or str(number),
-                    "set": row.set or name,
-                    "claim": " ".join(row.claim.split()),
-                }
-            )
+        for place, row in _packaged() if packaged else _rows_of(path):
+            known = row.model_copy(update={"set": row.set or name, "claim": " ".join(row.claim.split())})
             if (known.set, known.id) in seen:
                 raise InputError(f"{place}: id {known.id!r} occurs twice in the set {known.set!r}")
             seen.add((known.set, known.id))
@@ -180,11 +170,14 @@ class _Format(NamedTuple):
     """Keys that identify the format."""
     read: Callable[[Path, str, Row], Iterator[dict[str, Any]]]
     """Return the rows, in this project's format, for one row of the file at a place."""
+    id_of: Callable[[int], str] = str
+    """Return the id of a row without one, by its number in the file, from 1."""
 
 
 def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
     found: _Format | None = None
-    for place, row in _records(path):
+    number = 0
+    for place, row in records(path):
         if found is None:
             found = next((one for one in _FORMATS if one.keys <= row.keys()), None)
         if found is None:
@@ -193,72 +186,13 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
             )
         try:
             converted = [row_of(LabelledRow, made, place) for made in found.read(path, place, row)]
-        except (TypeError, LookupError, AttributeError):
+        except (TypeError, LookupError, AttributeError, ValueError):
             raise InputError(f"{place}: the row has the keys of {found.name}, but not its types") from None
-        yield from ((place, made) for made in converted)
+        for made in converted:
+            number += 1
+            yield place, made.model_copy(update={"id": made.id or found.id_of(number)})
     if found is None:
         raise InputError(f"{path}: no rows in it")
-
-
-def _records(path: Path) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of a file with their places."""
-    with os_errors(InputError, f"{path}: cannot be read"):
-        suffix = path.suffix.lower()
-        if suffix in (".parquet", ".csv"):
-            cells = _csv(path) if suffix == ".csv" else enumerate(_parquet(path), 1)
-            for number, row in cells:
-                yield f"{path}:{number}", {name: _cell(value) for name, value in row.items()}
-        else:
-            yield from _json_lines(path)
-
-
-def _cell(value: Any) -> Any:
-    """Return the value of a cell; None for an empty one, also as pandas writes it."""
-    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
-
-
-def _csv(path: Path) -> list[tuple[int, Row]]:
-    """Return the rows of a CSV file by number. Evidence may exceed the csv module's limit, which all readers share."""
-    limit = csv.field_size_limit(MOST_BYTES)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(enumerate(csv.DictReader(file), 2))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not CSV ({error})") from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a plain or gzipped file, which may unpack to `MOST_BYTES`."""
-    left = MOST_BYTES
-    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
-        for number in count(1):
-            place = f"{path}:{number}"
-            try:
-                line = file.readline(left + 1)
-            except (EOFError, zlib.error):
-                raise InputError(f"{place}: the gzip data is damaged or cut off") from None
-            left -= len(line)
-            if left < 0:
-                raise InputError(f"{place}: the file unpacks to more than {MOST_BYTES:,} bytes; split it")
-            if not line:
-                return
-            try:
-                text = line.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise InputError(f"{place}: not UTF-8 (byte {error.start} of the line)") from None
-            if text.strip():
-                yield place, parse_object(text, place)
-
-
-def _parquet(path: Path) -> Iterator[dict[str, Any]]:
-    parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
-    try:
-        for batch in parquet.ParquetFile(path).iter_batches():
-            yield from batch.to_pylist()
-    except ValueError as error:  # pyarrow's own error is one
-        raise InputError(f"{path}: not Parquet ({error})") from None
 
 
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
@@ -320,6 +254,45 @@ def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     }
 
 
+_STANCES = {
+    "completely-support": "supported",
+    "partially-support": "partial",
+    "irrelevant": "unsupported",
+    "refute": "contradicted",
+}
+_MISSING = (None, "NA")
+"""Values that Factcheck-Bench has for what was not annotated."""
+
+
+def _stance(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    del path
+    label = _STANCES.get(row["stance"])
+    if label is None:
+        raise InputError(
+            f"{place}: stance {row['stance']!r}; in Factcheck-Bench it is one of {', '.join(_STANCES)}"
+        )
+    yield {"claim": row["claim"], "evidence": row["evidence"], "label": label}
+
+
+def _factcheck(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    """Yield each claim of a response with each passage that has a stance, in the order of subtask 3."""
+    keys = ("claims", "auto_evidence", "stance_claim_autoEvid")
+    for sentence in row["sentences"].values():
+        for claim, *found in zip(*(sentence[key] for key in keys), strict=True):
+            for passage, stance in zip(*map(_annotated, found), strict=True):
+                if stance not in _MISSING:
+                    yield from _stance(path, place, {"claim": claim, "evidence": passage, "stance": stance})
+
+
+def _annotated(value: Any) -> Sequence[Any]:
+    return () if value in _MISSING else value
+
+
+def _factcheck_id(number: int) -> str:
+    """Return the place of a row in subtask 3 from 0."""
+    return f"fc-{number - 1:04d}"
+
+
 _CONFLICT = "Conflict"
 """Word in the names of RAGTruth's labels for what the source contradicts; other labels are baseless."""
 
@@ -355,7 +328,7 @@ def _ragtruth_sources(path: Path) -> dict[str, str]:
     """Return the texts of the sources by id; structured data is shown as JSON."""
     known: dict[str, str] = {}
     with os_errors(InputError, f"{path}: cannot be read"):
-        for _, row in _json_lines(path):
+        for _, row in json_lines(path):
             info = row.get("source_info")
             known[str(row.get("source_id"))] = (
                 info if isinstance(info, str) else json.dumps(info, ensure_ascii=False)
@@ -367,6 +340,8 @@ _FORMATS = (
     _Format(AGGREFACT, frozenset({"claim", "doc", "label", "dataset"}), _aggrefact),
     _Format("WiCE", frozenset({"claim", "evidence", "label", "supporting_sentences", "meta"}), _wice),
     _Format("RAGTruth", frozenset({"source_id", "response", "labels"}), _ragtruth),
+    _Format("Factcheck-Bench", frozenset({"claim", "evidence", "stance"}), _stance, _factcheck_id),
+    _Format("Factcheck-Bench", frozenset({"prompt", "response", "sentences"}), _factcheck, _factcheck_id),
     _Format("labelled claims", frozenset({"claim", "label"}), _own),
     _Format("planted claims", frozenset({"claim", "url", "true"}), _planted),
 )

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -125,6 +126,73 @@ def test_wice_names_its_supporting_sentences(tmp_path: Path) -> None:
         load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "supporting_sentences": [[-1]]}])])
     with pytest.raises(InputError, match=r"wice\.jsonl:1: .*not its types"):
         load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "evidence": "abc"}])])
+
+
+STANCES = ("completely-support", "partially-support", "irrelevant", "refute")
+PASSAGES = ("It was built in 1904.", "It was built long ago.", "Rye is a cereal.", "It was built in 1905.")
+BUILT = "The mill was built in 1904."
+
+
+def of_subtask(claim: str, passages: Sequence[str], stances: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"claim": claim, "evidence": passage, "stance": stance}
+        for passage, stance in zip(passages, stances, strict=True)
+    ]
+
+
+def response(**changed: Any) -> dict[str, Any]:
+    """A response of Factcheck-Bench with one sentence, which makes three claims; one has no evidence."""
+    sentence = {
+        "text": "Built in 1904, the fine mill ground rye.",
+        "claims": [BUILT, "The mill is fine.", "It ground rye."],
+        "auto_evidence": [list(PASSAGES), "NA", ["It ground rye.", "It ground oats."]],
+        "stance_claim_autoEvid": [list(STANCES), "NA", ["completely-support", "NA"]],
+        **changed,
+    }
+    return {"prompt": "How old is the mill?", "response": "…", "sentences": {"sentence1": sentence}}
+
+
+def test_factcheck_bench_as_pairs_and_as_responses(tmp_path: Path) -> None:
+    pairs = [
+        *of_subtask(BUILT, PASSAGES, STANCES),
+        *of_subtask("It ground rye.", ["It ground rye."], ["completely-support"]),
+        *of_subtask("It has a wheel.", ["The wheel is of oak."], ["partially-support"]),
+    ]
+    wheel = response(
+        claims=["It has a wheel."],
+        auto_evidence=[["The wheel is of oak."]],
+        stance_claim_autoEvid=[["partially-support"]],
+    )
+    opinion = response(claims=[], auto_evidence=[], stance_claim_autoEvid=[])
+    rows = load_sets([write_rows(tmp_path / "a.jsonl", pairs)])
+    assert [(row.id, row.label) for row in rows] == [
+        ("fc-0000", "supported"),
+        ("fc-0001", "partial"),
+        ("fc-0002", "unsupported"),
+        ("fc-0003", "contradicted"),
+        ("fc-0004", "supported"),
+        ("fc-0005", "partial"),
+    ]
+    assert (rows[3].claim, rows[3].evidence) == (BUILT, PASSAGES[3])
+    # The pairs are those of the responses, in their order; what was not annotated is no pair.
+    same = load_sets([write_rows(tmp_path / "b.jsonl", [response(), opinion, wheel])])
+    assert [row.model_copy(update={"set": "a"}) for row in same] == rows
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (of_subtask(BUILT, ["Old."], ["agrees"])[0], "stance 'agrees'; in Factcheck-Bench it is one of"),
+        (response(stance_claim_autoEvid=[["agrees"] * 4, [], ["NA"] * 2]), "stance 'agrees'"),
+        (response(claims=[BUILT]), "not its types"),
+        (response(stance_claim_autoEvid=[["refute"], "NA", ["NA", "NA"]]), "not its types"),
+        (response(auto_evidence=None), "not its types"),
+    ],
+)
+def test_a_wrong_row_of_factcheck_bench_is_one_line(tmp_path: Path, row: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=rf"fc\.jsonl:1: .*{says}") as raised:
+        load_sets([write_rows(tmp_path / "fc.jsonl", [row])])
+    assert "\n" not in str(raised.value)
 
 
 def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Rows of a table or of JSON Lines, each with its place.
+
+Invariants: an error of a file is one line that names it; a gzipped file unpacks to a limited size. An empty cell of a
+CSV or Parquet file is None.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from local_judge.errors import InputError, optional_module, os_errors
+from local_judge.rows import parse_object
+from local_judge.runs.verify import MOST_BYTES
+
+Row = Mapping[str, Any]
+
+
+def records(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a JSON Lines, CSV or Parquet file with their places.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with os_errors(InputError, f"{path}: cannot be read"):
+        suffix = path.suffix.lower()
+        if suffix in (".parquet", ".csv"):
+            cells = _csv(path) if suffix == ".csv" else enumerate(_parquet(path), 1)
+            for number, row in cells:
+                yield f"{path}:{number}", {name: _cell(value) for name, value in row.items()}
+        else:
+            yield from json_lines(path)
+
+
+def _cell(value: Any) -> Any:
+    """Return the value of a cell; None for an empty one, also as pandas writes it."""
+    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _csv(path: Path) -> list[tuple[int, Row]]:
+    """Return the rows of a CSV file by number. Evidence may exceed the csv module's limit, which all readers share."""
+    limit = csv.field_size_limit(MOST_BYTES)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(enumerate(csv.DictReader(file), 2))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not CSV ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a plain or gzipped file, which may unpack to `MOST_BYTES`."""
+    left = MOST_BYTES
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        for number in count(1):
+            place = f"{path}:{number}"
+            try:
+                line = file.readline(left + 1)
+            except (EOFError, zlib.error):
+                raise InputError(f"{place}: the gzip data is damaged or cut off") from None
+            left -= len(line)
+            if left < 0:
+                raise InputError(f"{place}: the file unpacks to more than {MOST_BYTES:,} bytes; split it")
+            if not line:
+                return
+            try:
+                text = line.decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise InputError(f"{place}: not UTF-8 (byte {error.start} of the line)") from None
+            if text.strip():
+                yield place, parse_object(text, place)
+
+
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+    parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
+    except ValueError as error:  # pyarrow's own error is one
+        raise InputError(f"{path}: not Parquet ({error})") from None
