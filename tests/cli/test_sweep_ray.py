@@ -61,12 +61,12 @@ def slow() -> Iterator[StubThread]:
 
 
 @pytest.fixture
-def write(tmp_path: Path, snapshot: Path) -> Callable[[str], Path]:
-    """Write a sweep of two systems on four tasks into a folder of this name."""
+def write(tmp_path: Path, snapshot: Path) -> Callable[..., Path]:
+    """Write a sweep of two systems on some tasks into a folder of this name."""
     sample = (sample_folder() / "report.md").read_text(encoding="utf-8")
     write_preset(tmp_path, concurrency=CONCURRENCY)
 
-    def written(name: str) -> Path:
+    def written(name: str, tasks: int = TASKS) -> Path:
         folder = tmp_path / name
         folder.mkdir()
         rows = [
@@ -74,7 +74,7 @@ def write(tmp_path: Path, snapshot: Path) -> Callable[[str], Path]:
             # Every cited sentence differs, so that no two shards ask the same.
             | {"report": sample.replace(" [", f" for {system} {task} [")}
             for system in ("Alder", "Birch")
-            for task in range(TASKS)
+            for task in range(tasks)
         ]
         (folder / "reports.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         file: dict[str, Any] = {
@@ -132,7 +132,7 @@ def test_the_guide_works_from_nothing(cluster: RayCluster, tmp_path: Path) -> No
 
 
 def test_a_lost_worker_and_a_lost_node_lose_no_call_and_repeat_only_those_in_flight(
-    cluster: RayCluster, write: Callable[[str], Path], slow: StubThread
+    cluster: RayCluster, write: Callable[..., Path], slow: StubThread
 ) -> None:
     whole, on_ray = write("whole"), write("ray")
     assert finish(swept(whole, slow), 300).code == 0
@@ -204,10 +204,10 @@ def uploaded(s3: S3Server, folder: Path) -> dict[str, set[Question]]:
 
 
 def test_a_worker_lost_with_s3_repeats_only_what_was_not_uploaded(
-    cluster: RayCluster, write: Callable[[str], Path], s3: S3Server, tmp_path: Path
+    cluster: RayCluster, write: Callable[..., Path], s3: S3Server, tmp_path: Path
 ) -> None:
     gate, url = Gate(), f"s3://{BUCKET}/sweep"
-    whole, on_ray, elsewhere = write("whole"), write("ray"), write("elsewhere")
+    whole, on_ray, elsewhere = (write(name, tasks=2) for name in ("whole", "ray", "elsewhere"))
     with StubThread(StubPlan(answer=gate.answer)) as server:
         assert finish(swept(whole, server), 300).code == 0
         n_calls = len(server.chats)
@@ -243,7 +243,7 @@ def test_a_worker_lost_with_s3_repeats_only_what_was_not_uploaded(
 
 def test_storage_that_cannot_be_used_is_one_line_before_any_call(
     command: Command,
-    write: Callable[[str], Path],
+    write: Callable[..., Path],
     server: StubThread,
     s3: S3Server,
     monkeypatch: pytest.MonkeyPatch,
@@ -279,7 +279,7 @@ def test_storage_that_cannot_be_used_is_one_line_before_any_call(
 
 
 def test_an_address_without_a_cluster_is_one_line(
-    command: Command, write: Callable[[str], Path], server: StubThread, monkeypatch: pytest.MonkeyPatch
+    command: Command, write: Callable[..., Path], server: StubThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     monkeypatch.setattr(ray_tasks, "ANSWER_SECONDS", 3.0)
@@ -304,7 +304,7 @@ def test_an_address_without_a_cluster_is_one_line(
 
 
 def test_without_ray_one_line_names_the_extra(
-    command: Command, write: Callable[[str], Path], server: StubThread, monkeypatch: pytest.MonkeyPatch
+    command: Command, write: Callable[..., Path], server: StubThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     folder = write("a")
