@@ -136,7 +136,8 @@ def labelled_prompts(
 
 
 def _truths(labels: Sequence[ClaimLabel], matched: MatchedReports) -> _Labels:
-    pairs = {one.id: number for number, pair in enumerate(matched.pairs) for one in reversed(pair)}
+    # Where an id names different pairs in the two runs, that of the first run counts.
+    pairs = {pair[side].id: number for side in (1, 0) for number, pair in enumerate(matched.pairs)}
     votes: dict[_Place, list[bool]] = {}
     n_unclear = n_without_text = n_elsewhere = 0
     for label in labels:

@@ -40,7 +40,10 @@ COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"), *STATISTIC
 """Commands that a file may have."""
 OUT, JUDGE = "out", "judge"
 """Places in a command that every file has: the output folder, and the options of the judge."""
-USER_OPTIONS = ("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home")
+USER_OPTIONS = (
+    *("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home"),
+    *("--ray", "--serve", "--storage"),
+)
 """Options that only the user gives, after `--`: they say where to write and what to connect to."""
 ROW = "{row}"
 """Place in a `statistic` for the name of the row in the runs."""
@@ -175,9 +178,15 @@ def prints_statistics(command: Sequence[str]) -> bool:
 
 
 def _written(command: Sequence[str]) -> Iterator[str]:
-    """Yield the places that a command writes: the second argument of `import`, values of `--out` and `--plot`."""
+    """Yield the places that a command writes: the second argument of `import`, values of `--out` and `--plot`.
+
+    An empty place stands for one that the command would choose by itself.
+    """
     if command[0] == "import":
-        yield command[2] if len(command) > 2 else ""
+        arguments = command[1:3]
+        yield command[2] if len(arguments) == 2 and not any(word[0] == "-" for word in arguments) else ""
+    elif not prints_statistics(command) and not any(word.split("=")[0] == "--out" for word in command):
+        yield ""
     for option, value in pairwise(word for one in command for word in one.split("=", 1)):
         if option in ("--out", "--plot"):
             yield value

@@ -43,14 +43,20 @@ class RemoteFolder:
         url: the URL.
 
     Raises:
-        ConfigError: the URL contains a password.
+        ConfigError: the URL is empty, invalid, or contains a password.
         UserError: the URL is invalid, or a package that it needs is not installed.
     """
 
     def __init__(self, url: str) -> None:
         fsspec = optional_module("fsspec", "--storage", "ray")
-        with suppress(ValueError):
-            if urlsplit(url).password is not None:
+        if not url.strip():
+            raise ConfigError("--storage: the URL is empty")
+        for part in url.split("::"):  # URLs of fsspec may be chained
+            try:
+                password = urlsplit(part).password
+            except ValueError:
+                raise ConfigError("--storage: not a URL") from None
+            if password is not None:
                 raise ConfigError("--storage: give the password in fsspec's configuration, not in the URL")
         self.url = url
         with self._errors("cannot be opened"):
@@ -75,6 +81,8 @@ class RemoteFolder:
             beside = f"{target}.{uuid4().hex}.partial"
             self._files.put_file(str(path), beside)
             self._files.mv(beside, target)
+            if self._files.info(target)["size"] != path.stat().st_size:
+                raise OSError("this file system does not replace a file by moving another one")
 
     def put_ledger(self, ledger: sqlite3.Connection, copy: Path, name: str) -> None:
         """Write a consistent copy of a ledger, which other connections may be writing; `copy` is overwritten.

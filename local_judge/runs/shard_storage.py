@@ -84,7 +84,7 @@ def fetch(storage: RemoteFolder, shard: str, folder: Path) -> Merged:
             shutil.rmtree(folder / RUNS, ignore_errors=True)
             try:
                 with zipfile.ZipFile(packed) as archive:
-                    archive.extractall(folder)
+                    archive.extractall(folder, [name for name in archive.namelist() if _is_result(name)])
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
                 raise RunError(
                     f"storage {storage.url}: {results}: damaged ({one_line(error)}); remove it, and the same "
@@ -98,11 +98,16 @@ def _ledgers(storage: RemoteFolder) -> list[tuple[str, str]]:
     return [(found[1], name) for name in storage.names(SHARDS) if (found := _PART.fullmatch(name))]
 
 
+def _is_result(name: str) -> bool:
+    """Check whether a file of a shard's folder belongs into its archive: not its ledger, nor a temporary file."""
+    return not Path(name).name.startswith((LEDGER, "."))
+
+
 def evaluate(storage: RemoteFolder, sweep: Sweep, shard: Shard) -> None:
     """Evaluate a shard in a temporary folder from its state in the storage, and upload its ledger and results.
 
     Raises:
-        UserError: the storage cannot be reached, read or written, or is not that of the command.
+        UserError: the storage cannot be reached, read or written, or lacks the sweep file.
         UserError, EngineError, LedgerError: as `run_shard`.
     """
     host = socket.gethostname()
@@ -124,6 +129,6 @@ def evaluate(storage: RemoteFolder, sweep: Sweep, shard: Shard) -> None:
         packed = root / _RESULTS
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
-                if path.is_file() and not path.name.startswith((LEDGER, ".")):
+                if path.is_file() and _is_result(path.name):
                     archive.write(path, path.relative_to(folder))
         storage.put(packed, f"{SHARDS}/{shard.name}/{_RESULTS}")

@@ -79,7 +79,7 @@ def write_preset(folder: Path, concurrency: int) -> Path:
 
 
 class SmallServer:
-    """`with SmallServer(folder, preset) as server` serves the model at `server.url` until the block ends.
+    """Server of the model, at `url`, for the duration of a `with` block.
 
     Args:
         folder: folder for the model and the log.

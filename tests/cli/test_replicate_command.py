@@ -13,7 +13,7 @@ import yaml
 from typer.main import get_group
 
 from local_judge.cli.commands import app
-from local_judge.lab.replication import Replication, commands_of, load_replication
+from local_judge.lab.replication import USER_OPTIONS, Replication, commands_of, load_replication
 from local_judge.lab.replication_figures import compare
 
 from ..stub_server import StubPlan
@@ -378,12 +378,14 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
                     ["import", "{results}", *out]
                     for out in ([], ["run"], ["{results}"], ["--system=ada", "{out}"])
                 ),
+                ["import", "--system", "{out}", "{results}", "run"],
+                *([*command, "{results}"] for command in (["run"], ["sweep"], ["sweep", "merge"])),
             )
         ),
         ({"command": [["run", "{results}", "--set", "out=run"]]}, "name the output folder by --out"),
         *(
             ({"command": [["run", "{results}", f"{option}{value}"]]}, f"{option} belongs after --")
-            for option in ("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home")
+            for option in USER_OPTIONS
             for value in ("", "=x")
         ),
         *(({"needs": {name: "x"}}, f"{name!r} is the name of a place") for name in ("out", "judge")),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from local_judge.errors import ConfigError, UserError
 from local_judge.judge.ledger import Ledger
 from local_judge.runs import remote_folder, shard_storage
 from local_judge.runs.ray_tasks import ShardTask, evaluate_shard, tasks_of
@@ -147,3 +149,49 @@ def test_damaged_files_in_the_storage_are_named(stored: Stored) -> None:
     results.with_name(f"ledger-{'0' * 32}.sqlite").write_text("something else" * 100)
     problem = evaluate_shard(stored.task)
     assert problem is not None and "this file is not a ledger" in problem
+
+
+def test_an_archive_in_the_storage_does_not_replace_a_ledger(stored: Stored, tmp_path: Path) -> None:
+    stored.begin()
+    assert evaluate_shard(stored.task) is None
+    folder = tmp_path / "fetched"
+    shard_storage.fetch(stored.storage, stored.task.shard, folder)
+    [results] = stored.root.glob("shards/*/results.zip")
+    with zipfile.ZipFile(results, "a") as archive:
+        archive.writestr("ledger.sqlite", "something else")
+    assert shard_storage.fetch(stored.storage, stored.task.shard, folder).replies == 0
+
+
+def test_a_move_that_leaves_the_old_file_is_an_error(
+    stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local: Any = pytest.importorskip("fsspec.implementations.local").LocalFileSystem
+    (tmp_path / "one").write_text("old")
+    (tmp_path / "two").write_text("newer")
+    stored.storage.put(tmp_path / "one", "x")
+
+    def kept(self: Any, path: str, target: str) -> None:
+        del self, path, target
+
+    monkeypatch.setattr(local, "mv", kept)
+    with pytest.raises(UserError, match=r"x: cannot be written \(this file system does not replace a file"):
+        stored.storage.put(tmp_path / "two", "x")
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("", "the URL is empty"),
+        (" ", "the URL is empty"),
+        ("ftp://u:sekret@[x/y", "not a URL"),
+        *(
+            (url, "give the password in fsspec's configuration")
+            for url in ("ftp://u:sekret@host/x", "simplecache::sftp://u:sekret@host/x")
+        ),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_one_line_without_its_password(url: str, problem: str) -> None:
+    pytest.importorskip("fsspec")
+    with pytest.raises(ConfigError, match=problem) as caught:
+        RemoteFolder(url)
+    assert "sekret" not in str(caught.value)
