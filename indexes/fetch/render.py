@@ -41,7 +41,9 @@ _FLAGS = (
     "--disable-breakpad",
     "--disable-client-side-phishing-detection",
     "--disable-domain-reliability",
-    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication",
+    # The last two connect to the search engine at the start.
+    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,"
+    "PreconnectToSearch,AimEnabled",
     "--deny-permission-prompts",
     "--mute-audio",
     "--no-first-run",

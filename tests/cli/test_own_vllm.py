@@ -17,7 +17,7 @@ from tests.stub_server import StubPlan
 from ..forwarding import forwarding, run_job
 from ..stub_thread import StubThread, answer, leaning, write_preset
 from .conftest import Command
-from .test_replay import results
+from ..run_files import run_files
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_judge_in_this_process_is_the_judge_behind_a_server(
         here = command(*given, "--in-process", "--no-offline", "--out", tmp_path / "here")
     assert (over_http.code, here.code) == (0, 0), here.err
     assert "stub: loading the model in this process\n" in here.err
-    assert results(tmp_path / "here") == results(tmp_path / "http")
+    assert run_files(tmp_path / "here") == run_files(tmp_path / "http")
     assert keys(tmp_path / "here/ledger.sqlite") == keys(tmp_path / "http/ledger.sqlite")
 
 
@@ -81,7 +81,7 @@ def test_rounds_of_batch_jobs_end_as_the_run_over_http(
             asyncio.run(run_job(requests, job, f"{server.url}/chat/completions"))
     assert ended.code == 0, ended.err
     assert rounds == 3  # claims, then verdicts, then quotations
-    assert results(tmp_path / "run") == results(tmp_path / "http")
+    assert run_files(tmp_path / "run") == run_files(tmp_path / "http")
     assert keys(tmp_path / "run/ledger.sqlite") == keys(tmp_path / "http/ledger.sqlite")
 
 
