@@ -15,9 +15,9 @@ from serving.presets import Preset
 from tests.stub_server import StubPlan
 
 from ..forwarding import forwarding, run_job
+from ..run_files import run_files
 from ..stub_thread import StubThread, answer, leaning, write_preset
 from .conftest import Command
-from ..run_files import run_files
 
 
 @pytest.fixture
