@@ -66,6 +66,29 @@ class Engine(Protocol):
         ...
 
 
+class EngineWrapper:
+    """Base class of engines that answer calls in their own way and leave everything else to `engine`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def identity(self) -> EngineIdentity:
+        """Return the identity of the wrapped engine."""
+        return await self._engine.identity()
+
+    async def limits(self) -> EngineLimits:
+        """Return the capacity of the wrapped engine."""
+        return await self._engine.limits()
+
+    async def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the prompt length in tokens, counted by the wrapped engine."""
+        return await self._engine.count_tokens(messages)
+
+    async def aclose(self) -> None:
+        """Close the wrapped engine."""
+        await self._engine.aclose()
+
+
 @runtime_checkable
 class Replicated(Protocol):
     """An engine on one or more servers."""

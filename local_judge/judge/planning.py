@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NoReturn
 
-from serving.engine import Engine, JsonSchema
+from serving.engine import Engine, EngineWrapper, JsonSchema
 from serving.errors import EngineError, PlannedCall
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
 
@@ -39,11 +39,11 @@ class PlannedCalls:
     """Sum of the limits of the replies."""
 
 
-class PlanningEngine:
+class PlanningEngine(EngineWrapper):
     """Stand-in for `engine` that counts calls and their prompt tokens, each different call once."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._seen: set[int] = set()
         self.stages: defaultdict[str, PlannedCalls] = defaultdict(PlannedCalls)
         """Counts by stage."""
@@ -57,18 +57,6 @@ class PlanningEngine:
     def prompt_tokens(self) -> int:
         """Prompt tokens of these calls."""
         return sum(stage.prompt_tokens for stage in self.stages.values())
-
-    async def identity(self) -> EngineIdentity:
-        """Return the identity of the engine."""
-        return await self._engine.identity()
-
-    async def limits(self) -> EngineLimits:
-        """Return the limits of the engine."""
-        return await self._engine.limits()
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Return the prompt length in tokens, counted by the engine."""
-        return await self._engine.count_tokens(messages)
 
     async def generate(
         self,
@@ -92,10 +80,6 @@ class PlanningEngine:
             PlannedCall: always.
         """
         return await self._count(messages, tuple(options), 1)
-
-    async def aclose(self) -> None:
-        """Close the engine."""
-        await self._engine.aclose()
 
     async def _count(self, messages: Sequence[Message], how: tuple[str, ...], most: int) -> NoReturn:
         tokens = await self.count_tokens(messages)

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from scripts.benchmarking.prefixes import BLOCK_TOKENS, ideal_computed
 from scripts.benchmarking.vllm_server import PromptCounters, read_counters
-from serving.engine import Engine, JsonSchema
-from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.engine import Engine, EngineWrapper, JsonSchema
+from serving.types import Choice, Generation, Message, Sampling
 
 Chat = tuple[Message, ...]
 
@@ -37,24 +37,12 @@ class Counting(Protocol):
         ...
 
 
-class OneToken:
+class OneToken(EngineWrapper):
     """An engine that reads whole prompts and writes one token; remembers the prompts."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self.chats: list[Chat] = []
-
-    async def identity(self) -> EngineIdentity:
-        """Return the value of the wrapped engine."""
-        return await self._engine.identity()
-
-    async def limits(self) -> EngineLimits:
-        """Return the value of the wrapped engine."""
-        return await self._engine.limits()
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Ask the wrapped engine."""
-        return await self._engine.count_tokens(messages)
 
     async def generate(
         self,
@@ -72,10 +60,6 @@ class OneToken:
         """Return the request unchanged: it asks for one token anyway."""
         self.chats.append(tuple(messages))
         return await self._engine.choose(messages, options)
-
-    async def aclose(self) -> None:
-        """Close the engine behind."""
-        await self._engine.aclose()
 
 
 async def measured(

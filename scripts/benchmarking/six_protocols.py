@@ -27,9 +27,9 @@ from local_judge.runs.judges import JudgeSpec, judge_on
 from local_judge.runs.run_file import RunFile
 from local_judge.tasks.dimensions import GENERAL
 from scripts.freezing import PARTS
-from serving.engine import Engine, JsonSchema
+from serving.engine import Engine, EngineWrapper, JsonSchema
 from serving.presets import Preset
-from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.types import Choice, Generation, Message, Sampling
 from tests.stub_replies import fill
 from tests.stub_thread import answer
 
@@ -101,23 +101,8 @@ def _longer(value: Any, schema: JsonSchema) -> Any:
     return WORDS if value == "" and schema.get("maxLength", len(WORDS)) >= len(WORDS) else value
 
 
-class ScriptedReplies:
+class ScriptedReplies(EngineWrapper):
     """Engine whose prompts another engine reads; the replies are scripted."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def identity(self) -> EngineIdentity:
-        """Return the value of the other engine."""
-        return await self._engine.identity()
-
-    async def limits(self) -> EngineLimits:
-        """Return the value of the other engine."""
-        return await self._engine.limits()
-
-    async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Ask the other engine."""
-        return await self._engine.count_tokens(messages)
 
     async def generate(
         self,
@@ -135,10 +120,6 @@ class ScriptedReplies:
         read = await self._engine.choose(messages, options)
         logprobs = {option: YES - 1.5 * place for place, option in enumerate(options)}
         return Choice(logprobs=logprobs, usage=read.usage)
-
-    async def aclose(self) -> None:
-        """Close the other engine."""
-        await self._engine.aclose()
 
 
 class Material:

@@ -60,7 +60,7 @@ def write_model(folder: Path, source: Path) -> None:
         if token[0] == '"':
             bias[number] = 6.0 if "]" in token or "}" in token else 4.0
         elif token[0] in "]}":
-            bias[number] = 3.6 if "]" in token else 3.0
+            bias[number] = 0.0 if "," in token else 3.6 if "]" in token else 3.0
     with torch.no_grad():
         embedding, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
         embedding.normal_(std=0.5)
