@@ -35,7 +35,7 @@ from local_judge.lab.qualification.parts.sensitivity import (
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind
 from local_judge.reporting.differences import RunDifference, difference_text, run_difference
-from local_judge.reporting.summary import estimate_text
+from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.runs.attributes import OpenRun, open_runs
 from local_judge.runs.costs import Tokens
 from local_judge.runs.items import claims_file, findings_file
@@ -256,6 +256,7 @@ def comparison_parts(found: PromptComparison) -> Iterator[RenderableType]:
     if scores.n_first or scores.n_second:
         yield f"without a match: {scores.n_first} of {safe(scores.first)}, {scores.n_second} of {safe(scores.second)}"
     yield from _label_lines(found)
+    yield from unknown_lines((one.measure, one.difference) for one in found.ratings)
     yield "what differs: " + (", ".join(map(safe, scores.inputs)) or "nothing in the inputs")
     for one in found.runs:
         if one.tokens_unknown:

@@ -222,5 +222,5 @@ def rated_prompts(
             difference=one.estimate,
         )
         for one in differences
-        if one.estimate.value is not None
+        if one.id in sides[0] and one.id in sides[1]
     )

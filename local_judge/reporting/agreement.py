@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from local_judge.reporting.summary import estimate_text, listed
+from local_judge.reporting.summary import estimate_text, listed, unknown_lines
 from local_judge.runs.ratings import Joined, JoinedRun
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
@@ -111,12 +111,8 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     if not ratings_of_two:
         yield "annotators: no report has two ratings, so their agreement is unknown"
     for name, measures in (("", found.people if ratings_of_two else ()), *_named(found)):
-        without: dict[str, list[str]] = {}
-        for measure in measures:
-            if measure.estimate.value is None:
-                without.setdefault(measure.estimate.reason, []).append(measure.label)
-        for reason, labels in without.items():
-            yield f"{name}{'; '.join(labels)}: {reason}"
+        for line in unknown_lines((measure.label, measure.estimate) for measure in measures):
+            yield f"{name}{line}"
 
 
 def _tasks(method: MethodAgreement, filtered: bool) -> str:

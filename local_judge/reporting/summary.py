@@ -5,7 +5,7 @@ Invariant: the number of reports behind a value is counted, and a report that co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from local_judge.runs.summaries import ReportCounts, Summing
@@ -103,6 +103,16 @@ def estimate_text(
         return shown
     ends = f"{found.low:{sign}.2f} to {found.high:{sign}.2f}"
     return f"{shown}\n[dim]{ends}[/dim]" if below else f"{shown} ({ends})"
+
+
+def unknown_lines(measures: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
+    """Yield the names of measures without a value, one line for each reason."""
+    without: dict[str, list[str]] = {}
+    for name, found in measures:
+        if found.value is None:
+            without.setdefault(found.reason, []).append(name)
+    for reason, names in without.items():
+        yield safe(f"{'; '.join(names)}: {reason}")
 
 
 def listed(names: Sequence[str]) -> str:

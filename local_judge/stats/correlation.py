@@ -276,6 +276,6 @@ def _why_not(x: Sequence[int], y: Sequence[int]) -> str:
     if len(x) != len(y):
         raise ValueError(f"{len(x)} numbers against {len(y)}")
     if len(x) < 2:
-        return f"of {len(x)}, needs 2"
+        return "fewer than 2 pairs of values"
     constant = [name for name, numbers in (("first", x), ("second", y)) if len(Counter(numbers)) == 1]
     return f"the {' and the '.join(constant)} list is constant" if constant else ""

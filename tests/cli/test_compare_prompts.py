@@ -185,7 +185,9 @@ def test_ratings_of_reports(command: Command, tmp_path: Path, runs: tuple[Path, 
     # People order all three pairs. The first run ties them (8, 8, 8), the second orders two of them (7, 5, 5).
     assert (pairwise["first"]["value"], pairwise["second"]["value"]) == (0.0, pytest.approx(2 / 3))
     assert pairwise["difference"]["value"] == pytest.approx(2 / 3)
-    assert "deepresearcheval: quality, people: pairwise, mean rating" in command(*given).out
+    shown = command(*given).out
+    assert "deepresearcheval: quality, people: pairwise, mean rating" in shown
+    assert "overall Pearson: fewer than 2 pairs of values" in shown
     agreed = json.loads(
         command("results", "agree", rated, published, own, "--score", "quality", "--json").out
     )
