@@ -34,7 +34,7 @@ from local_judge.runs.store import RunStore
 from local_judge.scoring.algebra import Mean, undefined, unknown
 from local_judge.scoring.coverage import failed, in_part
 from local_judge.scoring.node import Profile, Score, ScoreNode, evaluated, headlines, noted
-from local_judge.stats.estimate import DRAWS, LEVEL, percentile, resamples
+from local_judge.stats.estimate import DRAWS, LEVEL, Resamples, percentile
 from serving.types import Frozen
 
 DRAWN = 2_000
@@ -165,7 +165,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 @lru_cache(8)
 def _draws(n: int) -> NDArray[np.uint16]:
     """Return the draws of a bootstrap over `n` reports, by draw and report; many scores have the same ones."""
-    return np.array(resamples(n, DRAWS, 0), dtype=np.uint16)
+    return np.array([*Resamples(n, DRAWS, 0)], dtype=np.uint16)
 
 
 class _Scored(NamedTuple):

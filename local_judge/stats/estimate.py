@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -56,21 +56,33 @@ def undefined(reason: str, n: int = 0, n_undefined: int = 0) -> Estimate:
     return Estimate(None, n, n_undefined, reason=reason)
 
 
-def resamples(n: int, draws: int, seed: int) -> list[Sequence[int]]:
+class Resamples(Collection[Sequence[int]]):
     """`draws` times `n` positions below `n`, with replacement; equal seeds give equal draws on every machine.
 
-    A position takes 4 bytes.
+    Each iteration computes the draws again, so that one draw at a time is in memory.
     """
-    # random() is the one method of Random whose sequence Python promises to keep, and NumPy that of the legacy
-    # generator. Both are the Mersenne twister with 53 bits, so that equal states give equal numbers.
-    _, state, _ = random.Random(seed).getstate()
-    generator = np.random.RandomState()
-    generator.set_state(("MT19937", np.array(state[:-1], dtype=np.uint32), state[-1], 0, 0.0))
-    return [array("i", (generator.random_sample(n) * n).astype(np.intc).tobytes()) for _ in range(draws)]
+
+    def __init__(self, n: int, draws: int, seed: int) -> None:
+        self._n, self._draws, self._seed = n, draws, seed
+
+    def __len__(self) -> int:
+        return self._draws
+
+    def __contains__(self, draw: object) -> bool:
+        return any(draw == one for one in self)
+
+    def __iter__(self) -> Iterator[Sequence[int]]:
+        # random() is the one method of Random whose sequence Python promises to keep, and NumPy that of the legacy
+        # generator. Both are the Mersenne twister with 53 bits, so that equal states give equal numbers.
+        _, state, _ = random.Random(self._seed).getstate()
+        generator = np.random.RandomState()
+        generator.set_state(("MT19937", np.array(state[:-1], dtype=np.uint32), state[-1], 0, 0.0))
+        for _ in range(self._draws):
+            yield array("i", (generator.random_sample(self._n) * self._n).astype(np.intc).tobytes())
 
 
 def replicates(
-    parts: Sequence[Part], measure: Callable[[Sequence[Part]], Estimate], drawn: Sequence[Sequence[int]]
+    parts: Sequence[Part], measure: Callable[[Sequence[Part]], Estimate], drawn: Iterable[Sequence[int]]
 ) -> list[float | None]:
     """`measure` of `[parts[i] for i in draw]`, for each draw."""
     return [measure([parts[index] for index in draw]).value for draw in drawn]
@@ -110,7 +122,7 @@ class SumStatistic(NamedTuple, Generic[Key]):
         """Return the measure over all tasks, without interval."""
         return self.statistic({key: sum(part.get(key, 0) for part in self.parts) for key in self._keys()})
 
-    def replicates(self, drawn: Sequence[Sequence[int]]) -> list[float | None]:
+    def replicates(self, drawn: Iterable[Sequence[int]]) -> list[float | None]:
         """Return the measure over the tasks of each draw; a task drawn twice counts twice."""
         n, keys = len(self.parts), self._keys()
         rows = [[part.get(key, 0) for key in keys] for part in self.parts]
@@ -122,7 +134,7 @@ class SumStatistic(NamedTuple, Generic[Key]):
         ]
         return [self.statistic(dict(zip(keys, row, strict=True))).value for row in sums]
 
-    def estimate(self, drawn: Sequence[Sequence[int]]) -> Estimate:
+    def estimate(self, drawn: Iterable[Sequence[int]]) -> Estimate:
         """Return the measure over all tasks, with its interval."""
         return with_interval(self.found(), self.replicates(drawn), len(self.parts))
 

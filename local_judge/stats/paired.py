@@ -13,9 +13,9 @@ from pydantic import Field
 from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    Resamples,
     SumStatistic,
     holm,
-    resamples,
     sign_flip_p,
     undefined,
     with_interval,
@@ -82,7 +82,7 @@ def paired_difference(pairs: Sequence[Pair], *, seed: int = 0, draws: int = DRAW
 
     statistic = SumStatistic(parts, difference)
     found = statistic.found()
-    drawn = statistic.replicates(resamples(len(tasks), draws, seed)) if len(tasks) > 1 and draws else []
+    drawn = statistic.replicates(Resamples(len(tasks), draws, seed)) if len(tasks) > 1 and draws else []
     ranged = with_interval(found, drawn, len(tasks))
     return Difference(
         n=len(pairs),

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.stats.estimate import DRAWS, Estimate, SumStatistic, resamples, undefined
+from local_judge.stats.estimate import DRAWS, Estimate, Resamples, SumStatistic, undefined
 from local_judge.stats.paired import Difference, Pair, paired_difference
 from serving.types import Frozen
 
@@ -77,7 +77,7 @@ def compare_calls(calls: Sequence[PairedCall], *, seed: int = 0, draws: int = DR
         ),
         balanced_accuracy=(_balanced(sums, "first"), _balanced(sums, "second")),
         balanced_difference=(
-            statistic.estimate(resamples(len(units), draws, seed)) if len(units) > 1 else statistic.found()
+            statistic.estimate(Resamples(len(units), draws, seed)) if len(units) > 1 else statistic.found()
         ),
     )
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from local_judge.stats.bradley_terry import Fit, Floats, fit
-from local_judge.stats.estimate import DRAWS, LEVEL, in_most_draws, resamples
+from local_judge.stats.estimate import DRAWS, LEVEL, Resamples, in_most_draws
 from local_judge.stats.numeric import rounded
 
 LEAST_TASKS = 2
@@ -108,7 +108,7 @@ def rank_systems(matches: Sequence[Match], *, seed: int = 0, draws: int = DRAWS)
     tasks = sorted({match.task for match in matches})
     counts = _counted(matches, tasks, systems)
     whole = fit(counts.points.sum(axis=0))
-    drawn = resamples(len(tasks), draws, seed) if len(tasks) >= LEAST_TASKS else []
+    drawn = Resamples(len(tasks), draws, seed) if len(tasks) >= LEAST_TASKS else ()
     strengths: list[list[float | None]] = []
     rates: list[list[float | None]] = []
     for draw in drawn:

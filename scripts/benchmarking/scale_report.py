@@ -15,7 +15,7 @@ import numpy as np
 
 from local_judge.stats.agreement.icc import icc_1_1
 from local_judge.stats.correlation import pearson_rows
-from local_judge.stats.estimate import DRAWS, Estimate, resamples, with_interval
+from local_judge.stats.estimate import DRAWS, Estimate, Resamples, with_interval
 from local_judge.stats.numeric import rounded
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
@@ -247,7 +247,7 @@ def _mean_by_report(
     mean = math.fsum(sums) / sum(counts)
     drawn = [
         math.fsum(sums[place] for place in draw) / sum(counts[place] for place in draw)
-        for draw in resamples(len(reports), draws, seed)
+        for draw in Resamples(len(reports), draws, seed)
     ]
     found = with_interval(Estimate(mean, len(values)), drawn, len(reports))
     return mean, found.low, found.high

@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
 from local_judge.stats.agreement.ratings import Measure, RatedReport, RatedTask
-from local_judge.stats.estimate import Estimate, percentile, resamples
+from local_judge.stats.estimate import Estimate, Resamples, percentile
 
 
 def tasks(*scores: tuple[float | None, float | None, float | None]) -> list[RatedTask]:
@@ -50,7 +50,7 @@ def test_differences_by_hand() -> None:
     assert all(estimate.n == 4 for estimate in of.values())
 
     # Paired: task 1 alone differs, by one pair of three, so a draw that has it k times differs by k / 12.
-    times = [draw.count(1) for draw in resamples(4, 400, 0)]
+    times = [draw.count(1) for draw in Resamples(4, 400, 0)]
     ordered = sorted(k / 12 for k in times)
     expected = percentile(ordered, 2.5), percentile(ordered, 97.5)
     assert (of["pairwise"].low, of["pairwise"].high) == pytest.approx(expected)

@@ -14,7 +14,7 @@ from local_judge.stats.agreement.chance import Scale, Weights, cohen_kappa, krip
 from local_judge.stats.agreement.icc import icc_1_1, icc_2_1, icc_2_k
 from local_judge.stats.agreement.ratings import Ties, compare, method_rate, people_rate
 from local_judge.stats.correlation import fisher_interval, kendall_tau_b, kendall_w, pearson, spearman
-from local_judge.stats.estimate import Estimate, mean_estimate, percentile, resamples
+from local_judge.stats.estimate import Estimate, Resamples, mean_estimate, percentile
 from local_judge.stats.numeric import doubled_ranks, exact
 
 SHROUT_FLEISS = [
@@ -329,11 +329,12 @@ def test_percentiles_and_means() -> None:
 
 
 def test_draws_are_those_of_the_seed() -> None:
-    assert resamples(5, 3, 1) == resamples(5, 3, 1) != resamples(5, 3, 2)
-    assert {index for draw in resamples(5, 100, 0) for index in draw} == {0, 1, 2, 3, 4}
+    first = Resamples(5, 3, 1)
+    assert [*first] == [*first] == [*Resamples(5, 3, 1)] != [*Resamples(5, 3, 2)]
+    assert {index for draw in Resamples(5, 100, 0) for index in draw} == {0, 1, 2, 3, 4}
 
 
 def test_draws_are_those_of_python_s_generator() -> None:
     generator = random.Random(2**70)
     expected = [[int(generator.random() * 77) for _ in range(77)] for _ in range(13)]
-    assert [list(draw) for draw in resamples(77, 13, 2**70)] == expected
+    assert [list(draw) for draw in Resamples(77, 13, 2**70)] == expected

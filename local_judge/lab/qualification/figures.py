@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
 from local_judge.stats.calibration.measures import auc_of, ece_of, gaps_of
-from local_judge.stats.estimate import LEAST_UNITS, Estimate, resamples, sign_flip_p, with_interval
+from local_judge.stats.estimate import LEAST_UNITS, Estimate, Resamples, sign_flip_p, with_interval
 from local_judge.stats.numeric import DIGITS, Floats, rounded
 
 Counts = npt.NDArray[np.int64]
@@ -122,7 +122,7 @@ def in_draws(value: Value, groups: Sequence[Sequence[Item]], drawn: Drawn) -> li
 @lru_cache(maxsize=64)
 def draws_of(n: int, draws: Draws) -> Drawn:
     """Draw positions below `n` with replacement: the same for every figure over the same number of units."""
-    return tuple(tuple(draw) for draw in resamples(n, draws.n, draws.seed))
+    return tuple(tuple(draw) for draw in Resamples(n, draws.n, draws.seed))
 
 
 def leaving_one_out(n: int) -> Drawn:

@@ -37,7 +37,7 @@ from local_judge.protocols.base import OriginalVerifier
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
-from local_judge.stats.estimate import Estimate, resamples, undefined, with_interval
+from local_judge.stats.estimate import Estimate, Resamples, undefined, with_interval
 from local_judge.stats.rates import Rate
 from serving.types import Frozen
 
@@ -430,7 +430,7 @@ def _over_documents(
         return undefined("a label that does not occur")
     drawn = [
         value([one for place in draw for one in groups[place]])
-        for draw in resamples(len(groups), settings.draws, settings.seed)
+        for draw in Resamples(len(groups), settings.draws, settings.seed)
     ]
     return with_interval(Estimate(whole, len(answers)), drawn, len(groups))
 

@@ -21,7 +21,7 @@ from local_judge.reporting.page.detail import Detail
 from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, labels_of
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.calibration.measures import Bin, Judged, auc_of, bins, brier_of, columns, ece_of
-from local_judge.stats.estimate import DRAWS, Estimate, resamples, with_interval
+from local_judge.stats.estimate import DRAWS, Estimate, Resamples, with_interval
 from local_judge.stats.numeric import Floats
 from local_judge.stats.rates import Rate, rate
 from serving.types import EngineIdentity, Frozen
@@ -203,7 +203,7 @@ def _measured(judged: Sequence[Judged], measure: Callable[[Floats, Floats], floa
         np.array([place for place, one in enumerate(judged) if one.page == name], np.int64)
         for name in reports
     ]
-    drawn = [np.concatenate([members[place] for place in draw]) for draw in resamples(len(reports), DRAWS, 0)]
+    drawn = [np.concatenate([members[place] for place in draw]) for draw in Resamples(len(reports), DRAWS, 0)]
     value = measure(p, true)
     found = Estimate(value, len(judged), reason="" if value is not None else "claims of one kind only")
     return with_interval(found, [measure(p[places], true[places]) for places in drawn], len(reports))

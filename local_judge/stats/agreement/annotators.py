@@ -26,10 +26,10 @@ from local_judge.stats.correlation import kendall_w, pearson, spearman
 from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    Resamples,
     SumStatistic,
     mean_estimate,
     replicates,
-    resamples,
     with_interval,
 )
 from local_judge.stats.numeric import scaled
@@ -69,7 +69,7 @@ def agreement_of_people(
     factor = scaled(value for task in by_id for report in task.reports for value in report.ratings.values())
     parts = [_part(task, everybody, factor) for task in by_id]
     counts, two_ways = [part.counts for part in parts], [part.two_way for part in parts]
-    drawn = resamples(len(parts), draws, seed)
+    drawn = Resamples(len(parts), draws, seed)
 
     def of_sums(id: str, label: str, unit: str, measure: SumStatistic[Any]) -> Measure:
         return Measure(id, label, unit, measure.estimate(drawn))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from local_judge.stats.agreement import chance
 from local_judge.stats.agreement.chance import Scale
-from local_judge.stats.estimate import DRAWS, Estimate, SumStatistic, resamples, undefined
+from local_judge.stats.estimate import DRAWS, Estimate, Resamples, SumStatistic, undefined
 from local_judge.stats.numeric import exact, scaled
 
 Answer = str | float
@@ -76,7 +76,7 @@ def agreement_of_judges(
         _part([[None if one is None else coded[one] for one in item] for item in report], weights)
         for report in items
     ]
-    drawn = resamples(len(parts), draws, seed) if len(parts) > 1 else []
+    drawn = Resamples(len(parts), draws, seed) if len(parts) > 1 else ()
     missing = {
         judge: sum(item[place] is None for report in items for item in report)
         for place, judge in enumerate(judges)

@@ -10,7 +10,7 @@ tau-b beside its correlations. Without the filter, correlations within tasks are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from statistics import mean
@@ -32,10 +32,10 @@ from local_judge.stats.correlation import fisher_interval, kendall_tau_b, pearso
 from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    Resamples,
     SumStatistic,
     mean_estimate,
     replicates,
-    resamples,
     undefined,
     with_interval,
 )
@@ -108,7 +108,7 @@ def agreement_of_method(
     parts = parts_of(tasks)
     measures = [
         one.measure._replace(estimate=with_interval(one.measure.estimate, one.drawn, len(parts)))
-        for one in replicated_measures(parts, resamples(len(parts), draws, seed), ties, filtered)
+        for one in replicated_measures(parts, Resamples(len(parts), draws, seed), ties, filtered)
     ]
     measures.insert(3, _over_systems(measures[2]))
     return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
@@ -121,7 +121,7 @@ def parts_of(tasks: Sequence[RatedTask]) -> list[Part]:
 
 
 def replicated_measures(
-    parts: Sequence[Part], drawn: Sequence[Sequence[int]], ties: Ties, filtered: bool
+    parts: Sequence[Part], drawn: Iterable[Sequence[int]], ties: Ties, filtered: bool
 ) -> list[Replicated]:
     """Return every measure with its values in the draws, in a fixed order."""
 
@@ -311,7 +311,7 @@ def difference_of_methods(
             _none(parts_of(first) or parts_of(second), ties, filtered), 0, len(ones), len(others)
         )
     sides = [parts_of(_only(tasks, both)) for tasks in (first, second)]
-    drawn = resamples(len(sides[0]), draws, seed)
+    drawn = Resamples(len(sides[0]), draws, seed)
     measured = (replicated_measures(parts, drawn, ties, filtered) for parts in sides)
     measures = tuple(_less(one, other, len(sides[0])) for one, other in zip(*measured, strict=True))
     return Difference(measures, len(both), len(ones) - len(both), len(others) - len(both))

@@ -16,7 +16,7 @@ the functions that compute them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations, pairwise
 from typing import Final, NamedTuple
 
@@ -28,8 +28,8 @@ from local_judge.stats.correlation import kendall_draws, kendall_w, spearman_row
 from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
+    Resamples,
     mean_estimate,
-    resamples,
     undefined,
     with_interval,
 )
@@ -103,7 +103,7 @@ def stability_of_judges(
         reason = f"{len(whole)} reports that all judges have scored, needs {LEAST_REPORTS}"
         nothing = [Measure(id, label, unit, undefined(reason)) for id, label, unit in _NAMES]
         return Stability(tuple(nothing), (), len(whole), len(parts), missing)
-    drawn = resamples(len(parts), draws, seed)
+    drawn = Resamples(len(parts), draws, seed)
     orders, *drawn_orders = _orders(parts, judges, drawn)
     found = (
         with_interval(_w(orders.w, len(whole)), [one.w for one in drawn_orders], len(parts)),
@@ -144,7 +144,7 @@ def _by_task(reports: Sequence[JudgedReport]) -> list[list[JudgedReport]]:
 
 
 def _orders(
-    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Sequence[Sequence[int]]
+    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Iterable[Sequence[int]]
 ) -> list[_Orders]:
     """Return the agreement on all reports, then on those of each draw."""
     reports = [one for own in parts for one in own]
@@ -190,7 +190,7 @@ def _mean(values: Sequence[float | None], drawn: Sequence[Sequence[float | None]
 
 
 def _of_sums(
-    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Sequence[Sequence[int]]
+    parts: Sequence[Sequence[JudgedReport]], judges: Sequence[str], drawn: Iterable[Sequence[int]]
 ) -> Iterator[Estimate]:
     """Alpha and both ICC. They do not depend on the unit of the scores: whole numbers are as good, and fast."""
     fractions = [[[exact(one.scores[judge]) for judge in judges] for one in own] for own in parts]
@@ -244,7 +244,7 @@ def order_stability(scores: Mapping[str, Mapping[str, float]], *, seed: int, dra
     ranked = sorted(range(len(systems)), key=lambda place: (-means[place], systems[place]))
     order = tuple((systems[place], float(means[place])) for place in ranked)
     drawn = rounded(
-        np.array([table[draw].mean(axis=0) for draw in resamples(len(table), draws, seed)]).reshape(
+        np.array([table[draw].mean(axis=0) for draw in Resamples(len(table), draws, seed)]).reshape(
             -1, len(systems)
         )
     )

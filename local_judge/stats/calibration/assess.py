@@ -33,7 +33,7 @@ from local_judge.stats.calibration.measures import (
     columns,
     ece_of,
 )
-from local_judge.stats.estimate import Estimate, resamples, with_interval
+from local_judge.stats.estimate import Estimate, Resamples, with_interval
 from local_judge.stats.numeric import Floats
 from serving.types import Frozen
 
@@ -134,7 +134,7 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
     ]
     drawn = [
         np.concatenate([members[place] for place in draw])
-        for draw in resamples(len(pages), settings.draws, settings.seed)
+        for draw in Resamples(len(pages), settings.draws, settings.seed)
     ]
 
     def figure(measure: Callable[[Floats, Floats, Floats], float | None]) -> Estimate:

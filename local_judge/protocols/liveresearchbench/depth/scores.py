@@ -44,7 +44,7 @@ from local_judge.protocols.liveresearchbench.depth.games import (
 )
 from local_judge.scoring.algebra import answers, failures_of, share, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
-from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, replicates, resamples, with_interval
+from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, Resamples, replicates, with_interval
 from local_judge.stats.estimate import undefined as no_estimate
 
 DEPTH = "depth"
@@ -217,7 +217,7 @@ def _interval(parts: Sequence[Sequence[Game]]) -> tuple[Score, Score]:
     """Return the ends of the win rate's percentile interval over reports, each of another task."""
     counts = [tally(part) for part in parts]
     whole = _pooled(counts)
-    values = replicates(counts, _pooled, resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
+    values = replicates(counts, _pooled, Resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
     found = with_interval(whole, values, len(counts))
     note = (
         f"of {found.n_draws:,} draws of reports, seed {SEED}" if found.low is not None else "too few reports"
