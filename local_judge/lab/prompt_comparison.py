@@ -126,7 +126,7 @@ def compare_prompts(
         draws: number of resamples.
 
     Raises:
-        RunError: a directory contains no finished run, or a run has several judges.
+        RunError: a directory contains no finished run, a run has several judges, or no protocol is in both.
         InputError: no report of one run is in the other, or no label is of a claim of either.
     """
     difference = run_difference(paths, profile=profile, all_scores=False, seed=seed, draws=draws)
@@ -135,6 +135,8 @@ def compare_prompts(
         if len(judges_of(run.store)) > 1:
             raise RunError(f"{run.store.root}: has several judges; compare runs of one judge")
     names = list(dict.fromkeys(one.protocol for one in difference.scores))
+    if not names:
+        raise RunError(f"{paths[0]} and {paths[1]} have no protocol in common; compare runs of one protocol")
     matched = matched_reports(first, second)
     protocols = [load_protocol(name) for name in names]
     sides = [_side(run, protocols, told) for run, told in zip(opened, tokens, strict=True)]
@@ -314,10 +316,12 @@ def _add_people(table: Table, found: PromptComparison) -> None:
     """Add the rows of labels and ratings."""
     for one in found.labels.kinds if found.labels else ():
         of = one.found
+        title = safe(f"{one.verdicts}: right about labelled claims")
         if not of.n:
+            table.add_row(title, *(f"{n} with a label" for n in one.n_matched), "none answered in both")
             continue
         table.add_row(
-            safe(f"{one.verdicts}: right about labelled claims"),
+            title,
             *(f"{right} of {of.n}" for right in of.right),
             f"only first {of.only[0]}, only second {of.only[1]}",
         )

@@ -184,7 +184,7 @@ def run_difference(
 def _inputs(first: OpenRun, second: OpenRun) -> Iterator[str]:
     one, other = read_manifest(first.store), read_manifest(second.store)
     for key in changed(one, other):
-        yield ".".join([key, *(step.strip("'") for step in difference(one.get(key), other[key]))])
+        yield ".".join([key, *(step.strip("'") for step in difference(one.get(key), other.get(key)))])
 
 
 def _scores(
@@ -348,7 +348,10 @@ def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableTyp
     )
     yield "means are over the matched reports, also of scores that `show` computes by a protocol's own rule"
     if found.again is None:
-        yield "the judge's own noise is unknown: repeat the first run with another seed and name it with --again"
+        yield (
+            "the judge's own noise is unknown: repeat the first run with another sampling seed in its preset and "
+            "name it with --again"
+        )
     for what, changes in (("verdicts", found.verdicts), ("answers", found.items)):
         if changes is None:
             yield f"{what}: not compared, because a run has several judges; choose one with --judge"

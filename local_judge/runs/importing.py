@@ -7,6 +7,7 @@ manifest in place of a judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore
 
+NAMED = 10
+"""Maximum number of folders that a message names."""
 AUTO = "auto"
 """Format that is recognised by the files."""
 
@@ -68,8 +71,24 @@ def _recognised(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> list[
     seen = glimpse(path)
     names = [name for name, one in offered.items() if one.recognises(seen)]
     if not names:
-        raise InputError(f"{path}: results of no known format; name it with --format {'|'.join(offered)}")
+        raise InputError(f"{path}: {_nearby(path, offered)}")
     return names
+
+
+def _nearby(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> str:
+    """Return where the results are that a path of no known format belongs to, or else how to name the format."""
+
+    def known(folder: Path) -> bool:
+        seen = glimpse(folder)
+        return any(one.recognises(seen) for one in offered.values())
+
+    folders = (one for depth in ("*", "*/*") for one in sorted(path.glob(depth)) if one.is_dir())
+    below = list(islice((str(one.relative_to(path)) for one in folders if known(one)), NAMED))
+    if below:
+        return f"results of several systems or protocols; import one of its folders: {', '.join(below)}"
+    above = next((one for one in path.absolute().parents[:2] if known(one)), None)
+    other = "" if above is None else f"import {above}, or "
+    return f"results of no known format; {other}name the format with --format {'|'.join(offered)}"
 
 
 def _check_empty(store: RunStore) -> None:

@@ -96,7 +96,9 @@ def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tupl
     if not known:
         raise RunError(f"{place}: no report has a score")
     listed = ", ".join("/".join(path) for path in found or [path for path in known if len(path) <= 2])
-    raise RunError(f"{place}: score {wanted!r} {'names several' if found else 'is not there'}: {listed}")
+    raise RunError(
+        f"{place}: score {wanted!r} {'names several' if found else 'is not there; there are'}: {listed}"
+    )
 
 
 def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str) -> list[tuple[str, ...]]:
@@ -164,8 +166,8 @@ def system_scores(
     rows = load_system_scores(store, (protocol_of(store, protocol),), (judge_of(store, judge),))
     found = [row for row in rows if row.profile == profile]
     if rows and not found:
-        profiles = ", ".join(dict.fromkeys(row.profile for row in rows))
-        raise RunError(f"{store.root}: {protocol} has no profile {profile!r}; there are: {profiles}")
+        profiles = "|".join(dict.fromkeys(row.profile for row in rows))
+        raise RunError(f"{store.root}: {protocol} has no profile {profile!r}; give --profile {profiles}")
     return [row for row in found if not row.all_systems]
 
 

@@ -222,7 +222,7 @@ def test_a_score_is_named_by_its_path(command: Command, ratings: Path, tmp_path:
         assert found["runs"][0]["measures"][0]["value"] == 0.75
     ended = command("results", "agree", ratings, run, "--score", "insight")
     assert ended.code == 1
-    assert ended.line().endswith("deer: score 'insight' is not there: form, form/style, overall")
+    assert ended.line().endswith("deer: score 'insight' is not there; there are: form, form/style, overall")
     assert (
         "no profile 'upstream'" in command("results", "agree", ratings, run, "--profile", "upstream").line()
     )

@@ -314,7 +314,7 @@ def test_labels_of_claims(command: Command, tmp_path: Path) -> None:
         in shown
     )
     assert "fact: same report, page and words 5 in a, 4 in b; 4 answered in both" in shown
-    assert "claims: right" not in shown
+    assert re.search(r"claims: right .* +│ 5 with a label │ 0 with a label │ +none answered in both", shown)
     labels.write_text(json.dumps(rows[-1]) + "\n", encoding="utf-8")
     assert "none of 1 label is of a claim of" in command(*given).line()
 
@@ -335,6 +335,16 @@ def test_runs_that_cannot_be_compared(
     own, published, planted = runs
     assert "twice" in command("lab", "compare-prompts", own, own).line()
     assert "planted.jsonl" in command("lab", "compare-prompts", own, published, "--flaws", tmp_path).line()
+    names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+    rows = tmp_path / "raw_results.jsonl"
+    rows.write_text(json.dumps({"id": "1", **dict.fromkeys(names, 0.5)}), encoding="utf-8")
+    assert command("import", rows, tmp_path / "race").code == 0
+    line = command("lab", "compare-prompts", own, tmp_path / "race").line()
+    assert line.endswith("have no protocol in common; compare runs of one protocol"), line
+    for pair in ((own, tmp_path / "race"), (tmp_path / "race", own)):
+        ended = command("results", "diff", *pair)
+        assert ended.code == 0, ended.err
+        assert "judges" in ended.out
     (tmp_path / "ledger.sqlite").unlink()
     shown = command("lab", "compare-prompts", own, published, "--flaws", planted)
     assert shown.code == 0, shown.err

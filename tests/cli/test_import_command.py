@@ -32,7 +32,11 @@ def row(id: int, *labels: str, error: str | None = None) -> dict[str, Any]:
     }
 
 
+FORMATS = "name the format with --format deepresearcheval|deer|fact|liveresearchbench|race"
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
     return path
 
@@ -107,9 +111,24 @@ def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -
     assert not (tmp_path / "a").exists()
     assert command("import", tmp_path / "absent.jsonl", tmp_path / "a").code == 1
     assert command("import", tmp_path / "full", tmp_path / "a").line() == (
-        f"local-judge: {tmp_path / 'full'}: results of no known format; name it with --format "
-        "deepresearcheval|deer|fact|liveresearchbench|race"
+        f"local-judge: {tmp_path / 'full'}: results of no known format; import {tmp_path}, or {FORMATS}"
     )
+
+
+def test_a_part_of_a_result_folder_and_a_folder_above_one_name_it(command: Command, tmp_path: Path) -> None:
+    system = tmp_path / "results" / "fact" / "ada"
+    write(system / "validated.jsonl", [row(1, "supported")])
+    (tmp_path / "results" / "race").mkdir()
+    deer = tmp_path / "deer" / "others"
+    write(deer / "0001.json", [])
+    run = tmp_path / "run"
+    for given, said in (
+        (tmp_path / "results", "of several systems or protocols; import one of its folders: fact/ada"),
+        (tmp_path / "results" / "fact", "of several systems or protocols; import one of its folders: ada"),
+        (deer, f"results of no known format; import {deer.parent}, or {FORMATS}"),
+        (deer / "0001.json", f"results of no known format; import {deer.parent}, or {FORMATS}"),
+    ):
+        assert command("import", given, run).line().endswith(said)
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="golden vectors are not here")

@@ -146,7 +146,7 @@ def test_a_page_that_was_not_scraped_stays_a_gap(command: Command, tmp_path: Pat
         (
             "raw_results.jsonl",
             json.dumps(race_row(1, 0.5, 0.5, 0.5, 0.5, 2)),
-            "overall_score: '2' is not a number",
+            "overall_score: 2 is not a number",
         ),
         ("raw_results.jsonl", '{"id": 1, "prompt": "?", "insight": 1}', "no comprehensiveness"),
         ("raw_results.jsonl", '{"id": 1', "raw_results.jsonl:1"),

@@ -420,7 +420,10 @@ def test_what_is_missing_is_named(command: Command, tmp_path: Path, results: Pat
     idle = command("lab", "replicate", file, "--input", results, "--", "--judge", "x").line()
     assert "asks no judge" in idle
     bare = replication(tmp_path, command=[["run", "{results}", "{judge}", "--out={out}/run"]])
-    assert "give --out" in command("lab", "replicate", bare, "--input", results).line()
+    assert (
+        "name a folder for its runs with --out"
+        in command("lab", "replicate", bare, "--input", results).line()
+    )
     out = ("--out", tmp_path / "out")
     assert "-- --judge qwen3-14b" in command("lab", "replicate", bare, "--input", results, *out).line()
 

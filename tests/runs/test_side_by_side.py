@@ -77,7 +77,7 @@ def test_which_scores_are_meant(tmp_path: Path) -> None:
     assert paths("overall/b/y") == paths("y") == paths("b/y") == ["overall/b/y"]
     with pytest.raises(RunError, match="score 'x' names several: overall/a/x, overall/b/x"):
         paths("x")
-    with pytest.raises(RunError, match="score 'z' is not there: overall, overall/a, overall/b"):
+    with pytest.raises(RunError, match="score 'z' is not there; there are: overall, overall/a, overall/b"):
         paths("z")
     two = make(tmp_path / "two", [case("1")], {"1": (node("a", 1.0, node("x", 1.0)), node("b", 2.0))})
     assert paths(None, two) == ["a", "b"]
@@ -91,7 +91,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         )
     with pytest.raises(RunError, match="has no scores of 'race'; there are: deer"):
         score_columns([one], "race", "paper", None, "words")
-    with pytest.raises(RunError, match="has no profile 'upstream'; there are: paper"):
+    with pytest.raises(RunError, match="has no profile 'upstream'; give --profile paper"):
         score_columns([one], "deer", "upstream", None, "words")
     with pytest.raises(RunError, match="not a run; `local-judge run` makes one"):
         score_columns([tmp_path], "deer", "paper", None, "words")

@@ -71,7 +71,7 @@ def replicate(
         return
     wanted = load_replication(table)
     if out is None and wanted.asks_judge and not dry_run:
-        raise ConfigError(f"{wanted.title} asks a judge; give --out")
+        raise ConfigError(f"{wanted.title}: a judge is needed; name a folder for its runs with --out")
     given = _given(inputs or (), wanted)
     with (
         tempfile.TemporaryDirectory(prefix="local-judge-") if out is None else nullcontext(str(out)) as folder

@@ -292,7 +292,9 @@ class DeerFiles(NumberedFormat[DeerFindings], ReadableFormat[DeerFindings]):
 
     def recognises(self, seen: Glimpse) -> bool:
         """Recognise a folder by its parts, and `final.json` by its keys."""
-        parts = seen.has("fact") or seen.has("others") or seen.has("final")
+        # DeepResearch Bench keeps the results of FACT in a folder of this name too, beside those of RACE.
+        fact = seen.has("fact") and not seen.has("race")
+        parts = fact or seen.has("others") or seen.has("final")
         return parts or seen.has("final.json") or seen.keys == frozenset({"score_avgs", "criteria_avgs"})
 
     def read(self, path: Path) -> Imported[DeerFindings]:
@@ -354,7 +356,7 @@ def read_file(path: Path, model: type[F]) -> F:
     except OSError as error:
         raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:
-        raise InputError(f"{path}: {first_problem(error, 'the whole')}") from None
+        raise InputError(f"{path}: {first_problem(error, 'the file')}") from None
 
 
 def findings_of(file: OthersFile) -> RubricFindings:

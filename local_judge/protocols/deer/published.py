@@ -164,7 +164,7 @@ def _score(path: str, value: Graded) -> StatedScore:
 
 def _system(path: Path) -> ImportedReport[DeerFindings]:
     if not path.is_file():
-        raise InputError(f"{path.parent}: contains neither {', '.join(PARTS)} nor final.json")
+        raise InputError(f"{path.parent}: contains no final.json, and no results in {', '.join(PARTS)}")
     folder = path.resolve().parent
     if folder.name in PARTS:
         raise InputError(f"{path}: one report of a result folder; import {folder.parent}")
@@ -203,4 +203,4 @@ def _read(path: Path, model: type[M], record: dict[str, Any]) -> M:
     try:
         return model.model_validate(record)
     except ValidationError as error:
-        raise InputError(f"{path}: {first_problem(error, 'the whole')}") from None
+        raise InputError(f"{path}: {first_problem(error, 'the file')}") from None

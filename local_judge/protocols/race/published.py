@@ -106,7 +106,7 @@ def _scaled(value: object, place: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{place}: {str(value)[:40]!r} is not a number from 0 to 1")
+        raise InputError(f"{place}: {repr(value)[:40]} is not a number from 0 to 1")
     return value * SCALE
 
 

@@ -47,7 +47,7 @@ def _read(file: Traversable) -> Criteria:
     except OSError as error:
         raise ConfigError(f"{file}: the criteria cannot be read: {reason_of(error)}") from None
     except ValidationError as error:
-        raise ConfigError(f"{file}: {first_problem(error, 'the whole', _File)}") from None
+        raise ConfigError(f"{file}: {first_problem(error, 'the file', _File)}") from None
     except ValueError as error:
         raise ConfigError(f"{file}: {' '.join(str(error).split())}") from None
     row = CriteriaRow(

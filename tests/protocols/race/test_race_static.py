@@ -90,7 +90,7 @@ def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        ([1], "the whole must be a mapping of keys to values (got a list)"),
+        ([1], "the file must be a mapping of keys to values (got a list)"),
         ({"dimensions": DIMENSIONS, "scale": 5}, "scale: unknown key"),
         (changed("insight", criteria=[]), "dimensions.insight.criteria must not be empty"),
         (

@@ -177,7 +177,7 @@ def _model(model: type[M], file: Traversable) -> M:
         read = model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = _place(_named(data, first["loc"])) or "the whole"
+        place = _place(_named(data, first["loc"])) or "the file"
         if first["type"] == "extra_forbidden":
             raise ConfigError(f"{file}: {place}: unknown key") from None
         if first["type"] == "missing":

@@ -90,5 +90,5 @@ def test_no_file_and_no_json_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_file(tmp_path / "none.json", AveragesFile)
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match=r"bad\.json: the whole: not JSON"):
+    with pytest.raises(InputError, match=r"bad\.json: the file: not JSON"):
         read_file(tmp_path / "bad.json", FactFile)

@@ -156,7 +156,7 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "empty file": (
         put(RECENCY, ""),
-        "{folder}/information_integrity.yaml: the whole: must be a mapping of keys to values (got null)",
+        "{folder}/information_integrity.yaml: the file: must be a mapping of keys to values (got null)",
     ),
     "not UTF-8": (
         put(RECENCY, b"id: \xff"),
