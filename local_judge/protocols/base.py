@@ -288,6 +288,10 @@ class BaseProtocol(Examiner[S, R]):
         """Name what a report's task lacks and which option gives it, in half a line; None if it lacks nothing."""
         return None
 
+    def missing_for_prompts(self, task: Task | None) -> str | None:
+        """Name what a report's task lacks for a run with published prompts, as `missing_inputs` does."""
+        return self.missing_inputs(task)
+
     def original_prompts(self, source: PromptSource) -> Original:
         """Return the prompts of the published project that the settings ask for.
 

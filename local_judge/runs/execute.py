@@ -244,9 +244,19 @@ def other_reports_of(
 
 
 def check_inputs(
-    reports: Sequence[RawReport], snapshot: Snapshot | None, protocols: Sequence[AnyProtocol]
+    reports: Sequence[RawReport],
+    snapshot: Snapshot | None,
+    protocols: Sequence[AnyProtocol],
+    *,
+    published_prompts: bool = False,
 ) -> None:
     """Check that the inputs contain what the protocols need, before a judge is asked.
+
+    Args:
+        reports: reports of the run.
+        snapshot: snapshot of the run.
+        protocols: protocols of the run.
+        published_prompts: whether the run uses the prompts of the published projects.
 
     Raises:
         ConfigError: a report has no task or its task lacks something (the first such report is named), or a protocol
@@ -263,9 +273,8 @@ def check_inputs(
                 f"{protocol.name}: report {without[0].id!r} has no task{others}; give --tasks, or do without: "
                 f"{protocol.without_task}"
             )
-        lacking = [
-            (report, why) for report in reports if (why := protocol.missing_inputs(report.task)) is not None
-        ]
+        missing = protocol.missing_for_prompts if published_prompts else protocol.missing_inputs
+        lacking = [(report, why) for report in reports if (why := missing(report.task)) is not None]
         if lacking:
             report, why = lacking[0]
             others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""

@@ -284,13 +284,19 @@ async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Case
     if not fenced():
         raise RuntimeError("a run cannot be made in an `unfenced` block, which its manifest would not record")
     existing_manifest(job.store)  # refuses a directory of something else before a ledger is written into it
-    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    check_job(job)
     with locked(job.store.root):
         if job.held is not None or job.replay:
             return await _run_job(job, arguments, watch)
         if any(spec.serve for spec in job.judge_specs):
             return await _run_in_turn(job, arguments, watch)
         return await _run_job(await without_finished(job), arguments, watch)
+
+
+def check_job(job: Job) -> None:
+    """Check that the inputs of a job contain what its protocols need; errors as of `check_inputs`."""
+    protocols = chosen_protocols(job.config)
+    check_inputs(job.reports, job.snapshot, protocols, published_prompts=job.config.prompts is not None)
 
 
 async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
@@ -404,7 +410,7 @@ async def plan(job: Job) -> Plan:
     """
     if job.replay:
         raise ConfigError("--dry-run: a replay makes no calls; leave out --replay")
-    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    check_job(job)
     job = job.with_judges([spec._replace(serve=False) for spec in job.judge_specs])
     async with job.judges(planning=True) as judges:
         records = await execute(
@@ -458,7 +464,7 @@ async def next_batch(job: Job) -> list[BatchRound]:
     """
     from serving.engines.batch import BatchEngine, job_command
 
-    check_inputs(job.reports, job.snapshot, chosen_protocols(job.config))
+    check_job(job)
     async with job.judges() as judges:
         await execute(job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor)
         rounds: list[BatchRound] = []

@@ -19,14 +19,14 @@ from local_judge.errors import ConfigError, RunError, os_errors
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.calibrations import check_given
-from local_judge.runs.config import chosen_protocols
-from local_judge.runs.execute import Gates, check_inputs, first_error
+from local_judge.runs.execute import Gates, first_error
 from local_judge.runs.grouping import planned
 from local_judge.runs.job import (
     Inputs,
     Job,
     Watch,
     Watcher,
+    check_job,
     is_pending,
     job_of,
     judges_in_turn,
@@ -107,7 +107,7 @@ def open_sweep(
     )
     presets: dict[str, Preset] = {}
     for run in runs:
-        check_inputs(run.job.reports, run.job.snapshot, chosen_protocols(run.job.config))
+        check_job(run.job)
         for spec in run.job.judge_specs:
             # Runs share the client of a judge by its name; only draws may differ, in their seeds.
             sampling = spec.preset.sampling.model_copy(update={"seed": 0})

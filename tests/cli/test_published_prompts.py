@@ -300,6 +300,20 @@ def test_deer_rubric(command: Command, tmp_path: Path) -> None:
             *("run", data, "--tasks", data, "--protocol", "deer", "--judge", write_preset(tmp_path)),
             *("--base-url", server.url, "--out", run, "--prompts", f"original={root}"),
         )
+        # Both parts: the extraction of claims would be asked before the rubric.
+        bare = write(tmp_path / "tasks.jsonl", {"id": "1", "prompt": "What did it cost?"})
+        pages = tmp_path / "pages"
+        pages.mkdir()
+        (pages / "mill.md").write_text("The mill cost 8 million.\n", encoding="utf-8")
+        write(pages / "pages.jsonl", {"url": "https://town.example/mill", "file": "mill.md"})
+        import_pages(pages, tmp_path / "snapshot", workers=0)
+        without = (*options[:2], "--snapshot", tmp_path / "snapshot", "--tasks", bare, *options[4:])
+        assert (
+            command(*without)
+            .line()
+            .endswith("its task has no guidance, which the published prompts show; give --guidance")
+        )
+        assert sent(server) == []
         ended = command(*options, "--set", "deer.parts=[rubric]")
         assert ended.code == 0, ended.err
         assert sent(server) == theirs
@@ -589,6 +603,18 @@ def test_liveresearchbench(command: Command, tmp_path: Path) -> None:
         )
         options = (*options, f"liveresearchbench.parts=[{','.join(result)}]")
         assert "give --date" in command(*options).line()
+        without = (
+            *options[:2],
+            *options[8:-1],
+            "liveresearchbench.parts=[consistency]",
+            "--date",
+            "2026-01-01",
+        )
+        assert (
+            command(*without)
+            .line()
+            .endswith("it has no task, whose request the published prompts show; give --tasks")
+        )
         ended = command(*options, "--date", datetime.now().astimezone().date().isoformat())
         assert ended.code == 0, ended.err
         assert sent(server) == theirs

@@ -37,6 +37,7 @@ from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.protocols.stated import stated_trees
 from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, ScoreNode
+from local_judge.tasks.model import Task
 
 
 class DeerFindings(Findings):
@@ -107,6 +108,12 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     def without_task(self) -> str | None:
         """The rubric needs one: what a report should do, its task says."""
         return "--set deer.parts=[verification]" if "rubric" in self.settings.parts else None
+
+    def missing_for_prompts(self, task: Task | None) -> str | None:
+        """The published prompts of the rubric show the task's guidance."""
+        if "rubric" in self.settings.parts and (task is None or task.guidance is None):
+            return "its task has no guidance, which the published prompts show; give --guidance"
+        return None
 
     def data_digest(self) -> str:
         """Return the digest of the rubric's texts."""

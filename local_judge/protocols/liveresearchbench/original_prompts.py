@@ -16,10 +16,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import ValidationError
 
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.asking import Requirement
+from local_judge.protocols.asking import Requirement, given, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import Item
 from local_judge.protocols.liveresearchbench.depth.games import DIMENSIONS, Marks, Order, Outcome
@@ -74,20 +73,8 @@ def prompts_from(source: PromptSource) -> Original:
     return original("liveresearchbench", source, LRB)
 
 
-def _request(case: Case) -> str:
-    if case.task is None:
-        raise ConfigError(
-            f"liveresearchbench: report {case.id!r} has no task, whose request the published prompts show; give --tasks"
-        )
-    return case.task.prompt
-
-
 def _today(today: date | None) -> str:
-    if today is None:
-        raise ConfigError(
-            "liveresearchbench: the published prompts show the day of the evaluation; give --date"
-        )
-    return today.strftime("%B %d, %Y")
+    return given(today).strftime("%B %d, %Y")
 
 
 async def _ask(
@@ -119,7 +106,7 @@ async def checklist(
         ConfigError: the report has no task, or the run no date.
     """
     values = {
-        "query": _request(case),
+        "query": task_of(case).prompt,
         "report_content": with_line_feeds(case.report.text),
         "current_date": _today(context.today),
         "checklist_section": "\n".join(f"- {one.id}: {one.text}" for one in asked),
@@ -191,7 +178,7 @@ async def issues(part: str, case: Case, context: EvalContext, prompts: Original)
         ConfigError: the report has no task, or the run no date.
     """
     values = {
-        "query": _request(case),
+        "query": task_of(case).prompt,
         "report_content": with_line_feeds(case.report.text),
         "current_date": _today(context.today),
     }

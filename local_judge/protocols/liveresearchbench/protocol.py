@@ -22,6 +22,7 @@ from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_i
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.scoring.node import Profile, ScoreNode, noted
+from local_judge.tasks.model import Task
 
 NO_REQUEST = "judged without the request: the report has no task"
 
@@ -58,6 +59,12 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
         InjectionProbe("coverage", "checklist", {"parts": ["coverage"]}, "coverage"),
         InjectionProbe("depth", "winner", {"parts": ["depth"]}),
     )
+
+    def missing_for_prompts(self, task: Task | None) -> str | None:
+        """The published prompts show the task's request."""
+        if task is None:
+            return "it has no task, whose request the published prompts show; give --tasks"
+        return self.missing_inputs(task)
 
     def original_prompts(self, source: PromptSource) -> Original:
         """Return the prompts of LiveResearchBench."""

@@ -15,9 +15,9 @@ from typing import Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
+from local_judge.protocols.asking import given
 from local_judge.protocols.deer.original_prompts import RUBRIC_CALLS
 from local_judge.protocols.deer.rubric.judging import GUIDED_UPSTREAM, Question, calls_for
 from local_judge.protocols.deer.rubric.model import HIGHEST, LOWEST, Grade, Rubric, RubricFindings
@@ -37,16 +37,8 @@ ATTEMPTS = 5
 async def judge_rubric(
     document: Document, task: Task, judge: Judge, rubric: Rubric, prompts: Original
 ) -> RubricFindings:
-    """Return all grades of one report, in the rubric's order.
-
-    Raises:
-        ConfigError: the task has no guidance, which the published prompts show.
-    """
-    guidance = task.guidance
-    if guidance is None:
-        raise ConfigError(
-            f"deer: task {task.id!r} has no guidance, which the published prompts show; give --guidance"
-        )
+    """Return all grades of one report, in the rubric's order."""
+    guidance = given(task.guidance)
     calls = calls_for(rubric, DeerSettings(guidance="upstream"), guidance=True)
     asked = asked_as_published(judge, attempts=ATTEMPTS)
     report = with_line_feeds(document.text)
