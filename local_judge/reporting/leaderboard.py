@@ -56,7 +56,7 @@ class Leaderboard(NamedTuple):
     @property
     def heading(self) -> tuple[str, ...]:
         """Heading of each column of the whole table."""
-        return ("system", *self.columns, "reports", "sources read", "calls failed")
+        return ("system", *self.columns, "reports", "sources read", "answers missing")
 
 
 def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None = None) -> Leaderboard:

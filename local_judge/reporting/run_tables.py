@@ -36,7 +36,7 @@ NO_SYSTEM = "no system named"
 FEW = 3
 """Most scores that stand in one table beside the coverage columns."""
 
-REPORTS, SOURCES, FAILED = "reports", "sources read", "calls failed"
+REPORTS, SOURCES, FAILED = "reports", "sources read", "answers missing"
 _INTERVAL_NOTE = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
 
 

@@ -84,6 +84,8 @@ class Pair(Cited):
     """None if the verdict is the claim set's, or missing."""
     failure: Failure | None = None
     """Failure of the judge."""
+    may_repeat: bool = False
+    """Whether it repeats another statement on the URL is not known, because the judge failed to say so."""
 
     @property
     def failed(self) -> bool:

@@ -109,13 +109,16 @@ async def examine(
             if number not in kept
         ]
         page, stated = snapshot.page(url), [cited[number] for number in kept]
-        if page.status != "ok":
+        if page.status == "ok":
+            pairs = await _judged_on(page, url, stated, judge, prompts, language)
+        else:
             pairs = [
                 Pair(statement=one.fact, url=url, key=one.key, outcome="unknown", reason=page.status)
                 for one in stated
             ]
-            return pairs, repeats, failure
-        return await _judged_on(page, url, stated, judge, prompts, language), repeats, failure
+        if failure is not None:
+            pairs = [pair.model_copy(update={"may_repeat": True}) for pair in pairs]
+        return pairs, repeats, failure
 
     found = await asyncio.gather(*(on_url(url, cited) for url, cited in by_url.items()))
     return Pairs(

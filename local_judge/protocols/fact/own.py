@@ -312,11 +312,15 @@ async def _of_url(
             repeats.append(repeat(one, first))
     different = list(firsts.values())
     same = await find_repeats([one.statement for one in different], judge)
-    kept = [one for position, one in enumerate(different) if same[position].first == position]
+    kept = [position for position, found in enumerate(same) if found.first == position]
     repeats += [
         repeat(one, different[found.first], found.replies)
         for position, (one, found) in enumerate(zip(different, same, strict=True))
         if found.first != position
     ]
-    pairs = await judge_support(kept, snapshot, judge, settings)
-    return Pairs(tuple(pairs), tuple(repeats)), [found.failure for found in same if found.failure]
+    judged = await judge_support([different[position] for position in kept], snapshot, judge, settings)
+    pairs = tuple(
+        pair if same[position].failure is None else pair.model_copy(update={"may_repeat": True})
+        for position, pair in zip(kept, judged, strict=True)
+    )
+    return Pairs(pairs, tuple(repeats)), [found.failure for found in same if found.failure]

@@ -211,8 +211,8 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
 
     def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Show how many pairs have each outcome; with `items`, each pair."""
-        tables = [pair_table(findings)] if items else []
-        return super().view(findings, paper, items)._replace(parts=(fact_line(findings), *tables))
+        more = [pair_table(findings)] if items else ["`--items` lists the pairs."] if findings.pairs else []
+        return super().view(findings, paper, items)._replace(parts=(fact_line(findings), *more))
 
     def file_format(self) -> FileFormat[FactFindings]:
         """See `export`."""

@@ -15,6 +15,13 @@ Formulas for a report with N_u pairs, N_s of them supported:
 `paper` knows only "support" and "not support": a page that is dead, blocked, empty or unusable does not support, and
 only failures of the evaluation are unknown. `upstream` leaves everything unknown out of the count.
 
+In FACT's own flow, a statement that the judge failed to compare with the others is kept. The bounds hold whether it
+stays or is taken out as a repeat: with S of the supported and U of the other known pairs in doubt, and F failed pairs,
+
+    citation accuracy    from (N_s - S) / (N_u - S) to (N_s + F) / (N_u - U)
+    effective citations  from N_s - S to N_s + F
+    citations            from N_u - S - U on
+
 Over all reports of a system, in every way that is in use:
 
     citation accuracy    all      mean over all reports, 0 for one without pairs (paper, appendix E.1, Eq. 3 and 4)
@@ -138,18 +145,28 @@ class Tally(NamedTuple):
     """Pairs that the profile counts."""
     failed: int
     """Pairs that the profile would count if the evaluation had not failed."""
+    supported_twice: int = 0
+    """Supported pairs that may repeat others."""
+    others_twice: int = 0
+    """Other known pairs that may repeat others."""
+    failed_twice: int = 0
+    """Failed pairs that may repeat others."""
 
 
 def tally(findings: FactFindings, profile: Profile) -> Tally:
     """Return the pairs as a profile counts them."""
     failed = sum(pair.failed for pair in findings.pairs)
-    unknown = sum(pair.outcome == "unknown" for pair in findings.pairs)
     n = len(findings.pairs)
+    counts = [pair for pair in findings.pairs if not (pair.failed if profile == "paper" else pair.reason)]
+    twice = Counter(pair.outcome == "supported" for pair in counts if pair.may_repeat)
     return Tally(
         n=n,
         supported=sum(pair.outcome == "supported" for pair in findings.pairs),
-        known=n - (failed if profile == "paper" else unknown),
+        known=len(counts),
         failed=failed,
+        supported_twice=twice[True],
+        others_twice=twice[False],
+        failed_twice=sum(pair.failed and pair.may_repeat for pair in findings.pairs),
     )
 
 
@@ -163,23 +180,40 @@ def pooled(counts: Tally) -> Score:
     found = share(
         counts.supported, counts.known, counts.failed, empty="0/0: no pair is known, the code fails"
     )
+    if twice := counts.supported_twice + counts.others_twice:
+        n, hits = counts.known + counts.failed, counts.supported + counts.failed
+        low, most = counts.supported - counts.supported_twice, n - counts.others_twice
+        bounds = {
+            # Without repeats, a statement of each group stays, so that a share of supported pairs alone stays 1.
+            "low": 1.0 if counts.supported == n else low / (n - counts.supported_twice),
+            "high": hits / most if most else 0.0,
+        }
+        found = found.model_copy(update={**bounds, "n_failed": counts.failed + twice})
     return noted(found, f"all {counts.failed} failed" if counts.failed and not counts.known else "")
 
 
 def effective(counts: Tally) -> Score:
     """N_s: the supported pairs."""
     note = "counts what is known" if counts.failed else ""
-    return _count(counts.supported, counts, note)
+    return _count(counts.supported, counts, note, counts.supported_twice)
 
 
 def citations_of(counts: Tally, profile: Profile) -> Score:
     """Return the pairs that the accuracy is of: in `paper` all, known or not; in `upstream` the known ones."""
-    return count(counts.n, n_expected=counts.n) if profile == "paper" else _count(counts.known, counts)
+    twice = counts.supported_twice + counts.others_twice
+    if profile == "upstream":
+        return _count(counts.known, counts, twice=twice)
+    twice += counts.failed_twice
+    return count(counts.n, n_expected=counts.n, n_failed=twice).model_copy(
+        update={"low": float(counts.n - twice)}
+    )
 
 
-def _count(n: int, counts: Tally, note: str = "") -> Score:
+def _count(n: int, counts: Tally, note: str = "", twice: int = 0) -> Score:
+    """Return a number of pairs, of which `twice` may repeat others."""
     n_expected = counts.known + counts.failed
-    return count(n, counts.failed, n_expected=n_expected, n_failed=counts.failed, note=note)
+    found = count(n, counts.failed, n_expected=n_expected, n_failed=counts.failed + twice, note=note)
+    return found.model_copy(update={"low": float(n - twice)})
 
 
 def unknown_share(reasons: Counter[Reason | None]) -> ScoreNode:
