@@ -85,7 +85,7 @@ class Pair(Cited):
     failure: Failure | None = None
     """Failure of the judge."""
     may_repeat: bool = False
-    """Whether it repeats another statement on the URL is not known, because the judge failed to say so."""
+    """True if the judge failed to say whether it repeats another statement on the URL."""
 
     @property
     def failed(self) -> bool:
