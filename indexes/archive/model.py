@@ -27,13 +27,20 @@ def utc_seconds(text: str) -> str:
         ValueError: it is none, or of another age than the web's.
     """
     try:
-        moment = datetime.fromisoformat(text)
+        moment = _parsed(text)
         moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise ValueError(f"{text!r} is no time") from None
     if not 1970 <= moment.year <= 2999:
         raise ValueError(f"{text!r} is not a time at which a page can have been fetched")
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no ISO 8601 time, such as 2026-01-31T12:00:00Z") from None
 
 
 class Exchange(Frozen):

@@ -119,7 +119,7 @@ async def fetch_found(
     """
     found = found_pages(searches, per_query)
     if not found:
-        raise FetchError(f"{len(searches)} searches without a result; nothing to fetch")
+        raise FetchError("there is no search with a result, so that nothing can be fetched")
     done = await fetch_snapshot(
         found,
         out,

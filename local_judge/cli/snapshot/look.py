@@ -19,7 +19,7 @@ from indexes.verify import verify as verify_bytes
 from local_judge.cli.options import AsJson, chosen
 from local_judge.cli.output import print_json
 from local_judge.errors import plain
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import NONE, safe, stdout
 
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
 AsOf = Annotated[
@@ -151,6 +151,8 @@ def _in_words(entry: object) -> str:
     if isinstance(entry, dict):
         entries = cast("dict[str, object]", entry).items()
         return ", ".join(key if isinstance(one, dict) else f"{key} {_in_words(one)}" for key, one in entries)
+    if entry is None:
+        return NONE
     return f"{entry:,}" if isinstance(entry, int) else str(entry)
 
 

@@ -277,7 +277,7 @@ def test_a_crawl_becomes_a_snapshot(tmp_path: Path) -> None:
         ("http://user:pw@example.org/", "2024-05-01T10:00:00Z", "an address with credentials"),
         ("http://[/", "2024-05-01T10:00:00Z", "not a web address"),
         ("http://example.org:99999/", "2024-05-01T10:00:00Z", "Port out of range"),
-        ("http://example.org/x", "garbage", "Invalid isoformat string"),
+        ("http://example.org/x", "garbage", "is no ISO 8601 time"),
         ("http://example.org/x", "0001-01-01T00:00:00+14:00", "is no time"),
     ],
 )
