@@ -46,8 +46,9 @@ _LEAST_TEXT = 16
 class _PlainTable(Table):
     """Table that fits the terminal.
 
-    If it is too wide, texts fold, and headings and cells wrap at blanks. If that does not suffice, it is printed as
-    several tables, each with the texts of the first columns. No number is broken.
+    If it is too wide, headings and cells wrap at blanks; words of texts are broken only if that does not suffice. If
+    the table is still too wide, it is printed as several, each with the texts of the first columns. No number is
+    broken.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -59,7 +60,10 @@ class _PlainTable(Table):
             yield from super().__rich_console__(console, options)
             return
         texts = [min(width, _LEAST_TEXT) for width in most[:n_texts]]
-        least = [*texts, *(max(one.head.minimum, one.cells.minimum) for one in measured[n_texts:])]
+        words = [max(one.head.minimum, one.cells.minimum) for one in measured]
+        least = [*map(max, texts, words), *words[n_texts:]]
+        if _total(least) > room:
+            least = [*texts, *words[n_texts:]]
         parts = [list(range(n_texts, len(most)))]
         if _total(least) > room:
             least = [*texts, *(max(one.head.minimum, one.cells.maximum) for one in measured[n_texts:])]

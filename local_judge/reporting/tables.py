@@ -141,7 +141,8 @@ def cost_table(costs: Sequence[RunCost]) -> Table:
     short = [name.rpartition(".")[2] for name in names]
     heads = short if len(set(short)) == len(short) else names
     numbers = ("calls", "prompt tokens", "computed", "generated tokens")
-    found = plain_table("cost by run", ("run", *map(safe, heads)), numbers)
+    settings = (safe(head.replace("_", " ")) for head in heads)  # so that long names wrap
+    found = plain_table("cost by run", ("run",), (*settings, *numbers))
     for one in costs:
         tokens = one.tokens
         computed = f"{tokens.computed:,}" if tokens.cache_reported else NONE

@@ -16,11 +16,13 @@ from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.reporting.claims import claim_blocks, claim_summary, verified_blocks
 from local_judge.reporting.run_tables import run_summary
 from local_judge.reporting.tables import (
+    cost_table,
     plan_notes,
     plan_table,
     score_table,
     trees,
 )
+from local_judge.runs.costs import RunCost, Tokens
 from local_judge.runs.job import NotPlanned, Plan
 from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.summaries import summarised
@@ -134,6 +136,39 @@ def test_a_table_that_fits_stays_as_it_is() -> None:
         "system ┃ score",
         "━━━━━━━╇━━━━━━",
         "a      │  1.00",
+    ]
+
+
+def test_the_cost_of_runs_breaks_no_name_at_160_columns() -> None:
+    keys = (
+        "batch_sentences",
+        "claims_per_call",
+        "passages_per_claim",
+        "passage_tokens",
+        "ranker",
+        "evidence_tokens",
+    )
+    values = ("20", "20", "2", "1000", "dense", "3000")
+    tokens = Tokens(
+        replies=1_234, prompt=12_345_678, computed=1_345_678, generated=345_678, cache_reported=True
+    )
+    names = ("qwen3-14b.reference", "qwen3-14b.batch10")
+    settings = {f"claims.{key}": value for key, value in zip(keys, values, strict=True)}
+    costs = [RunCost(run=name, settings=settings, tokens=tokens) for name in names]
+    out = io.StringIO()
+    Console(file=out, width=160).print(cost_table(costs))
+    lines = out.getvalue().splitlines()
+    figures = [*values, "1,234", "12,345,678", "1,345,678", "345,678"]
+    rows = [[cell.strip() for cell in line.split("│")] for line in lines[-2:]]
+    assert rows == [[name, *figures] for name in names]
+    heads = zip(*(line.split("┃") for line in lines if "┃" in line), strict=True)
+    assert [" ".join(" ".join(head).split()) for head in heads] == [
+        "run",
+        *(key.replace("_", " ") for key in keys),
+        "calls",
+        "prompt tokens",
+        "computed",
+        "generated tokens",
     ]
 
 
