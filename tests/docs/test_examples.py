@@ -199,8 +199,10 @@ def check_unrun(block: Block) -> None:
             parser: Any = typer.main.get_command(app)
             arguments = words[1:]
             while hasattr(parser, "commands"):
-                assert arguments[0] in parser.commands, f"{block.place}: {command}"
-                parser, arguments = parser.commands[arguments[0]], arguments[1:]
+                given = parser.make_context(parser.name, arguments)  # names the default command of a group
+                name, *arguments = [*given._protected_args, *given.args]
+                assert name in parser.commands, f"{block.place}: {command}"
+                parser = parser.commands[name]
                 parser = parser.load() if isinstance(parser, Lazy) else parser
             # Raises UsageError for an option that does not exist or an argument that is missing.
             parser.make_context(parser.name, arguments)
