@@ -1,6 +1,6 @@
 """Published figures next to the figures of this program.
 
-A figure is equal if it rounds to the published one:   |ours - published| <= 0.5 * 10^-decimals
+A figure is equal if it can be rounded to the published one:   |ours - published| <= 0.5 * 10^-decimals
 A figure over a part of the reports is not compared: its difference is shown, and it is neither equal nor different.
 
 Invariant: a figure that the runs do not have stays empty and is not counted as different.

@@ -167,6 +167,23 @@ def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_pat
     assert ended.line() == f"local-judge: {path}: contains 2 reports; `text parse` takes one report"
 
 
+def test_info_of_a_snapshot_without_pages_prints_a_dash_for_each_missing_date(
+    command: Command, tmp_path: Path
+) -> None:
+    pages, out = tmp_path / "pages", tmp_path / "snapshot"
+    pages.mkdir()
+    dead = {
+        "url": "https://a.example/",
+        "fetched": "2025-03-10T08:01:07Z",
+        "status": "dead",
+        "reason": "404 Not Found",
+    }
+    (pages / "pages.jsonl").write_text(json.dumps(dead))
+    assert command("snapshot", "import", pages, out).code == 0
+    shown = command("snapshot", "info", out).out
+    assert "first –, last –, known 0" in shown and "None" not in shown
+
+
 def test_snapshot_commands(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "snapshot"
     made = command("snapshot", "import", sample_folder() / "pages", out, "--json")

@@ -69,6 +69,16 @@ def test_tables_that_follow_from_published_files(
     assert compared(command, name, "--input", ORIGINALS / checkout) == tuple(counts)
 
 
+def test_a_figure_half_way_is_equal_and_shows_one_more_decimal(command: Command) -> None:
+    """70.655 equals the published 70.65, and 58.95 differs from the published 58.94."""
+    equal = command("lab", "replicate", "drb-table-2").out
+    rows = [line.split() for line in equal.splitlines()]
+    assert ["Static", "Criteria", "│", "70.65", "│", "70.655", "│", "="] in rows
+    assert "8 of 8 figures equal to 2 decimals" in equal
+    different = command("lab", "replicate", "dre-table-4").out
+    assert any({"58.94", "58.95", "+0.01"} <= set(line.split()) for line in different.splitlines())
+
+
 BOARD = """\
 model,overall_score,comprehensiveness,insight,instruction_following,readability,citation_accuracy,effective_citations
 gensee-search-gpt-5,50.60,50.06,50.76,51.31,49.72,32.94,21.06

@@ -159,6 +159,16 @@ def test_recorded_results_give_the_same_snapshot(
     assert (tmp_path / "first" / FETCH).exists()
 
 
+def test_results_that_cannot_be_fetched_are_refused_in_one_line(command: Command, tmp_path: Path) -> None:
+    results, out = tmp_path / "results.jsonl", tmp_path / "found"
+    results.write_text("")
+    line = command("snapshot", "search-web", out, "--results", results).line()
+    assert line == "local-judge: there is no search with a result, so that nothing can be fetched"
+    results.write_text('{"query": "mill", "at": "yesterday"}\n')
+    line = command("snapshot", "search-web", out, "--results", results).line()
+    assert line.endswith("results.jsonl:1: at: 'yesterday' is no ISO 8601 time, such as 2026-01-31T12:00:00Z")
+
+
 def test_a_stopped_search_continues(command: Command, place: str, queries: Path, tmp_path: Path) -> None:
     out = tmp_path / "found"
     Web.fails = {"mill": 403}
