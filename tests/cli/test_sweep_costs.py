@@ -80,7 +80,7 @@ def test_cost_of_a_run_is_that_of_the_run_alone(
     assert (cost["settings"], cost["tokens"]) == ({}, default["tokens"])
 
     shown = command("show", tmp_path / "all", "--cost").out
-    assert "evidence_tokens" in shown and "generated tokens" in shown
+    assert "evidence tokens" in shown and "generated tokens" in shown
     grouped = command("show", tmp_path / "all", "--by", "claims.passages_per_claim,run").out
     assert grouped.startswith("deer by claims.passages_per_claim, run")
 
