@@ -7,6 +7,7 @@ manifest in place of a judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,10 @@ def _nearby(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> str:
     """Return where the results are that a path of no known format belongs to, or else how to name the format."""
 
     def known(folder: Path) -> bool:
-        seen = glimpse(folder)
-        return any(one.recognises(seen) for one in offered.values())
+        with suppress(InputError):  # a folder that cannot be read is no hint
+            seen = glimpse(folder)
+            return any(one.recognises(seen) for one in offered.values())
+        return False
 
     folders = (one for depth in ("*", "*/*") for one in sorted(path.glob(depth)) if one.is_dir())
     below = list(islice((str(one.relative_to(path)) for one in folders if known(one)), NAMED))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from array import array
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -56,7 +56,7 @@ def undefined(reason: str, n: int = 0, n_undefined: int = 0) -> Estimate:
     return Estimate(None, n, n_undefined, reason=reason)
 
 
-class Resamples(Collection[Sequence[int]]):
+class Resamples:
     """`draws` times `n` positions below `n`, with replacement; equal seeds give equal draws on every machine.
 
     Each iteration computes the draws again, so that one draw at a time is in memory.
@@ -64,12 +64,6 @@ class Resamples(Collection[Sequence[int]]):
 
     def __init__(self, n: int, draws: int, seed: int) -> None:
         self._n, self._draws, self._seed = n, draws, seed
-
-    def __len__(self) -> int:
-        return self._draws
-
-    def __contains__(self, draw: object) -> bool:
-        return any(draw == one for one in self)
 
     def __iter__(self) -> Iterator[Sequence[int]]:
         # random() is the one method of Random whose sequence Python promises to keep, and NumPy that of the legacy
