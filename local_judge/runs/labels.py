@@ -7,7 +7,7 @@ call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -119,6 +119,15 @@ def verdicts_of(store: RunStore, records: Sequence[CaseRecord], judge: str | Non
                 yield VerdictOfRun(record, by_id[verdict.claim], verdict)
 
 
+def agreement_of(labels: Iterable[ClaimLabel]) -> Estimate:
+    """Return Krippendorff's alpha (nominal) of annotators; `unclear` is no label."""
+    codes: dict[Unit, list[int]] = {}
+    for label in labels:
+        if label.label != "unclear":
+            codes.setdefault(label.unit, []).append(get_args(HumanLabel).index(label.label))
+    return krippendorff_alpha(codes.values(), "nominal")
+
+
 class LabelledRun(NamedTuple):
     """Verdicts of a run as units by system, with the labels that belong to none of them."""
 
@@ -126,33 +135,34 @@ class LabelledRun(NamedTuple):
     """Units by system; reports without one are under ``""``."""
     n_unmatched: int
     """Labels without a verdict in the run, or of claims with another text."""
+    n_other_text: int
+    """Labels of claims with another text; they are among `n_unmatched`."""
     n_unclear: int
     agreement: Estimate
-    """Krippendorff's alpha (nominal) of the annotators, over claims with several labels."""
+    """Krippendorff's alpha (nominal) of the annotators, over claims with several labels; `unclear` is none of them."""
 
 
 def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel]) -> LabelledRun:
     """Join verdicts with labels: a unit's label is the share of its annotators who call it supported."""
-    own = labels_of(labels, {one.unit: one.claim.text for one in verdicts})
-    given: dict[Unit, list[float]] = {}
+    texts = {one.unit: one.claim.text for one in verdicts}
+    own = labels_of(labels, texts)
+    given: dict[Unit, list[HumanLabel]] = {}
     for label in own:
         if label.label != "unclear":
-            given.setdefault(label.unit, []).append(float(label.label == "supported"))
+            given.setdefault(label.unit, []).append(label.label)
     by_system: dict[str, list[LabelledUnit]] = {}
     for one in verdicts:
         said = given.get(one.unit)
         unit = LabelledUnit(
             cluster=one.record.id,
             call=float(one.verdict.label == "supported"),
-            label=sum(said) / len(said) if said else None,
+            label=said.count("supported") / len(said) if said else None,
         )
         by_system.setdefault(one.record.system or "", []).append(unit)
-    codes: dict[Unit, list[int]] = {}
-    for label in own:
-        codes.setdefault(label.unit, []).append(get_args(HumanLabel).index(label.label))
     return LabelledRun(
         by_system=by_system,
         n_unmatched=len(labels) - len(own),
+        n_other_text=sum(label.unit in texts for label in labels) - len(own),
         n_unclear=sum(label.label == "unclear" for label in own),
-        agreement=krippendorff_alpha(codes.values(), "nominal"),
+        agreement=agreement_of(own),
     )

@@ -99,6 +99,19 @@ def test_a_label_of_another_text_is_left_out(command: Command, run: Path, tmp_pa
     labels.write_text(json.dumps(rows[0]) + "\n")
     ended = command("results", "correct", run, "--labels", labels)
     assert ended.code == 1 and "none of 1 label is of a claim of" in ended.line()
+    assert ended.line().endswith("; the claims of 1 have another text there")
+
+
+def test_agreement_leaves_unclear_labels_out(command: Command, run: Path, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.jsonl", run, "supported", every=1)
+    first = [json.loads(line) for line in labels.read_text().splitlines()]
+    said = ["supported", "partial", "unclear", *["supported"] * (len(first) - 3)]
+    second = [{**row, "annotator": "bob", "label": label} for row, label in zip(first, said, strict=True)]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in (*first, *second)))
+    found = json.loads(command("results", "correct", run, "--labels", labels, "--json").out)["agreement"]
+    # Of k claims with two labels, one is divided. With n = 2k labels, of which one is `partial`:
+    # alpha = 1 - (n - 1) * (2 observed) / (2 * (n - 1) * 1) = 1 - 1 = 0 (Krippendorff 2011).
+    assert (found["n"], found["value"]) == (2 * (len(first) - 1), 0.0)
 
 
 def test_a_file_without_labels_is_refused(command: Command, run: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from indexes.snapshot import Snapshot
 from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import SAMPLE, OneOfJudges, Seed, SnapshotDir, said
-from local_judge.errors import ConfigError
+from local_judge.errors import ConfigError, os_errors
 from local_judge.lab.labelling.server import LabelServer
 from local_judge.lab.labelling.session import LabelSession, draw_sample
 from local_judge.runs.labels import verdicts_of
@@ -45,7 +45,9 @@ def label(
     verdicts = list(verdicts_of(store, records, one_judge_of(store, judge, "verdicts")))
     session = LabelSession(draw_sample(verdicts, sample, seed), frozen, said("--annotator", annotator), out)
     print_marks()
-    with LabelServer(session, port) as server:
+    with os_errors(ConfigError, f"--port {port}: cannot be listened on"):
+        server = LabelServer(session, port)
+    with server:
         print(f"{count(len(session), 'claim')} to label at {server.url}", flush=True)
         try:
             server.serve_forever()

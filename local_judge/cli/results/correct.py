@@ -33,7 +33,8 @@ def correct(
     chosen = one_judge_of(store, judge, "labels")
     found = labelled_run(list(verdicts_of(store, records, chosen)), given)
     if found.n_unmatched == len(given):
-        raise InputError(f"none of {count(len(given), 'label')} is of a claim of {run}")
+        texts = f"; the claims of {found.n_other_text} have another text there" if found.n_other_text else ""
+        raise InputError(f"none of {count(len(given), 'label')} is of a claim of {run}{texts}")
     units = {"": [unit for own in found.by_system.values() for unit in own]}
     if len(found.by_system) > 1:
         units = {**found.by_system, **units}

@@ -18,8 +18,7 @@ from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified
 from local_judge.reporting.page.detail import Detail
-from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, labels_of
-from local_judge.stats.agreement.chance import krippendorff_alpha
+from local_judge.runs.labels import ClaimLabel, Unit, agreement_of, labels_of
 from local_judge.stats.calibration.measures import Bin, Judged, auc_of, bins, brier_of, columns, ece_of
 from local_judge.stats.estimate import DRAWS, Estimate, Resamples, with_interval
 from local_judge.stats.numeric import Floats
@@ -119,9 +118,6 @@ def reliability(
     if not p and not own:
         return None
     said, n_divided = _said(own)
-    codes: dict[Unit, list[int]] = {}
-    for label in own:
-        codes.setdefault(label.unit, []).append(get_args(HumanLabel).index(label.label))
     judged = [
         Judged(true=said[one.unit], value=one.confidence, page=one.unit[0])
         for one in verdicts
@@ -142,7 +138,7 @@ def reliability(
         ece=_measured(judged, ece_of),
         brier=_measured(judged, brier_of),
         auc=_measured(judged, auc_of),
-        agreement=krippendorff_alpha(codes.values(), "nominal") if codes else None,
+        agreement=agreement_of(own) if own else None,
     )
 
 
