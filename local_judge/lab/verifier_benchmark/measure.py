@@ -68,6 +68,7 @@ _RANKS: Mapping[Label, float] = {
 
 _LENGTHS = ((500, "up to 500 tokens"), (2_000, "up to 2,000"), (6_000, "up to 6,000"), (math.inf, "longer"))
 _SHARES = ((0.5, "below 0.50"), (0.75, "0.50 to 0.75"), (1.0, "0.75 to 1.00"), (math.inf, "all"))
+_RANGES = tuple(name for _, name in (*_LENGTHS, *_SHARES))
 _GROUPED = {"gold": "label", "length": "length", "words": "words in the evidence", "language": "language"}
 _SURE = 5e-7
 """Confidences are stored with six decimals."""
@@ -375,7 +376,7 @@ def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]
     found: list[GroupFigures] = []
     for by, name in _GROUPED.items():
         groups = Counter(str(getattr(one, by)) for one in answers)
-        for group, n in sorted(groups.items()) if len(groups) > 1 else ():
+        for group, n in sorted(groups.items(), key=_place) if len(groups) > 1 else ():
             own = [one for one in answers if getattr(one, by) == group]
             found.append(
                 GroupFigures(
@@ -388,6 +389,11 @@ def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]
                 )
             )
     return found
+
+
+def _place(group: tuple[str, int]) -> tuple[int, str]:
+    """Return the place of a group and its size: ranges in their order, others by name."""
+    return _RANGES.index(group[0]) if group[0] in _RANGES else -1, group[0]
 
 
 def _called_supported(answers: Sequence[Answer]) -> float | None:
