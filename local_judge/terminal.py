@@ -41,14 +41,16 @@ _BETWEEN = 3
 """Width of what separates two columns."""
 _LEAST_TEXT = 16
 """Width below which a column of texts does not shrink."""
+_WHOLE_WORD = 24
+"""Maximum length of a word, such as the name of a run, that keeps its column wide enough."""
 
 
 class _PlainTable(Table):
     """Table that fits the terminal.
 
-    If it is too wide, headings and cells wrap at blanks; words of texts are broken only if that does not suffice. If
-    the table is still too wide, it is printed as several, each with the texts of the first columns. No number is
-    broken.
+    If it is too wide, headings and cells wrap at blanks. Words of texts are broken if they are long, or if that does
+    not suffice. If the table is still too wide, it is printed as several, each with the texts of the first columns. No
+    number is broken.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -61,7 +63,10 @@ class _PlainTable(Table):
             return
         texts = [min(width, _LEAST_TEXT) for width in most[:n_texts]]
         words = [max(one.head.minimum, one.cells.minimum) for one in measured]
-        least = [*map(max, texts, words), *words[n_texts:]]
+        whole = [
+            max(text, word if word <= _WHOLE_WORD else 0) for text, word in zip(texts, words, strict=False)
+        ]
+        least = [*whole, *words[n_texts:]]
         if _total(least) > room:
             least = [*texts, *words[n_texts:]]
         parts = [list(range(n_texts, len(most)))]
