@@ -26,6 +26,15 @@ from local_judge.cli.faults import (
 
 def main() -> None:
     """Run `local-judge` and exit with its exit code."""
+    try:
+        code = _run()
+    except KeyboardInterrupt:  # after the command has ended
+        code = INTERRUPTED
+    raise SystemExit(code)
+
+
+def _run() -> int:
+    """Run `local-judge` and return its exit code."""
     code, terminated = 0, list[int]()
     prepare_streams()
     with own_words():
@@ -45,4 +54,4 @@ def main() -> None:
         if code == INTERRUPTED:
             # An event loop whose construction was interrupted cannot be finalised: it is collected in silence.
             gc.collect()
-    raise SystemExit(TERMINATED if terminated and code == INTERRUPTED else code)
+    return TERMINATED if terminated and code == INTERRUPTED else code
