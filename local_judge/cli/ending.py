@@ -140,5 +140,6 @@ def _missing(records: Sequence[CaseRecord], out: Path, replayed: bool) -> str:
     command = f"`local-judge show {shlex.quote(str(out))} --reports`"
     then = ""
     if missing:
-        then = "Run the command without --replay to ask for them. " if replayed else f"{remedy(kinds)} "
+        unasked = replayed and "not_in_ledger" in kinds
+        then = "Run the command without --replay to ask for them. " if unasked else f"{remedy(kinds)} "
     return f"Missing: {' and '.join(parts)}{why(kinds)}. {then}{command} lists what is missing.\n"

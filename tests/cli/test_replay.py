@@ -58,6 +58,20 @@ def test_a_replay_needs_no_server_and_writes_the_same_bytes(
     assert command(*given, "--replay", "--out", done).code == 0
 
 
+def test_a_replay_of_failures_advises_another_judge(
+    tmp_path: Path, given: list[str], command: Command
+) -> None:
+    with StubThread(StubPlan(answer=lambda asked: "nothing")) as server:
+        first = command(*given, "--base-url", server.url, "--out", tmp_path / "first")
+    assert first.code == 3
+    ended = command(
+        *given, "--replay", "--ledger", tmp_path / "first/ledger.sqlite", "--out", tmp_path / "second"
+    )
+    for err in (first.err, ended.err):
+        [line] = [line for line in err.splitlines() if line.startswith("Missing:")]
+        assert "Repeating the command does not help: use another judge." in line
+
+
 def test_a_call_without_a_reply_is_a_failure_that_is_counted_and_named(
     tmp_path: Path, given: list[str], done: Path, command: Command
 ) -> None:
