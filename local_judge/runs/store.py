@@ -300,7 +300,7 @@ class RunStore:
                 raise RunError(f"{path}: not a file")
             with path.open("rb") as file:
                 yield file
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise self._absent(name) from None
         except OSError as error:
             raise RunError(f"{path}: {reason_of(error)}") from None

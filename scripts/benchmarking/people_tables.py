@@ -254,7 +254,7 @@ def _assessed(name: str, one: Assessment | None) -> list[str]:
 def _evidence(evidence: Sequence[EvidenceFigures]) -> None:
     _table(
         f"Evidence and quotations of WiCE (target: recall {RECALL} at 1,000 tokens)",
-        ["view, ranker, budget", "sentence recall", "whole sets", "tokens", "quotation", "nearest sentences"],
+        ["view, ranker, budget", "sentence recall", "whole sets", "tokens", "nearest sentence", "nearest two"],
         [
             [
                 one.verifier,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -26,11 +27,13 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
-from local_judge.lab.verifier_benchmark.comparing import compared_verifiers
-from local_judge.lab.verifier_benchmark.evidence import evidence_figures
+from local_judge.judge.judge import Judge
+from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers, compared_verifiers
+from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures, evidence_figures
 from local_judge.lab.verifier_benchmark.measure import (
     Answers,
     Partial,
+    SetFigures,
     ask,
     figures_of,
     word_overlap,
@@ -43,9 +46,14 @@ from local_judge.lab.verifier_benchmark.rows import (
     sampled,
 )
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
-from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, gives_probabilities, verifiers_of
+from local_judge.lab.verifier_benchmark.verifiers import (
+    VERIFIERS,
+    Verifier,
+    gives_probabilities,
+    verifiers_of,
+)
 from local_judge.protocols.base import OriginalVerifier
-from local_judge.protocols.originals import PromptSource, prompt_words
+from local_judge.protocols.originals import Original, PromptSource, prompt_words
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.config import parse_prompts, validated
 from local_judge.runs.store import RunStore
@@ -116,64 +124,90 @@ def benchmark_verifier(
     checkouts = None if source is None else validated(PromptSource, source, "--prompts")
     verifiers = verifiers_of(verifier or ["scored"], checkouts)
 
-    async def asked(frozen: Snapshot, fitted: Snapshot | None) -> list[Answers]:
-        assert spec is not None and ledger is not None
-        async with judge.open(spec, ledger) as opened:
-            pages = len({row.page for row in rows}) * len(verifiers)
-            pages += len({row.page for row in fitting}) * sum(map(gives_probabilities, verifiers.values()))
-            with RunProgress(opened, pages, unit="pages") as progress:
-                answers: list[Answers] = []
-                for name, how in verifiers.items():
-                    one = await ask(rows, frozen, opened, name, how, progress.one_done)
-                    if fitted is not None and one.probabilities:
-                        more = await ask(fitting, fitted, opened, name, how, progress.one_done)
-                        one = one._replace(fitting=more.answers)
-                    answers.append(one)
-                return answers
-
     if snapshot is not None and all(row.evidence is not None for row in (*rows, *fitting)):
         raise ConfigError(
             f"--snapshot: the claim {rows[0].id!r} has its own `evidence`; use rows with `url` only"
         )
     with contextlib.ExitStack() as stack:
         # First, because a snapshot that is missing for the claims to fit on costs nothing to notice here.
-        fitted = stack.enter_context(_pages(fitting, snapshot)) if fitting else None
-        frozen = stack.enter_context(_pages(rows, snapshot))
-        found = [word_overlap(rows, frozen)]
+        fitted = _Claims(fitting, stack.enter_context(_pages(fitting, snapshot))) if fitting else None
+        claims = _Claims(rows, stack.enter_context(_pages(rows, snapshot)))
+        overlap = word_overlap(*claims)
         if fitted is not None:
-            found[0] = found[0]._replace(fitting=word_overlap(fitting, fitted).answers)
+            overlap = overlap._replace(fitting=word_overlap(*fitted).answers)
         evidence = [
             one
             for name, how in verifiers.items()
             if isinstance(how, ClaimsConfig)
-            for one in evidence_figures(rows, frozen, name, how)
+            for one in evidence_figures(*claims, name, how)
         ]
+        found = [overlap]
         if spec is not None and ledger is not None:
             stack.enter_context(stoppable(ledger))
-            found += asyncio.run(asked(frozen, fitted))
-    figures = [one for answers in found for one in figures_of(answers, settings, partial)]
-    compared = list(compared_verifiers(found, settings, partial))
-    originals = {name: one.prompts for name, one in verifiers.items() if isinstance(one, OriginalVerifier)}
-    data = {
-        "figures": [one.model_dump(mode="json") for one in figures],
-        "compared": [one.model_dump(mode="json") for one in compared],
-        "evidence": [one.model_dump(mode="json") for one in evidence],
-        "original_prompts": {name: one.recorded for name, one in originals.items()},
-    }
-    _write(data, found, out)
+            found += asyncio.run(_asked(claims, fitted, verifiers, lambda: judge.open(spec, ledger)))
+    figures = _Figures(
+        [one for answers in found for one in figures_of(answers, settings, partial)],
+        list(compared_verifiers(found, settings, partial)),
+        evidence,
+        {name: one.prompts for name, one in verifiers.items() if isinstance(one, OriginalVerifier)},
+    )
+    _write(figures, found, out)
     if as_json:
-        print_json(data)
+        print_json(figures.dumped())
     else:
-        stdout().print(benchmark_tables(figures, evidence, compared, details))
-        notes = (
-            f"{name}: published prompt of {prompt_words(one.recorded)}" for name, one in originals.items()
-        )
-        for line in (*notes, *benchmark_notes(figures, evidence)):
-            stdout().print(line, markup=False, soft_wrap=True)
-    failed = sum(one.failed for one in figures)
+        _show(figures, details)
+    failed = sum(one.failed for one in figures.sets)
     failed += sum(one.failure is not None for answers in found for one in answers.fitting)
     if failed:
         leave_missing(count(failed, "verdict"))
+
+
+class _Claims(NamedTuple):
+    """Labelled claims, and the snapshot of their pages."""
+
+    rows: Sequence[LabelledRow]
+    snapshot: Snapshot
+
+
+class _Figures(NamedTuple):
+    """All figures of a benchmark."""
+
+    sets: Sequence[SetFigures]
+    compared: Sequence[ComparedVerifiers]
+    evidence: Sequence[EvidenceFigures]
+    originals: Mapping[str, Original]
+    """Published prompts by the verifier that asks with them."""
+
+    def dumped(self) -> dict[str, Any]:
+        """Return the figures as JSON."""
+        return {
+            "figures": [one.model_dump(mode="json") for one in self.sets],
+            "compared": [one.model_dump(mode="json") for one in self.compared],
+            "evidence": [one.model_dump(mode="json") for one in self.evidence],
+            "original_prompts": {name: one.recorded for name, one in self.originals.items()},
+        }
+
+
+async def _asked(
+    claims: _Claims,
+    fitting: _Claims | None,
+    verifiers: Mapping[str, Verifier],
+    opened: Callable[[], AbstractAsyncContextManager[Judge]],
+) -> list[Answers]:
+    """Ask the judge about all claims by each verifier, and by those with probabilities about the claims to fit on."""
+    pages = len({row.page for row in claims.rows}) * len(verifiers)
+    if fitting is not None:
+        pages += len({row.page for row in fitting.rows}) * sum(map(gives_probabilities, verifiers.values()))
+    answers: list[Answers] = []
+    async with opened() as judge:
+        with RunProgress(judge, pages, unit="pages") as progress:
+            for name, how in verifiers.items():
+                one = await ask(*claims, judge, name, how, progress.one_done)
+                if fitting is not None and one.probabilities:
+                    more = await ask(*fitting, judge, name, how, progress.one_done)
+                    one = one._replace(fitting=more.answers)
+                answers.append(one)
+    return answers
 
 
 @contextlib.contextmanager
@@ -193,11 +227,21 @@ def _pages(rows: Sequence[LabelledRow], snapshot: Path | None) -> Generator[Snap
             yield frozen
 
 
-def _write(dumped: Mapping[str, Any], found: Sequence[Answers], out: Path | None) -> None:
+def _write(figures: _Figures, found: Sequence[Answers], out: Path | None) -> None:
     if out is None:
         return
     answers = {one.verifier: [row.model_dump(mode="json") for row in one.answers] for one in found}
     fitting = {one.verifier: [row.model_dump(mode="json") for row in one.fitting] for one in found}
-    data = {**dumped, "answers": answers, "fitting": fitting}
+    data = {**figures.dumped(), "answers": answers, "fitting": fitting}
     text = json.dumps(data, ensure_ascii=False, indent=1)
     RunStore(out.parent).write_text(out.name, text + "\n")
+
+
+def _show(figures: _Figures, details: bool) -> None:
+    """Print the tables and the notes."""
+    stdout().print(benchmark_tables(figures.sets, figures.evidence, figures.compared, details))
+    notes = (
+        f"{name}: published prompt of {prompt_words(one.recorded)}" for name, one in figures.originals.items()
+    )
+    for line in (*notes, *benchmark_notes(figures.sets, figures.evidence)):
+        stdout().print(line, markup=False, soft_wrap=True)

@@ -173,7 +173,7 @@ def _compared(name: str, pairs: Sequence[ComparedVerifiers]) -> Table:
 def _evidence(name: str, shown: Sequence[EvidenceFigures]) -> Table:
     title = f"{safe(name)}: sentences that people say prove a claim, in the evidence for {count(shown[0].n, 'claim')}"
     table = plain_table(
-        title, ["verifier"], ["sentence recall", "whole sets", "tokens", "quotation", "nearest sentences"]
+        title, ["verifier"], ["sentence recall", "whole sets", "tokens", "nearest sentence", "nearest two"]
     )
     for one in shown:
         table.add_row(

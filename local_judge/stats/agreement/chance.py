@@ -142,7 +142,7 @@ def alpha_of(counts: Counts, scale: Scale) -> Estimate:
     pairs = [(*key, count) for key, count in counts.items() if len(key) == 3]
     n = sum(ratings.values())
     if n == 0:
-        return undefined("no report has two ratings", 0, alone)
+        return undefined("nothing has two ratings", 0, alone)
     if scale == "nominal":
         expected = n * n - sum(count * count for count in ratings.values())
         weighted = [(size, 2 * count) for size, _, _, count in pairs]
