@@ -2,12 +2,15 @@
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
 before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
-sees it exactly as it sees a cited page.
+sees it exactly as it sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge
+is asked about: a verdict on it would be one on a text that nobody has.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
+    ExpertQA         `question`, `metadata`, `answers` of systems, with `claims`: `claim_string`, `evidence`, `support`
+                     (Malaviya et al., 2024)
     Factcheck-Bench  `claim`, `evidence`, `stance` (subtask 3), or a response's `sentences`, each with `claims`,
                      `auto_evidence` and `stance_claim_autoEvid` (Wang et al., 2023)
     planted claims   `claim`, `url`, `true` (`local-judge lab plant`)
@@ -51,7 +54,7 @@ class LabelledRow(Frozen):
     claim: str = Field(min_length=1, max_length=LONGEST_CLAIM)
     label: Gold
     evidence: str | None = None
-    """Text that the claim rests on; None if `url` names a page of a snapshot."""
+    """Text that the claim rests on; None if `url` names a page of a snapshot. Nothing but web addresses is no text."""
     url: str | None = None
     id: str = Field(default="", max_length=LONGEST_ID)
     """Identifier in the set; the number of the row by default."""
@@ -82,6 +85,12 @@ class LabelledRow(Frozen):
         if self.url is not None:
             return normalise_url(self.url)
         return f"https://evidence.example/{sha256(self.evidence or '')[:24]}"
+
+    @property
+    def has_text(self) -> bool:
+        """False if the evidence has no word besides web addresses, as where a page was not fetched."""
+        words = ("",) if self.evidence is None else self.evidence.split()
+        return any(not word.startswith(("http://", "https://")) for word in words)
 
     @property
     def unit(self) -> str:
@@ -134,22 +143,26 @@ def _packaged() -> Iterator[tuple[str, LabelledRow]]:
 
 
 def sampled(rows: Sequence[LabelledRow], n: int | None, seed: int) -> list[LabelledRow]:
-    """Return `n` random rows of each set, at least one, in the order of the files; all rows if `n` is None."""
+    """Return `n` random rows of each set, in the order of the files; all rows if `n` is None.
+
+    Rows without text are not drawn: no judge is asked about them. If a set has no others, one of them is returned.
+    """
     if n is None:
         return list(rows)
     kept: set[tuple[str, str]] = set()
     for name in dict.fromkeys(row.set for row in rows):
-        ids = [row.id for row in rows if row.set == name]
+        has_text = {row.id: row.has_text for row in rows if row.set == name}
         # random() is the one method of Random whose sequence Python promises to keep.
         draw = random.Random(seed).random
-        kept |= {(name, one) for _, one in sorted((draw(), one) for one in ids)[:n]}
+        drawn = [one for _, one in sorted((draw(), one) for one in has_text)]
+        kept |= {(name, one) for one in [*filter(has_text.__getitem__, drawn)][:n] or drawn[:1]}
     return [row for row in rows if (row.set, row.id) in kept]
 
 
 @contextmanager
 def evidence_snapshot(rows: Sequence[LabelledRow]) -> Generator[Snapshot]:
     """Yield a temporary snapshot with the evidence of the rows as pages."""
-    pages = {row.page: row.evidence for row in rows if row.evidence is not None}
+    pages = {row.page: row.evidence if row.has_text else "" for row in rows if row.evidence is not None}
     with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
         folder = Path(temporary) / "pages"
         folder.mkdir()
@@ -254,6 +267,27 @@ def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     }
 
 
+_SUPPORT = {"Complete": "supported", "Partial": "partial", "Incomplete": "unsupported"}
+"""Experts' labels of a claim and its evidence. Others say that there is no evidence, or that it cannot be opened."""
+
+
+def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
+    """Yield the claims of all answers that experts compared with evidence; the claims before are the context."""
+    del path, place
+    for answer in row["answers"].values():
+        before: list[str] = []
+        for claim in answer["claims"] or ():
+            label, passages, text = _SUPPORT.get(claim["support"]), claim["evidence"], claim["claim_string"]
+            if label is not None and passages and text.strip():
+                yield {
+                    "claim": text,
+                    "context": " ".join(before),
+                    "evidence": "\n\n".join([passages] if isinstance(passages, str) else passages),
+                    "label": label,
+                }
+            before.append(text)
+
+
 _STANCES = {
     "completely-support": "supported",
     "partially-support": "partial",
@@ -340,6 +374,7 @@ _FORMATS = (
     _Format(AGGREFACT, frozenset({"claim", "doc", "label", "dataset"}), _aggrefact),
     _Format("WiCE", frozenset({"claim", "evidence", "label", "supporting_sentences", "meta"}), _wice),
     _Format("RAGTruth", frozenset({"source_id", "response", "labels"}), _ragtruth),
+    _Format("ExpertQA", frozenset({"question", "answers", "metadata"}), _expertqa),
     _Format("Factcheck-Bench", frozenset({"claim", "evidence", "stance"}), _stance, _factcheck_id),
     _Format("Factcheck-Bench", frozenset({"prompt", "response", "sentences"}), _factcheck, _factcheck_id),
     _Format("labelled claims", frozenset({"claim", "label"}), _own),

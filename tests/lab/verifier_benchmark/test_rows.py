@@ -15,7 +15,7 @@ import pytest
 from local_judge.errors import InputError
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.verifier_benchmark.measure import figures_of, word_overlap
-from local_judge.lab.verifier_benchmark.rows import Gold, evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.rows import Gold, evidence_snapshot, load_sets, sampled
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.calibration.assess import Settings
 
@@ -126,6 +126,57 @@ def test_wice_names_its_supporting_sentences(tmp_path: Path) -> None:
         load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "supporting_sentences": [[-1]]}])])
     with pytest.raises(InputError, match=r"wice\.jsonl:1: .*not its types"):
         load_sets([write_rows(tmp_path / "wice.jsonl", [{**row, "evidence": "abc"}])])
+
+
+def expert(claim: str, support: str | None, *evidence: str) -> dict[str, Any]:
+    return {"claim_string": claim, "evidence": list(evidence), "support": support, "correctness": None}
+
+
+def test_expertqa_has_the_claims_of_all_answers(tmp_path: Path) -> None:
+    first = [
+        expert(
+            "It was built in 1904.", "Complete", "https://a.example/\n\nBuilt in 1904.", "https://b.example/"
+        ),
+        expert("It ground rye.", "Partial", "It ground grain."),
+        expert("It stands on a hill.", "Missing"),
+        expert("It is red.", "N/A", "https://a.example/"),
+        expert("It is new.", None, "A text."),
+        expert(" ", "Complete", "A text."),
+    ]
+    second = [expert("It is a museum.", "Incomplete", "It was sold.")]
+    answers = {"gpt4": {"claims": first}, "bing_chat": {"claims": second}, "other": {"claims": None}}
+    row = {
+        "question": "What is it?",
+        "annotator_id": "1",
+        "answers": answers,
+        "metadata": {"field": "History"},
+    }
+    path = write_rows(tmp_path / "expertqa.jsonl", [row])
+    assert [(one.id, one.claim, one.label, one.context) for one in load_sets([path])] == [
+        ("1", "It was built in 1904.", "supported", ""),
+        ("2", "It ground rye.", "partial", "It was built in 1904."),
+        ("3", "It is a museum.", "unsupported", ""),
+    ]
+    assert load_sets([path])[0].evidence == "https://a.example/\n\nBuilt in 1904.\n\nhttps://b.example/"
+    broken = {**row, "answers": {"gpt4": {"claims": [{"claim_string": "A claim."}]}}}
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: .*keys of ExpertQA, but not its types"):
+        load_sets([write_rows(tmp_path / "bad.jsonl", [broken])])
+
+
+def test_evidence_that_is_an_address_has_no_text(tmp_path: Path) -> None:
+    texts = [
+        "",
+        " ",
+        "https://a.example/",
+        "http://a.example/\n\nhttps://b.example/b c",
+        "https://a.example/ c",
+    ]
+    rows = [{"claim": "A.", "evidence": text, "label": "supported"} for text in texts]
+    loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
+    with evidence_snapshot(loaded) as snapshot:
+        assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 3 + ["ok"] * 2
+        [figures] = figures_of(word_overlap(loaded, snapshot), Settings(draws=0))
+    assert (figures.n, figures.unread) == (5, 3)
 
 
 STANCES = ("completely-support", "partially-support", "irrelevant", "refute")
@@ -283,3 +334,13 @@ def test_the_packaged_claims_are_in_other_words() -> None:
         (one,) = figures_of(word_overlap(rows, snapshot), Settings(draws=0, objective="balanced_accuracy"))
     # Words hardly tell supported claims apart.
     assert one.figures is not None and one.figures.auc.value is not None and one.figures.auc.value < 0.6
+
+
+def test_a_sample_is_of_rows_with_text(tmp_path: Path) -> None:
+    texts = ["https://a.example/"] * 5 + ["A text."] * 5
+    rows = [{"claim": "A.", "evidence": text, "label": "supported"} for text in texts]
+    loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
+    assert [row.id for row in sampled(loaded, 9, 0)] == ["6", "7", "8", "9", "10"]
+    assert set(sampled(loaded, 2, 0)) < set(sampled(loaded, 4, 0)) < set(loaded[5:])
+    # A set without any text is still in the figures, as unread.
+    assert len(sampled(loaded[:5], 2, 0)) == 1
