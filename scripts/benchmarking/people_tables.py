@@ -6,6 +6,7 @@ Invariant: every figure is one of `local_judge.lab.verifier_benchmark`; this mod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
@@ -37,7 +38,6 @@ TARGETS = {
     "expertqa": Target("ExpertQA", "left_out", 0.51, 0.62, 0.59, 0.35),
     "factcheck": Target("Factcheck-Bench", "left_out", 0.72, 0.88, 0.80, 0.20),
 }
-_TREATMENTS: tuple[Partial, ...] = ("unsupported", "left_out")
 RECALL = 0.9
 """Target of the recall of supporting sentences at 1,000 tokens."""
 
@@ -62,15 +62,12 @@ def measured(answers: Answers, other_words: Answers, settings: Settings) -> Meas
         other_words: to the packaged claims in other words.
         settings: of the fits and of the bootstrap.
     """
-    fitted, alone = (
-        {partial: {one.set: one for one in figures_of(given, settings, partial)} for partial in _TREATMENTS}
-        for given in (answers._replace(fitting=other_words.answers), answers)
-    )
+    fitted = answers._replace(fitting=other_words.answers)
     [packaged] = figures_of(other_words, settings)
     return Measured(
-        {name: fitted[target.partial][name] for name, target in TARGETS.items()},
-        fitted["unsupported"],
-        {name: alone[target.partial][name] for name, target in TARGETS.items()},
+        figures_by_target(fitted, settings),
+        {one.set: one for one in figures_of(fitted, settings)},
+        figures_by_target(answers, settings),
         packaged,
     )
 
@@ -254,7 +251,14 @@ def _assessed(name: str, one: Assessment | None) -> list[str]:
 def _evidence(evidence: Sequence[EvidenceFigures]) -> None:
     _table(
         f"Evidence and quotations of WiCE (target: recall {RECALL} at 1,000 tokens)",
-        ["view, ranker, budget", "sentence recall", "whole sets", "tokens", "nearest sentence", "nearest two"],
+        [
+            "view, ranker, budget",
+            "sentence recall",
+            "whole sets",
+            "tokens",
+            "nearest sentence",
+            "nearest two",
+        ],
         [
             [
                 one.verifier,
@@ -267,6 +271,27 @@ def _evidence(evidence: Sequence[EvidenceFigures]) -> None:
             for one in evidence
         ],
     )
+
+
+def print_ways(ways: Sequence[Answers], settings: Settings) -> None:
+    """Print how well each way to ask ranks the claims of each set, with partial support treated as its target says."""
+    lines: list[list[str]] = []
+    for way in ways:
+        by_set = figures_by_target(way, settings)
+        cells = [_auc(one) + (f", {one.failed} failed" if one.failed else "") for one in by_set.values()]
+        tokens = [one.cost.prompt_tokens for one in by_set.values() if one.cost]
+        lines.append([way.verifier, *cells, f"{fmean(tokens):,.0f}"])
+    heads = ["way", *(target.title for target in TARGETS.values()), "prompt tokens per claim"]
+    _table("Other ways to ask: AUC", heads, lines)
+
+
+def figures_by_target(answers: Answers, settings: Settings) -> dict[str, SetFigures]:
+    """Return the figures of each set, with partial support treated as its target says."""
+    treatments: tuple[Partial, ...] = ("unsupported", "left_out")
+    found = {
+        partial: {one.set: one for one in figures_of(answers, settings, partial)} for partial in treatments
+    }
+    return {name: found[target.partial][name] for name, target in TARGETS.items()}
 
 
 def _table(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -137,6 +137,23 @@ def test_figures_and_calls_are_those_of_the_command(
     ]
 
 
+def test_other_ways_to_ask_are_one_row_each(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    judge = ["--judge", write_preset(tmp_path), "--ledger", tmp_path / "replies.sqlite"]
+    with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
+        given(monkeypatch, tmp_path, "--draws", 0, *judge, "--base-url", server.url, "--ways")
+        assert script.main() == 0
+    _, title, rows = capsys.readouterr().out.partition("Other ways to ask: AUC")
+    ways = [line.split(" | ") for line in rows.splitlines() if line.startswith("| ")][1:]
+    assert title and [cells[0].removeprefix("| ") for cells in ways] == list(script.WAYS)
+    by_name = {cells[0].removeprefix("| "): cells[1:4] for cells in ways}
+    # The judge leans to yes where the page has a claim's words, which is the supported claims.
+    assert by_name["does the text support the claim"] == ["1.000"] * 3
+    # It knows no other answers than Yes and No.
+    assert by_name["supported, unsupported or unknown"] == ["–, 17 failed"] * 3
+
+
 def calling(supported: list[bool], others: list[bool]) -> Assessment:
     """Figures of a verifier by its calls of supported and of other claims."""
     judged = [Judged(true, 0.5, "a") for true, calls in ((True, supported), (False, others)) for _ in calls]
@@ -175,6 +192,7 @@ def test_calling_everything_supported_gets_no_tick(
         (["--sample", -3], "--sample -3: at least 1"),
         (["--draws", -1], "--draws -1: at least 0"),
         (["--verifier", "near"], "need a judge; name it with --judge"),
+        (["--ways"], "need a judge; name it with --judge"),
     ],
 )
 def test_wrong_arguments_are_one_line(

@@ -109,9 +109,7 @@ def test_alpha_of_two_people_by_hand() -> None:
 
 def test_alpha_that_does_not_exist() -> None:
     assert krippendorff_alpha([[3, 3], [3, 3]], "interval").reason == "all ratings are equal"
-    assert krippendorff_alpha([[3], [4]], "nominal") == Estimate(
-        None, 0, 2, reason="nothing has two ratings"
-    )
+    assert krippendorff_alpha([[3], [4]], "nominal") == Estimate(None, 0, 2, reason="nothing has two ratings")
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])

@@ -24,7 +24,7 @@ from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from indexes.text.tokens import tokenise
-from local_judge.claims.build import verify_page
+from local_judge.claims.build import PageVerifier, verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Claim, Label, Verdict
@@ -171,7 +171,7 @@ async def ask(
     snapshot: Snapshot,
     judge: Judge,
     verifier: str,
-    how: Verifier,
+    how: Verifier | PageVerifier,
     page_done: Callable[[], None] = lambda: None,
 ) -> Answers:
     """Verify all rows as a run does, claims of one page together.
@@ -181,16 +181,17 @@ async def ask(
         snapshot: has the page of each row.
         judge: the judge.
         verifier: name of the verifier.
-        how: settings of verification, or published prompts.
+        how: settings of verification, published prompts, or another function that verifies.
         page_done: called after each page.
     """
 
     async def verified(
         page: Page, claims: Sequence[Claim], asked: Sequence[LabelledRow]
     ) -> Sequence[Verdict]:
-        if isinstance(how, OriginalVerifier):
-            return await how.verify(page, claims, snapshot, judge)
-        return await verify_page(page, claims, snapshot, judge, how, _contexts(asked, how))
+        if isinstance(how, ClaimsConfig):
+            return await verify_page(page, claims, snapshot, judge, how, _contexts(asked, how))
+        verify = how.verify if isinstance(how, OriginalVerifier) else how
+        return await verify(page, claims, snapshot, judge)
 
     by_page: dict[str, list[LabelledRow]] = {}
     for row in rows:
@@ -210,7 +211,8 @@ async def ask(
     found = await asyncio.gather(*(one(url, asked) for url, asked in by_page.items()))
     by_row = {(answer.set, answer.id): answer for page in found for answer in page}
     answers = [by_row[row.set, row.id] for row in rows]
-    return Answers(verifier, rows, answers, _costs(answers, judge), gives_probabilities(how))
+    probabilities = isinstance(how, ClaimsConfig) and gives_probabilities(how)
+    return Answers(verifier, rows, answers, _costs(answers, judge), probabilities)
 
 
 def _contexts(rows: Sequence[LabelledRow], config: ClaimsConfig) -> dict[str, str]:
