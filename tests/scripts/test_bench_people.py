@@ -146,7 +146,7 @@ def test_other_ways_to_ask_are_one_row_each(
         assert script.main() == 0
     _, title, rows = capsys.readouterr().out.partition("Other ways to ask: AUC")
     ways = [line.split(" | ") for line in rows.splitlines() if line.startswith("| ")][1:]
-    assert title and [cells[0].removeprefix("| ") for cells in ways] == list(script.WAYS)
+    assert title and [cells[0].removeprefix("| ") for cells in ways] == ["contrast", *script.WAYS]
     by_name = {cells[0].removeprefix("| "): cells[1:4] for cells in ways}
     # The judge leans to yes where the page has a claim's words, which is the supported claims.
     assert by_name["does the text support the claim"] == ["1.000"] * 3

@@ -65,8 +65,8 @@ def benchmark_verifier(
     sets: Annotated[
         list[Path],
         typer.Argument(
-            help="Labelled claims: JSONL, CSV or Parquet, also of LLM-AggreFact, WiCE, Factcheck-Bench or RAGTruth; "
-            "or `sample`."
+            help="Labelled claims: JSONL, CSV or Parquet, also of LLM-AggreFact, WiCE, ExpertQA, "
+            "Factcheck-Bench or RAGTruth; or `sample`."
         ),
     ],
     judge: OptionalJudge,
