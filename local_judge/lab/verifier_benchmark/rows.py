@@ -3,7 +3,7 @@
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
 before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
 sees it exactly as it sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge
-is asked about: a verdict on it would be one on a text that nobody has.
+is asked about: its text is missing, and a verdict would be about the address.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `set`, `supporting`
