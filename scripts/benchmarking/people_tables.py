@@ -210,9 +210,10 @@ def _other_words(verifiers: Mapping[str, Measured]) -> None:
     lines: list[list[str]] = []
     for verifier, found in verifiers.items():
         own = found.other_words
-        lines.append(
-            _assessed(f"{verifier}, threshold {'fitted' if verifier == OVERLAP else '0.5'}", own.figures)
-        )
+        threshold = "0.5"
+        if verifier == OVERLAP:
+            threshold = "0.5, since none can be fitted" if own.why_not_fitted else "fitted"
+        lines.append(_assessed(f"{verifier}, threshold {threshold}", own.figures))
         if verifier == OVERLAP:
             lines[-1][-1] = NONE  # a share of words is no probability
         else:

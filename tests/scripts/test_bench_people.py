@@ -86,6 +86,8 @@ def test_tables_give_the_number_of_claims_behind_the_figures(
     found = capsys.readouterr().out
     assert "| Factcheck-Bench, 16 claims, 1 partial left out | word overlap |" in found
     assert "| WiCE, 17 claims | word overlap |" in found
+    # Other words than the page's: the supported claims of the packaged set have fewer of its words than the others.
+    assert "| word overlap, threshold 0.5, since none can be fitted |" in found
 
 
 def test_a_sample_is_of_the_verdicts_and_not_of_the_floor(

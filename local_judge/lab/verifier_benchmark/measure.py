@@ -115,7 +115,7 @@ class GroupFigures(Frozen):
     called_supported: Estimate
     """Share of the rows that the verifier calls supported."""
     median: float | None
-    """Median P(yes); None without one."""
+    """Median P(yes); None for a verifier that gives none."""
     figures: Assessment | None
     """None with one class only."""
 
@@ -309,7 +309,7 @@ def _figures(
         probabilities=found.probabilities and found.verifier != OVERLAP,
         three_way_f1=_three_way_f1(labelled, settings),
         confusion={gold: given for gold, given in confusion.items() if given},
-        groups=tuple(_groups(counted, settings)) if found.verifier != OVERLAP else (),
+        groups=tuple(_groups(counted, found.probabilities, settings)) if found.verifier != OVERLAP else (),
         quotations=quotation_rate(
             [
                 (row, one.quote)
@@ -374,7 +374,7 @@ def _judged(answers: Sequence[Answer]) -> list[Judged]:
     return found
 
 
-def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]:
+def _groups(answers: Sequence[Answer], probabilities: bool, settings: Settings) -> list[GroupFigures]:
     found: list[GroupFigures] = []
     for by, name in _GROUPED.items():
         groups = Counter(str(getattr(one, by)) for one in answers)
@@ -386,7 +386,7 @@ def _groups(answers: Sequence[Answer], settings: Settings) -> list[GroupFigures]
                     group=group,
                     n=n,
                     called_supported=_over_documents(_called_supported, own, settings),
-                    median=_median(own),
+                    median=_median(own) if probabilities else None,
                     figures=_assessed(own, settings),
                 )
             )

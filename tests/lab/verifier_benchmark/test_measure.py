@@ -67,6 +67,9 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
     medians = {group.group: group.median for group in one.groups if group.by == "label"}
     expected = {"supported": 0.9, "partial": 0.6, "unsupported": 0.2, "contradicted": 0.3}
     assert medians == pytest.approx(expected)
+    # A verifier without probabilities has ranks of labels, whose median is no P(yes).
+    (ranked,) = figures_of(found._replace(probabilities=False), SETTINGS)
+    assert {group.median for group in ranked.groups} == {None}
     (left,) = figures_of(found, SETTINGS, "left_out")
     assert left.figures is not None and left.figures.balanced_accuracy.value == 1.0
     # Of four claims, one is partial.
