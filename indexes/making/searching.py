@@ -119,7 +119,7 @@ async def fetch_found(
     """
     found = found_pages(searches, per_query)
     if not found:
-        raise FetchError("there is no search with a result, so that nothing can be fetched")
+        raise FetchError("no search has a result, so there is nothing to fetch")
     done = await fetch_snapshot(
         found,
         out,

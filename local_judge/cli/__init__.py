@@ -28,7 +28,7 @@ def main() -> None:
     """Run `local-judge` and exit with its exit code."""
     try:
         code = _run()
-    except KeyboardInterrupt:  # after the command has ended
+    except KeyboardInterrupt:  # outside the handler of `_run`, such as while the command ends
         code = INTERRUPTED
     raise SystemExit(code)
 

@@ -163,7 +163,7 @@ def test_results_that_cannot_be_fetched_are_refused_in_one_line(command: Command
     results, out = tmp_path / "results.jsonl", tmp_path / "found"
     results.write_text("")
     line = command("snapshot", "search-web", out, "--results", results).line()
-    assert line == "local-judge: there is no search with a result, so that nothing can be fetched"
+    assert line == "local-judge: no search has a result, so there is nothing to fetch"
     results.write_text('{"query": "mill", "at": "yesterday"}\n')
     line = command("snapshot", "search-web", out, "--results", results).line()
     assert line.endswith("results.jsonl:1: at: 'yesterday' is no ISO 8601 time, such as 2026-01-31T12:00:00Z")

@@ -45,7 +45,7 @@ def label(
     verdicts = list(verdicts_of(store, records, one_judge_of(store, judge, "verdicts")))
     session = LabelSession(draw_sample(verdicts, sample, seed), frozen, said("--annotator", annotator), out)
     print_marks()
-    with os_errors(ConfigError, f"--port {port}: cannot be listened on"):
+    with os_errors(ConfigError, f"--port {port}: cannot listen on it"):
         server = LabelServer(session, port)
     with server:
         print(f"{count(len(session), 'claim')} to label at {server.url}", flush=True)
