@@ -12,7 +12,7 @@ from typing import NamedTuple
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import OVERLAP, Answers, Partial, SetFigures, figures_of
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
-from local_judge.lab.verifier_benchmark.tables import published
+from local_judge.lab.verifier_benchmark.tables import benchmark_notes, published
 from local_judge.stats.calibration.assess import Assessment, Settings
 from local_judge.stats.estimate import Estimate
 from local_judge.terminal import NONE
@@ -284,6 +284,15 @@ def print_ways(ways: Sequence[Answers], settings: Settings) -> None:
         lines.append([way.verifier, *cells, f"{fmean(tokens):,.0f}"])
     heads = ["way", *(target.title for target in TARGETS.values()), "prompt tokens per claim"]
     _table("Other ways to ask: AUC", heads, lines)
+
+
+def print_notes(verifiers: Mapping[str, Measured]) -> None:
+    """Print why figures of the sets are missing."""
+    notes = [
+        note for found in verifiers.values() for note in benchmark_notes([*found.by_target.values()], [])
+    ]
+    if notes:
+        print("", *notes, sep="\n")
 
 
 def figures_by_target(answers: Answers, settings: Settings) -> dict[str, SetFigures]:

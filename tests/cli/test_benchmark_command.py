@@ -83,6 +83,8 @@ def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Pa
         tmp_path / "url.jsonl", [{"claim": "A", "url": "https://a.example/", "label": "partial"}]
     )
     base = ["lab", "benchmark-verifier"]
+    no_claims = tmp_path / "no_claims.yaml"
+    no_claims.write_text("protocols: [fact]\n")
     judge = ["--judge", preset, "--base-url", "http://127.0.0.1:9/v1", "--ledger", tmp_path / "l.sqlite"]
     prompts = ["--prompts", f"original={tmp_path}"]
     for words, says in (
@@ -97,7 +99,8 @@ def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Pa
         ([labelled, *judge, "--verifier", "near:evidence_tokens"], "'evidence_tokens' is not KEY=VALUE"),
         ([labelled, *judge, "--verifier", "near:evidence_token=9"], "evidence_token"),
         ([labelled, *judge, "--verifier", "near:evidence_tokens=9"], "evidence_tokens"),
-        ([labelled, "--verifier", "near", "--verifier", "near"], "another verifier has the name 'near'"),
+        ([labelled, "--verifier", "near", "--verifier", "near"], "a second verifier with the name 'near'"),
+        ([labelled, "--verifier", no_claims], "no_claims.yaml: the key `claims` is missing"),
         ([by_url], "need a snapshot"),
         ([labelled, "--snapshot", tmp_path / "none"], "has its own `evidence`"),
         ([tmp_path / "none.jsonl"], "no such file"),

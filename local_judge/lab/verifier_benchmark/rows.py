@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -88,15 +89,19 @@ class LabelledRow(Frozen):
 
     @property
     def has_text(self) -> bool:
-        """False if the evidence has no word besides web addresses, as where a page was not fetched."""
+        """False if the evidence is empty, or has web addresses and no other word, as where a page was not fetched."""
         words = ("",) if self.evidence is None else self.evidence.split()
-        return any(not word.startswith(("http://", "https://")) for word in words)
+        others = [word for word in words if not _ADDRESS.search(word)]
+        # Beside addresses, a number or a bullet is no text.
+        return bool(others) and (len(others) == len(words) or any(map(str.isalpha, "".join(others))))
 
     @property
     def unit(self) -> str:
         """Unit of the bootstrap and of the folds."""
         return self.document or self.page
 
+
+_ADDRESS = re.compile(r"\w://|^\W*www\.", re.IGNORECASE)
 
 OTHER_WORDS = "other-words"
 """Name of the packaged set: claims about the pages of the annotated sample, in other words than theirs."""
@@ -116,7 +121,10 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
         for place, row in _packaged() if packaged else _rows_of(path):
             known = row.model_copy(update={"set": row.set or name, "claim": " ".join(row.claim.split())})
             if (known.set, known.id) in seen:
-                raise InputError(f"{place}: id {known.id!r} occurs twice in the set {known.set!r}")
+                raise InputError(
+                    f"{place}: id {known.id!r} occurs twice in the set {known.set!r}; "
+                    "a row's set is its `set`, else the name of its file"
+                )
             seen.add((known.set, known.id))
             rows.append(known)
     return rows
@@ -206,6 +214,8 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
             yield place, made.model_copy(update={"id": made.id or found.id_of(number)})
     if found is None:
         raise InputError(f"{path}: no rows in it")
+    if not number:
+        raise InputError(f"{path}: no claim with evidence and a label in it")
 
 
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
@@ -277,7 +287,8 @@ def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     for answer in row["answers"].values():
         before: list[str] = []
         for claim in answer["claims"] or ():
-            label, passages, text = _SUPPORT.get(claim["support"]), claim["evidence"], claim["claim_string"]
+            passages, text = claim["evidence"], claim["claim_string"]
+            label = _SUPPORT.get(str(claim["support"]).capitalize())
             if label is not None and passages and text.strip():
                 yield {
                     "claim": text,
@@ -336,14 +347,16 @@ def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     sources = _ragtruth_sources(path.with_name("source_info.jsonl"))
     if str(row["source_id"]) not in sources:
         raise InputError(f"{place}: source {row['source_id']!r} is not in source_info.jsonl")
-    response: str = row["response"]
+    response, spans = row["response"], row["labels"]
+    if any(not 0 <= span["start"] <= span["end"] <= len(response) for span in spans):
+        raise InputError(f"{place}: a span in `labels` is outside the response")
     for number, one in enumerate(get_sentence_boundaries("en", response), 1):
         sentence = response[one["start_index"] : one["end_index"]].strip()
         if not sentence:
             continue
         kinds = [
             str(span["label_type"])
-            for span in row["labels"]
+            for span in spans
             if span["start"] < one["end_index"] and span["end"] > one["start_index"]
         ]
         wrong = "contradicted" if any(_CONFLICT in kind for kind in kinds) else "unsupported"
@@ -359,11 +372,11 @@ def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _ragtruth_sources(path: Path) -> dict[str, str]:
-    """Return the texts of the sources by id; structured data is shown as JSON."""
+    """Return the texts of the sources by id; structured data is shown as JSON, and a missing text is empty."""
     known: dict[str, str] = {}
     with os_errors(InputError, f"{path}: cannot be read"):
         for _, row in json_lines(path):
-            info = row.get("source_info")
+            info = row.get("source_info") or ""
             known[str(row.get("source_id"))] = (
                 info if isinstance(info, str) else json.dumps(info, ensure_ascii=False)
             )

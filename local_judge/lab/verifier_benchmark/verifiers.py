@@ -53,7 +53,7 @@ def verifiers_of(given: Sequence[str], prompts: PromptSource | None = None) -> d
     for one in given:
         name, verifier = _verifier(one, prompts)
         if name in found:
-            raise ConfigError(f"--verifier {one}: another verifier has the name {name!r}; rename its file")
+            raise ConfigError(f"--verifier {one}: a second verifier with the name {name!r}")
         found[name] = verifier
     if prompts is not None and not any(isinstance(one, OriginalVerifier) for one in found.values()):
         raise ConfigError("--prompts: no verifier asks with them; add --verifier fact or --verifier deer")
@@ -68,8 +68,10 @@ def _verifier(given: str, prompts: PromptSource | None) -> tuple[str, Verifier]:
             )
         return given, load_protocol(given).original_verifier(prompts)
     if given.endswith((".yaml", ".yml")):
-        config = load_config(Path(given), {}).claims
-        return Path(given).stem, config.model_copy(update={"reliability": False})
+        config = load_config(Path(given), {})
+        if "claims" not in config.model_fields_set:
+            raise ConfigError(f"--verifier {given}: the key `claims` is missing")
+        return Path(given).stem, config.claims.model_copy(update={"reliability": False})
     base, _, settings = given.partition(":")
     if base not in VERIFIERS:
         raise ConfigError(

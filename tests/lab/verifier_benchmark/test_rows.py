@@ -137,7 +137,7 @@ def test_expertqa_has_the_claims_of_all_answers(tmp_path: Path) -> None:
         expert(
             "It was built in 1904.", "Complete", "https://a.example/\n\nBuilt in 1904.", "https://b.example/"
         ),
-        expert("It ground rye.", "Partial", "It ground grain."),
+        expert("It ground rye.", "partial", "It ground grain."),
         expert("It stands on a hill.", "Missing"),
         expert("It is red.", "N/A", "https://a.example/"),
         expert("It is new.", None, "A text."),
@@ -161,22 +161,25 @@ def test_expertqa_has_the_claims_of_all_answers(tmp_path: Path) -> None:
     broken = {**row, "answers": {"gpt4": {"claims": [{"claim_string": "A claim."}]}}}
     with pytest.raises(InputError, match=r"bad\.jsonl:1: .*keys of ExpertQA, but not its types"):
         load_sets([write_rows(tmp_path / "bad.jsonl", [broken])])
+    with pytest.raises(InputError, match=r"none\.jsonl: no claim with evidence and a label in it"):
+        load_sets([write_rows(tmp_path / "none.jsonl", [{**row, "answers": {}}])])
 
 
 def test_evidence_that_is_an_address_has_no_text(tmp_path: Path) -> None:
-    texts = [
+    none = [
         "",
         " ",
         "https://a.example/",
-        "http://a.example/\n\nhttps://b.example/b c",
-        "https://a.example/ c",
+        "HTTP://A.EXAMPLE http://b.example",
+        "[1] <https://a.example>, 2. www.b.example",
     ]
+    texts = [*none, "1904", "http://a.example/\n\nhttps://b.example/b c", "[text](https://a.example/) c"]
     rows = [{"claim": "A.", "evidence": text, "label": "supported"} for text in texts]
     loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
     with evidence_snapshot(loaded) as snapshot:
-        assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 3 + ["ok"] * 2
+        assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 5 + ["ok"] * 3
         [figures] = figures_of(word_overlap(loaded, snapshot), Settings(draws=0))
-    assert (figures.n, figures.unread) == (5, 3)
+    assert (figures.n, figures.unread) == (8, 5)
 
 
 STANCES = ("completely-support", "partially-support", "irrelevant", "refute")
@@ -265,6 +268,17 @@ def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:
     assert rows[2].context == "The mill is old. It burned in 1950."
     assert rows[0].evidence == '{"text": "An old mill."}'
     assert {row.document for row in rows} == {"s"}
+    outside = [{"start": 50, "end": 99, "label_type": "Evident Conflict"}]
+    bad = {"source_id": "s", "response": response, "labels": outside}
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: a span in `labels` is outside the response"):
+        load_sets([write_rows(tmp_path / "bad.jsonl", [bad])])
+
+
+def test_ragtruth_without_a_source_text_is_unread(tmp_path: Path) -> None:
+    row = {"source_id": "s", "response": "The mill is old.", "labels": []}
+    path = write_rows(tmp_path / "response.jsonl", [row])
+    write_rows(tmp_path / "source_info.jsonl", [{"source_id": "s", "source_info": None}])
+    assert [(one.evidence, one.has_text) for one in load_sets([path])] == [("", False)]
 
 
 @pytest.mark.parametrize(
