@@ -275,7 +275,7 @@ def test_ragtruth_is_labelled_sentence_by_sentence(tmp_path: Path) -> None:
 
 
 def test_ragtruth_without_a_source_text_is_unread(tmp_path: Path) -> None:
-    row = {"source_id": "s", "response": "The mill is old.", "labels": []}
+    row: dict[str, Any] = {"source_id": "s", "response": "The mill is old.", "labels": []}
     path = write_rows(tmp_path / "response.jsonl", [row])
     write_rows(tmp_path / "source_info.jsonl", [{"source_id": "s", "source_info": None}])
     assert [(one.evidence, one.has_text) for one in load_sets([path])] == [("", False)]
