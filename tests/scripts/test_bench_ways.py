@@ -9,8 +9,7 @@ import pytest
 
 from indexes.model import Page
 from local_judge.claims.evidence import PageEvidence
-from local_judge.claims.model import Claim
-from local_judge.documents.model import Span
+from local_judge.runs.verify import ClaimRow, claim_of
 from scripts.benchmarking.ways import LABELS, WAYS, Case, first_of, parts_of
 
 PAGE = Page(
@@ -25,16 +24,8 @@ TEXT = "The mill was built in 1904, and it ground oats until 1950."
 
 @pytest.fixture
 def case() -> Case:
-    claim = Claim(
-        id="L1.S1.1",
-        text=TEXT,
-        sentence="L1.S1",
-        span=Span(start=0, end=len(TEXT)),
-        type="A",
-        type_judged="A",
-    )
-    evidence = PageEvidence(PAGE, (), whole=True)
-    return Case(claim, evidence)
+    claim = claim_of(ClaimRow(id="1", claim=TEXT, url=PAGE.url))
+    return Case(claim, PageEvidence(PAGE, (), whole=True))
 
 
 def asked(case: Case, way: str) -> list[str]:

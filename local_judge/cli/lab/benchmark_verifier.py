@@ -39,6 +39,7 @@ from local_judge.lab.verifier_benchmark.measure import (
     word_overlap,
 )
 from local_judge.lab.verifier_benchmark.rows import (
+    LabelledClaims,
     LabelledRow,
     evidence_snapshot,
     load_sets,
@@ -130,8 +131,8 @@ def benchmark_verifier(
         )
     with contextlib.ExitStack() as stack:
         # First, because a snapshot that is missing for the claims to fit on costs nothing to notice here.
-        fitted = _Claims(fitting, stack.enter_context(_pages(fitting, snapshot))) if fitting else None
-        claims = _Claims(rows, stack.enter_context(_pages(rows, snapshot)))
+        fitted = LabelledClaims(fitting, stack.enter_context(_pages(fitting, snapshot))) if fitting else None
+        claims = LabelledClaims(rows, stack.enter_context(_pages(rows, snapshot)))
         overlap = word_overlap(*claims)
         if fitted is not None:
             overlap = overlap._replace(fitting=word_overlap(*fitted).answers)
@@ -162,13 +163,6 @@ def benchmark_verifier(
         leave_missing(count(failed, "verdict"))
 
 
-class _Claims(NamedTuple):
-    """Labelled claims, and the snapshot of their pages."""
-
-    rows: Sequence[LabelledRow]
-    snapshot: Snapshot
-
-
 class _Figures(NamedTuple):
     """All figures of a benchmark."""
 
@@ -189,8 +183,8 @@ class _Figures(NamedTuple):
 
 
 async def _asked(
-    claims: _Claims,
-    fitting: _Claims | None,
+    claims: LabelledClaims,
+    fitting: LabelledClaims | None,
     verifiers: Mapping[str, Verifier],
     opened: Callable[[], AbstractAsyncContextManager[Judge]],
 ) -> list[Answers]:

@@ -101,6 +101,13 @@ class LabelledRow(Frozen):
         return self.document or self.page
 
 
+class LabelledClaims(NamedTuple):
+    """Labelled claims, and the snapshot of their pages."""
+
+    rows: Sequence[LabelledRow]
+    snapshot: Snapshot
+
+
 _ADDRESS = re.compile(r"\w://|^\W*www\.", re.IGNORECASE)
 
 OTHER_WORDS = "other-words"
