@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import OVERLAP, Answers, Partial, SetFigures, figures_of
+from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, figures_of
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, published
 from local_judge.stats.calibration.assess import Assessment, Settings

@@ -28,16 +28,10 @@ from local_judge.cli.options import (
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
+from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
 from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers, compared_verifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures, evidence_figures
-from local_judge.lab.verifier_benchmark.measure import (
-    Answers,
-    Partial,
-    SetFigures,
-    ask,
-    figures_of,
-    word_overlap,
-)
+from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, figures_of
 from local_judge.lab.verifier_benchmark.rows import (
     LabelledClaims,
     LabelledRow,

@@ -15,9 +15,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.errors import plain
+from local_judge.lab.verifier_benchmark.answers import OVERLAP, Cost
 from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import OVERLAP, Cost, SetFigures
+from local_judge.lab.verifier_benchmark.measure import SetFigures
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.reporting.summary import estimate_text
 from local_judge.rows import read_models

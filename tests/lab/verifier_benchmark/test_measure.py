@@ -9,7 +9,8 @@ import pytest
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import InputError
-from local_judge.lab.verifier_benchmark.measure import Answers, ask, figures_of, word_overlap
+from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
+from local_judge.lab.verifier_benchmark.measure import figures_of
 from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets, refuse_seen
 from local_judge.stats.calibration.assess import Settings
 from serving.engines.scripted import Call, Reply

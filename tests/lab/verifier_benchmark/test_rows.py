@@ -14,7 +14,8 @@ import pytest
 
 from local_judge.errors import InputError
 from local_judge.lab.annotations.load import sample_folder
-from local_judge.lab.verifier_benchmark.measure import figures_of, word_overlap
+from local_judge.lab.verifier_benchmark.answers import word_overlap
+from local_judge.lab.verifier_benchmark.measure import figures_of
 from local_judge.lab.verifier_benchmark.rows import Gold, evidence_snapshot, load_sets, sampled
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.calibration.assess import Settings

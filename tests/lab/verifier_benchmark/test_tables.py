@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from local_judge.lab.verifier_benchmark.measure import figures_of, word_overlap
+from local_judge.lab.verifier_benchmark.answers import word_overlap
+from local_judge.lab.verifier_benchmark.measure import figures_of
 from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.lab.verifier_benchmark.tables import benchmark_tables
 from local_judge.stats.calibration.assess import Settings
