@@ -47,16 +47,16 @@ class Bounds(Frozen):
     high: float
 
 
-Words = Literal["planted", "annotated"]
-"""Origin of the words of a claim: the pages themselves, altered by code, or annotated reports."""
+Origin = Literal["planted", "labelled"]
+"""Origin of a label: code, which made the claim from a sentence of the page, or people."""
 
 
 class LanguageReport(Frozen):
-    """Figures of one language, of all pooled, or of the claims in one kind of words in all languages."""
+    """Figures of one language, of all pooled, or of the claims of one origin in all languages."""
 
     language: str
-    words: Words | None = None
-    """None for both kinds of words together."""
+    origin: Origin | None = None
+    """None for claims of both origins together."""
     n_expected: int
     """Number of claims on readable pages."""
     n_failed: int
@@ -68,7 +68,7 @@ class LanguageReport(Frozen):
     bounds: Bounds | None = None
     """Bounds of the accuracy after calibration, over all `n_expected`; None if nothing failed."""
     calibration: str | None
-    """Id of the calibration that applies to this language; None for claims by their words, in several languages."""
+    """Id of the calibration that applies to this language; None for claims by origin, in several languages."""
     own: bool
     """True if the language has its own calibration, and not the pooled one."""
     why_not: str = ""
@@ -91,9 +91,8 @@ class CalibrationReport(Frozen):
     """Number of rows without an answer, by kind of failure."""
     reports: tuple[LanguageReport, ...]
     """All languages pooled, then each by its code."""
-    by_words: tuple[LanguageReport, ...] = ()
-    """Reports by words if there are claims in both kinds: each claim with the fit that applies to its page's
-    language."""
+    by_origin: tuple[LanguageReport, ...] = ()
+    """Reports by origin if there are claims of both: each claim with the fit that applies to its page's language."""
     calibrations: tuple[Calibration, ...]
     """Fitted calibrations, the pooled one first."""
 
@@ -187,13 +186,13 @@ def fits_of(
         except Uncalibratable as error:
             why_not = str(error)
         reports.append(_report(language, expected, held, own, settings, why_not))
-    words: tuple[Words, ...] = get_args(Words)
-    by_words: list[LanguageReport] = []
-    if len({one.row.annotated for one in readable}) == len(words):
-        for kind in words:
-            expected = [one for one in readable if one.row.annotated == (kind == "annotated")]
+    origins: tuple[Origin, ...] = get_args(Origin)
+    by_origin: list[LanguageReport] = []
+    if len({one.row.planted for one in readable}) == len(origins):
+        for origin in origins:
+            expected = [one for one in readable if one.row.planted == (origin == "planted")]
             held = _out_of_fold(_answered(expected), by_claim)
-            by_words.append(_report(POOLED, expected, held, None, settings, words=kind))
+            by_origin.append(_report(POOLED, expected, held, None, settings, origin=origin))
     report = CalibrationReport(
         judge=judge,
         question=question,
@@ -204,7 +203,7 @@ def fits_of(
         n_elsewhere=sum(one.elsewhere for one in answers),
         failures=dict(sorted(Counter(one.failure.kind for one in readable if one.failure).items())),
         reports=tuple(reports),
-        by_words=tuple(by_words),
+        by_origin=tuple(by_origin),
         calibrations=tuple(calibrations),
     )
     return Fits(report, by_claim)
@@ -301,7 +300,7 @@ def _report(
     applied: Calibration | None,
     settings: Settings,
     why_not: str = "",
-    words: Words | None = None,
+    origin: Origin | None = None,
 ) -> LanguageReport:
     answered = _answered(expected)
     n_failed = len(expected) - len(answered)
@@ -313,7 +312,7 @@ def _report(
         bounds = Bounds(low=right / len(expected), high=(right + n_failed) / len(expected))
     return LanguageReport(
         language=language,
-        words=words,
+        origin=origin,
         n_expected=len(expected),
         n_failed=n_failed,
         before=assess(uncalibrated(_judged(answered)), settings) if both else None,

@@ -6,23 +6,19 @@ figures after calibration are out of fold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from rich.table import Table
 
 from local_judge.claims.yes_no import QUESTIONS
 from local_judge.judge.calibration import POOLED, Calibration
-from local_judge.lab.calibrate import CalibrationReport, LanguageReport, Words
+from local_judge.lab.calibrate import CalibrationReport, LanguageReport
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.measures import Bin
 from local_judge.terminal import NONE, count, plain_table, safe
 
-WORDS: Final[Mapping[Words, str]] = {
-    "planted": "in pages' words",
-    "annotated": "in reports' words",
-}
 WIDTH = 30
 """Width of a bar from 0 to 1, in characters."""
 
@@ -37,7 +33,7 @@ MEASURES: Final[Sequence[tuple[str, Callable[[Assessment], str]]]] = (
     ("AUC", lambda found: estimate_text(found.auc)),
     ("threshold", _threshold),
     ("accuracy", lambda found: estimate_text(found.accuracy)),
-    ("altered claims caught", lambda found: estimate_text(found.caught)),
+    ("false claims caught", lambda found: estimate_text(found.caught)),
     ("true claims called wrong", lambda found: estimate_text(found.called_wrong)),
     ("ECE, bins of equal width", lambda found: estimate_text(found.ece)),
     ("ECE, bins of equal mass", lambda found: estimate_text(found.ece_mass)),
@@ -46,16 +42,16 @@ MEASURES: Final[Sequence[tuple[str, Callable[[Assessment], str]]]] = (
 
 
 def calibration_tables(report: CalibrationReport) -> Iterator[Table]:
-    """Yield figures before and after: all claims, each kind of words, and each language if there are several."""
+    """Yield figures before and after: all claims, those of each origin, and each language if there are several."""
     several = len(report.reports) > 2
     pooled, *languages = report.reports
-    for one in (pooled, *report.by_words, *(languages if several else ())):
+    for one in (pooled, *report.by_origin, *(languages if several else ())):
         yield _before_and_after(one)
 
 
 def _before_and_after(one: LanguageReport) -> Table:
     fit = "" if one.language == POOLED else (", by its own fit" if one.own else ", by the pooled fit")
-    name = WORDS[one.words] if one.words else "all pages" if one.language == POOLED else safe(one.language)
+    name = one.origin or ("all pages" if one.language == POOLED else safe(one.language))
     n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
     title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
     table = plain_table(title, [""], ["before: P(yes)", "after: calibrated"])

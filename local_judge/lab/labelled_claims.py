@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple, get_args
 
 from indexes.model import Page, SourceStatus
@@ -27,9 +26,9 @@ from local_judge.judge.judge import Judge
 from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.verification import Version, questions
-from local_judge.rows import read_jsonl
+from local_judge.lab.verifier_benchmark.rows import LabelledRow
 from local_judge.runs.job import Watcher
-from local_judge.runs.verify import ClaimRow, claim_of, load_claim_rows
+from local_judge.runs.verify import ClaimRow, claim_of
 from serving.types import Frozen
 
 Watch = Callable[[Judge, int], contextlib.AbstractContextManager[Watcher]]
@@ -44,8 +43,8 @@ class LabelledClaim(Frozen):
     true: bool
     kind: str | None = None
     """Kind of the alteration; None if the claim is true."""
-    annotated: bool = False
-    """True if it is of an annotated report, so that it is not in the words of the page."""
+    planted: bool = True
+    """True if code made it from a sentence of the page, and its label with it; False if people labelled it."""
 
 
 class ClaimAnswer(NamedTuple):
@@ -67,24 +66,18 @@ class ClaimAnswer(NamedTuple):
     """True if the claim was not asked, because runs show its page in another view."""
 
 
-def load_labelled(path: Path) -> list[LabelledClaim]:
-    """Load rows with `claim`, `url`, `true` and optionally `id` (default: the line number) and `kind`.
-
-    Other keys are ignored.
-
-    Raises:
-        InputError: a row has no claim, URL or truth, an id occurs twice, or there are no rows.
-    """
-    rows = load_claim_rows(path)
-    known: list[LabelledClaim] = []
-    for row, (place, given) in zip(rows, read_jsonl(path), strict=True):
-        true, kind = given.get("true"), given.get("kind")
-        if not isinstance(true, bool):
-            raise InputError(f"{place}: needs `true`, true or false: whether the page states the claim")
-        if kind is not None and not isinstance(kind, str):
-            raise InputError(f"{place}: `kind` is {kind!r}; use one word for what is wrong with the claim")
-        known.append(LabelledClaim(id=row.id, claim=row.claim, url=row.url, true=true, kind=kind))
-    return known
+def labelled_claims(rows: Sequence[LabelledRow]) -> list[LabelledClaim]:
+    """Return the rows of files; one is true if its label is `supported`, and not if it is `partial`."""
+    return [
+        LabelledClaim(
+            id=f"{row.set}/{row.id}",
+            claim=row.claim,
+            url=row.page,
+            true=row.label == "supported",
+            planted=row.planted,
+        )
+        for row in rows
+    ]
 
 
 def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
@@ -99,7 +92,7 @@ def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
             url=one.url,
             true=one.gold == "supported",
             kind=one.kind or (None if one.gold == "supported" else one.gold),
-            annotated=True,
+            planted=False,
         )
         for report in reports
         for version in get_args(Version)

@@ -223,7 +223,7 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
         assert "every claim of 2 is supported" in one_page.line()
         (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
         bare = command("judge", "calibrate", tmp_path / "bare.jsonl", *given)
-        assert "bare.jsonl:1: needs `true`" in bare.line()
+        assert "bare.jsonl:1: no known format of labelled claims" in bare.line()
         assert {ended.code for ended in (constant, one_page, bare)} == {1}
 
 
@@ -247,14 +247,43 @@ def test_people_s_claims_are_fitted_on_with_the_pages_beside_them(
     # 77 pairs of this report, and the 20 planted claims.
     assert asked(server) == 97
     assert "all pages: 97 claims, 45 true" in ended.out
-    assert "in pages' words: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
-    assert "in reports' words: 77 claims, 35 true, on 4 pages; 0 " in ended.out
+    assert "planted: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
+    assert "labelled: 77 claims, 35 true, on 4 pages; 0 " in ended.out
     twice = command(*given, "--annotated", one, "--annotated", one)
     assert twice.code == 1
     assert "is given twice" in twice.err and "en2-school-lunch/en2-03" in twice.err
     nowhere = command(*given, "--annotated", tmp_path)
     assert nowhere.code == 1
     assert f"{tmp_path}: no files NAME.claims.jsonl in it" in nowhere.err
+
+
+def test_claims_labelled_by_people_are_fitted_on_with_planted_ones(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    """Each with the text that it rests on: the page of a URL, or the evidence in the row."""
+    evidence = "The mill was built in 1904. It ground rye until the flood."
+    rows = [
+        {"claim": "The mill was built in 1904.", "evidence": evidence, "label": "supported"},
+        {"claim": "The mill ground rye and oats.", "evidence": evidence, "label": "partial"},
+        {"claim": "The mill burnt down.", "evidence": "https://mill.example/", "label": "unsupported"},
+    ]
+    labelled = tmp_path / "mill.jsonl"
+    labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judge: list[str | Path] = ["--judge", preset, "--base-url", server.url, "--ledger", tmp_path / "l.sqlite"]
+    given: list[str | Path] = ["judge", "calibrate", write_known(tmp_path), labelled, *judge]
+    ended = command(*given, "--snapshot", snapshot, "--resamples", "20")
+    assert (ended.code, ended.err) == (0, "")
+    assert asked(server) == 22
+    assert any(evidence in chat.json["messages"][1]["content"] for chat in server.chats)
+    # The partial claim counts as false; the one whose evidence is an address is not asked about.
+    assert "all pages: 22 claims, 11 true, on 6 pages; 0 without an answer" in ended.out
+    assert "planted: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
+    assert "labelled: 2 claims, 1 true, on 1 page; 0 without an answer" in ended.out
+    assert "give --snapshot" in command(*given).line()
+    of_evidence = command("judge", "calibrate", labelled, *judge, "--snapshot", snapshot)
+    assert "every claim has its own `evidence`" in of_evidence.line()
+    twice = command(*given, labelled, "--snapshot", snapshot)
+    assert "id '1' occurs twice in the set 'mill'" in twice.line()
 
 
 def test_near_is_a_question_of_its_own(

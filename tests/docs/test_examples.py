@@ -53,7 +53,6 @@ from local_judge.lab.experiments.corruption import Topic, load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
 from local_judge.lab.experiments.reasoning import Argument, load_arguments
 from local_judge.lab.experiments.temporal import Timeline, load_timelines
-from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.replication import Replication, load_replication
 from local_judge.lab.task_construction.settings import BuildConfig, load_build_config
@@ -271,7 +270,6 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
-    ("jsonl", "known"): reader(load_labelled, ".jsonl"),
     ("jsonl", "claim_labels"): reader(lambda path: load_labels([path]), ".jsonl"),
     ("jsonl", "labelled"): reader(lambda path: load_sets([path]), ".jsonl"),
     ("jsonl", "queries"): reader(read_queries, ".jsonl"),

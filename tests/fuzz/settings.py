@@ -15,8 +15,8 @@ from indexes.making.pagelist import read_page_list
 from local_judge.documents import UnreadableReport
 from local_judge.errors import UserError
 from local_judge.lab.annotations.load import load_report
-from local_judge.lab.labelled_claims import load_labelled
 from local_judge.lab.qualification.config import load_qualify_config
+from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.runs.calibrations import load_calibrations
 from local_judge.runs.config import parse_settings
 from local_judge.runs.qualifications import load_qualification
@@ -288,10 +288,15 @@ TARGETS = (
         {"claim": "中文", "url": "www.b.example"},
     ),
     _rows(
-        "known-claims",
-        load_labelled,
+        "labelled-claims",
+        lambda path: load_sets([path]),
         {"id": "1", "claim": "Sales rose.", "url": "https://a.example", "label": "supported"},
-        {"id": "2", "claim": "Sales fell.", "url": "https://a.example", "supported": False},
+        {
+            "claim": "Sales fell.",
+            "evidence": "Sales rose.",
+            "label": "contradicted",
+            "supporting": [["Sales rose."]],
+        },
     ),
     _rows(
         "annotations",

@@ -20,8 +20,9 @@ from local_judge.lab.labelled_claims import (
     annotated_claims,
     ask_claims,
     data_digest,
-    load_labelled,
+    labelled_claims,
 )
+from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import Uncalibratable
 from serving.engines.scripted import Call, Reply
@@ -125,25 +126,25 @@ def test_what_is_missing_is_counted_and_opens_bounds() -> None:
     assert found.calibrations[0].n == 75
 
 
-def test_claims_in_the_pages_words_and_in_peoples_stand_apart_under_one_fit() -> None:
-    def in_words(rows: list[ClaimAnswer], annotated: bool) -> list[ClaimAnswer]:
-        changes = [{"id": f"{annotated}/{one.row.id}", "annotated": annotated} for one in rows]
+def test_planted_and_labelled_claims_have_figures_of_their_own_under_one_fit() -> None:
+    def of_origin(rows: list[ClaimAnswer], planted: bool) -> list[ClaimAnswer]:
+        changes = [{"id": f"{planted}/{one.row.id}", "planted": planted} for one in rows]
         return [
             one._replace(row=one.row.model_copy(update=change))
             for one, change in zip(rows, changes, strict=True)
         ]
 
-    planted = in_words(heard("en", 100, 2.0), annotated=False)
+    planted = of_origin(heard("en", 100, 2.0), planted=True)
     # People's words get less from this judge, true or not; on pages of their own.
-    written = in_words(heard("en", 100, 0.0, seed=1), annotated=True)
+    written = of_origin(heard("en", 100, 0.0, seed=1), planted=False)
     apart = [one._replace(text_digest=f"p{one.text_digest}") for one in written]
-    assert calibrate(planted, JUDGE, QUICK).by_words == ()
+    assert calibrate(planted, JUDGE, QUICK).by_origin == ()
     report, held = fits_of([*planted, *apart], JUDGE, QUICK)
-    assert [(one.words, one.n_expected) for one in report.by_words] == [
+    assert [(one.origin, one.n_expected) for one in report.by_origin] == [
         ("planted", 100),
-        ("annotated", 100),
+        ("labelled", 100),
     ]
-    for one, rows in zip(report.by_words, (planted, apart), strict=True):
+    for one, rows in zip(report.by_origin, (planted, apart), strict=True):
         assert one.after is not None
         right = sum(
             (held[row.row.id].probability >= held[row.row.id].threshold) == row.row.true for row in rows
@@ -152,10 +153,10 @@ def test_claims_in_the_pages_words_and_in_peoples_stand_apart_under_one_fit() ->
     # Each by the fit that counts for its language, which is what runs apply.
     chinese = [one._replace(language="zh", text_digest=f"z{one.text_digest}") for one in apart]
     own = calibrate([*planted, *chinese], JUDGE, QUICK)
-    language, words = {one.language: one for one in own.reports}["zh"].after, own.by_words[1].after
-    assert language is not None and words is not None
-    assert words.accuracy.value == language.accuracy.value
-    assert (own.by_words[1].own, own.by_words[1].calibration) == (False, None)
+    language, labelled = {one.language: one for one in own.reports}["zh"].after, own.by_origin[1].after
+    assert language is not None and labelled is not None
+    assert labelled.accuracy.value == language.accuracy.value
+    assert (own.by_origin[1].own, own.by_origin[1].calibration) == (False, None)
     # Fitted on the pages' words alone, the threshold lies above most of what people's true claims get.
     strict = calibrate(planted, JUDGE, QUICK).calibrations[0]
     both = report.calibrations[0]
@@ -171,7 +172,7 @@ def test_what_people_have_labelled_is_known() -> None:
     altered = [row for row in rows if "/altered@" in row.id]
     assert (len(rows) - len(altered), len(altered)) == (163, 153)
     assert len({row.id for row in rows}) == 316
-    assert all(row.annotated for row in rows)
+    assert not any(row.planted for row in rows)
     assert not any(row.true for row in altered)
     lunch = next(row for row in rows if row.id.startswith("en2-school-lunch/en2-03@"))
     assert (lunch.true, lunch.kind) == (True, None)
@@ -185,7 +186,7 @@ def test_what_people_have_labelled_is_known() -> None:
 async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = load_labelled(write_known(tmp_path))
+    rows = labelled_claims(load_sets([write_known(tmp_path)]))
     mood = {"constant": False}
 
     def script(call: Call) -> Reply:
@@ -210,7 +211,7 @@ async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
 async def test_each_row_has_its_answer_in_its_place(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = load_labelled(write_known(tmp_path, n_pages=2))
+    rows = labelled_claims(load_sets([write_known(tmp_path, n_pages=2)]))
     missing = LabelledClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", true=True)
 
     def script(call: Call) -> Reply:

@@ -20,16 +20,18 @@ from local_judge.cli.options import (
     Plot,
     Resamples,
     Seed,
-    SnapshotDir,
+    SomeSnapshotDir,
     View,
 )
 from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
-from local_judge.lab.labelled_claims import annotated_claims, load_labelled
+from local_judge.lab.labelled_claims import annotated_claims, labelled_claims
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
@@ -41,14 +43,15 @@ from local_judge.terminal import count, stdout
 
 
 def calibrate(
-    planted: Annotated[
-        Path,
+    claims: Annotated[
+        list[Path],
         typer.Argument(
-            help="A JSONL file of claims with `claim`, `url` and `true` (`local-judge lab plant`)."
+            help="Planted claims (`local-judge lab plant`), or claims labelled by people (JSONL, CSV or Parquet; or "
+            "`sample`)."
         ),
     ],
-    snapshot: SnapshotDir,
     judge: OneJudge,
+    snapshot: SomeSnapshotDir = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -83,10 +86,16 @@ def calibrate(
     """Fit a judge's probabilities and threshold on labelled claims."""
     if plot is not None:
         require_plots()
-    rows, spec, ledger = load_labelled(planted)[:limit], judge.spec(), judge.ledger_beside(out)
+    rows, spec, ledger = load_sets(claims), judge.spec(), judge.ledger_beside(out)
+    if snapshot is None and any(row.evidence is None for row in rows):
+        raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
+    if snapshot is not None and all(row.evidence is not None for row in rows):
+        raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
+    texts = [row for row in rows[:limit] if row.evidence is not None]
+    cited = [row for row in rows[:limit] if row.evidence is None]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
-    sets = [LabelledSet(rows, Snapshot.open(snapshot))]
+    sets = [] if snapshot is None else [LabelledSet(labelled_claims(cited), Snapshot.open(snapshot))]
 
     async def calibrated() -> CalibrationReport:
         async with judge.open(spec, ledger, loaded.reasks) as opened:
@@ -94,6 +103,8 @@ def calibrate(
             return await calibrate_judge(sets, opened, loaded.claims, settings, watch)
 
     with ExitStack() as stack:
+        if texts:
+            sets.append(LabelledSet(labelled_claims(texts), stack.enter_context(evidence_snapshot(texts))))
         for given in annotated or ():
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))

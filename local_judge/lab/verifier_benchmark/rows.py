@@ -69,6 +69,8 @@ class LabelledRow(Frozen):
     """Alternative sets of sentences of the evidence that people say prove the claim."""
     benchmark: str = Field(default="", exclude=True)
     """Benchmark whose own selection of a set the row is of; set by its loader only."""
+    planted: bool = Field(default=False, exclude=True)
+    """True if code made the claim from words of the page; set by its loader only."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> LabelledRow:
@@ -210,10 +212,13 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
             found = next((one for one in _FORMATS if one.keys <= row.keys()), None)
         if found is None:
             raise InputError(
-                f"{place}: no known format of labelled claims: a row needs `claim`, `label`, and `evidence` or `url`"
+                f"{place}: no known format of labelled claims: a row needs `claim`, `label`, and `evidence` or `url`; "
+                "a planted one `claim`, `url` and `true`"
             )
         try:
             converted = [row_of(LabelledRow, made, place) for made in found.read(path, place, row)]
+        except KeyError as error:
+            raise InputError(f"{place}: the row has the keys of {found.name}, but no {error}") from None
         except (TypeError, LookupError, AttributeError, ValueError):
             raise InputError(f"{place}: the row has the keys of {found.name}, but not its types") from None
         for made in converted:
@@ -227,7 +232,7 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
 
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path, place
-    names = [name for name in LabelledRow.model_fields if name != "benchmark"]
+    names = [name for name, field in LabelledRow.model_fields.items() if not field.exclude]
     yield {name: row[name] for name in names if row.get(name) is not None}
 
 
@@ -253,7 +258,7 @@ def _planted(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     if not isinstance(row["true"], bool):
         raise InputError(f"{place}: true {row['true']!r}; in planted claims it is true or false")
     own = {name: row[name] for name in ("id", "claim", "url") if row.get(name) is not None}
-    yield {**own, "label": "supported" if row["true"] else "unsupported"}
+    yield {**own, "label": "supported" if row["true"] else "unsupported", "planted": True}
 
 
 _WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"}

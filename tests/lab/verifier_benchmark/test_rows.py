@@ -160,7 +160,7 @@ def test_expertqa_has_the_claims_of_all_answers(tmp_path: Path) -> None:
     ]
     assert load_sets([path])[0].evidence == "https://a.example/\n\nBuilt in 1904.\n\nhttps://b.example/"
     broken = {**row, "answers": {"gpt4": {"claims": [{"claim_string": "A claim."}]}}}
-    with pytest.raises(InputError, match=r"bad\.jsonl:1: .*keys of ExpertQA, but not its types"):
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: .*keys of ExpertQA, but no 'evidence'"):
         load_sets([write_rows(tmp_path / "bad.jsonl", [broken])])
     with pytest.raises(InputError, match=r"none\.jsonl: no claim with evidence and a label in it"):
         load_sets([write_rows(tmp_path / "none.jsonl", [{**row, "answers": {}}])])

@@ -246,10 +246,7 @@ def _about(annotated: Sequence[ClaimAnswer], method: str) -> Iterator[str]:
     if not annotated:
         return
     n = sum(one.log_odds is not None for one in annotated)
-    yield (
-        f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims in reports' words; "
-        "no figure includes them"
-    )
+    yield (f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims; no figure includes them")
     unread = sum(one.status != "ok" for one in annotated)
     missing = len(annotated) - n - unread - sum(one.elsewhere for one in annotated)
     if missing:
