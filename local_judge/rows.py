@@ -120,11 +120,14 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with os_errors(InputError, f"{path}: cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        try:
+            with beside.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
@@ -12,15 +12,15 @@ from local_judge.stats.prediction_powered import LEAST_CLUSTERS, LEAST_LABELS, C
 from local_judge.terminal import count, plain_table, safe
 
 
-def corrected_table(rows: Mapping[str, Corrected], judge: str | None) -> Table:
-    """Return one row for each system: the judge's share, the people's, and the corrected one."""
+def corrected_table(rows: Sequence[tuple[str, Corrected]], judge: str | None) -> Table:
+    """Return one row for each name, of a system or of all reports: shares by the judge, by people, and corrected."""
     by = "" if judge is None else f" (judge {safe(judge)})"
     table = plain_table(
         f"share of claims that their page supports{by}",
         ["system"],
         ["claims", "by the judge", "labelled", "by people", "corrected"],
     )
-    for system, row in rows.items():
+    for system, row in rows:
         table.add_row(
             safe(system),
             f"{row.judge.n:,}",
@@ -32,7 +32,9 @@ def corrected_table(rows: Mapping[str, Corrected], judge: str | None) -> Table:
     return table
 
 
-def corrected_notes(rows: Mapping[str, Corrected], found: LabelledRun, n_labels: int) -> Iterator[str]:
+def corrected_notes(
+    rows: Sequence[tuple[str, Corrected]], found: LabelledRun, n_labels: int
+) -> Iterator[str]:
     """Yield what the figures rest on and leave out."""
     yield (
         "95 % intervals over reports (after Korn and Graubard, 1998); the correction needs labels of a random sample "
@@ -40,7 +42,7 @@ def corrected_notes(rows: Mapping[str, Corrected], found: LabelledRun, n_labels:
     )
     bare = [
         f"{safe(system)} ({count(row.people.n, 'labelled claim')} in {count(row.clusters, 'report')})"
-        for system, row in rows.items()
+        for system, row in rows
         if row.corrected.low is None
     ]
     if bare:

@@ -31,6 +31,10 @@ Unit = tuple[str, str, str]
 """Report id, claim id and URL of a verdict."""
 
 
+LONGEST_ANNOTATOR = 100
+"""Most characters of an annotator's name."""
+
+
 class ClaimLabel(Frozen):
     """One line of a file of labels."""
 
@@ -43,7 +47,7 @@ class ClaimLabel(Frozen):
     text: str = ""
     """Text of the claim; empty if it is not checked."""
     label: HumanLabel
-    annotator: str = Field(min_length=1, max_length=100)
+    annotator: str = Field(min_length=1, max_length=LONGEST_ANNOTATOR)
     note: str = ""
 
     @property

@@ -13,7 +13,7 @@ from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, figures_of
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
-from local_judge.lab.verifier_benchmark.tables import benchmark_notes, published
+from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted, published
 from local_judge.stats.calibration.assess import Assessment, Settings
 from local_judge.stats.estimate import Estimate
 from local_judge.terminal import NONE
@@ -281,8 +281,11 @@ def print_ways(ways: Sequence[Answers], settings: Settings) -> None:
     for way in ways:
         by_set = figures_by_target(way, settings)
         cells = [_auc(one) + (f", {one.failed} failed" if one.failed else "") for one in by_set.values()]
-        tokens = [one.cost.prompt_tokens for one in by_set.values() if one.cost]
-        lines.append([way.verifier, *cells, f"{fmean(tokens):,.0f}"])
+        tokens = fmean(
+            [one.cost.prompt_tokens if one.cost else 0 for one in by_set.values()],
+            weights=[one.n for one in by_set.values()],
+        )
+        lines.append([way.verifier, *cells, f"{tokens:,.0f}"])
     heads = ["way", *(target.title for target in TARGETS.values()), "prompt tokens per claim"]
     _table("Other ways to ask: AUC", heads, lines)
 
@@ -347,10 +350,3 @@ def _counts(sets: Mapping[str, SetFigures]) -> str:
     assessed = [sets[name].figures for name in TARGETS]
     numbers = [f"{one.n if one else 0:,}" for one in assessed]
     return f"{numbers[0]} claims of each" if len(set(numbers)) == 1 else f"{', '.join(numbers)} claims"
-
-
-def counted(one: SetFigures) -> str:
-    """Return the number of claims behind the figures of a set, and of those that are in none."""
-    n = 0 if one.figures is None else one.figures.n
-    rest = {"partial left out": one.left_out, "failed": one.failed, "unread": one.unread}
-    return ", ".join([f"{n:,} claims", *(f"{number:,} {what}" for what, number in rest.items() if number)])

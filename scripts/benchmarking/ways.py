@@ -45,7 +45,8 @@ class Case(NamedTuple):
 def first_of(logs: Logs) -> float:
     """Log-odds of the first answer against all others."""
     first, *others = logs.values()
-    return first - math.log(math.fsum(math.exp(one) for one in others))
+    most = max(others)
+    return first - most - math.log(math.fsum(math.exp(one - most) for one in others))
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,17 @@ class Way:
     async def _verify(self, case: Case, judge: Judge) -> Verdict:
         asked = await asyncio.gather(*(judge.choose(prompt, self.options) for prompt in self.prompts(case)))
         verdict = Verdict(claim=case.claim.id, url=case.evidence.page.url, label=None, method="scored")
+        found = [one for one in asked if not isinstance(one, Failure)]
+        replies = tuple(one.reply for one in found)
         for one in asked:
             if isinstance(one, Failure):
-                return verdict.model_copy(update={"failure": one})
-        found = [one for one in asked if not isinstance(one, Failure)]
+                return verdict.model_copy(update={"failure": one, "replies": replies})
         value = self.combined([first_of(one.logprobs) for one in found])
         return verdict.model_copy(
             update={
                 "label": "supported" if value >= 0 else "not_found",
                 "confidence": sigmoid(value),
-                "replies": tuple(one.reply for one in found),
+                "replies": replies,
             }
         )
 

@@ -58,7 +58,7 @@ def test_people_who_disagree_lower_the_share(command: Command, run: Path, tmp_pa
     labels = written(tmp_path / "labels.jsonl", run, "unsupported")
     ended = command("results", "correct", run, "--labels", labels, "--json")
     data = json.loads(ended.out)
-    row = data["systems"]["all"]
+    row = data["all_reports"]
     n = sum(
         len([verdict for verdict in claims.verdicts if verdict.label])
         for claims in (
@@ -70,6 +70,35 @@ def test_people_who_disagree_lower_the_share(command: Command, run: Path, tmp_pa
     assert (row["people"]["value"], row["corrected"]["value"]) == (0.0, 0.0)
     shown = command("results", "correct", run, "--labels", labels)
     assert "share of claims that their page supports" in shown.out and "1.000" in shown.out
+
+
+def test_each_system_has_a_row_whatever_its_name(
+    command: Command, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    """A system may be named `all`, and reports may have none."""
+    reports = tmp_path / "reports.jsonl"
+    rows = [{"id": f"r{n}", "report": REPORT, "task": f"t{n}"} for n in range(3)]
+    rows = [{**rows[0], "system": "all"}, {**rows[1], "system": "beta"}, rows[2]]
+    reports.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = tmp_path / "run"
+    ended = command(
+        *("run", reports, "--snapshot", snapshot, "--judge", preset, "--base-url", server.url, "--out", out),
+        *("--set", "deer.parts=[verification]"),
+    )
+    assert ended.code == 0, ended
+    given: list[str | Path] = [
+        "results",
+        "correct",
+        out,
+        "--labels",
+        written(tmp_path / "l.jsonl", out, "supported"),
+    ]
+    data = json.loads(command(*given, "--json").out)
+    assert [row["system"] for row in data["systems"]] == ["all", "beta", None]
+    numbers = [row["judge"]["n"] for row in data["systems"]]
+    assert data["all_reports"]["judge"]["n"] == sum(numbers) == 3 * numbers[0]
+    shown = [line.split("│")[0].strip() for line in command(*given).out.splitlines() if "│" in line]
+    assert shown == ["all", "beta", "no system named", "all reports"]
 
 
 def test_labels_that_fit_nothing_are_counted(command: Command, run: Path, tmp_path: Path) -> None:
@@ -95,7 +124,7 @@ def test_a_label_of_another_text_is_left_out(command: Command, run: Path, tmp_pa
     rows[0]["text"] = "Another claim."
     labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
     data = json.loads(command("results", "correct", run, "--labels", labels, "--json").out)
-    assert (data["labels_without_verdict"], data["systems"]["all"]["people"]["n"]) == (1, len(rows) - 1)
+    assert (data["labels_without_verdict"], data["all_reports"]["people"]["n"]) == (1, len(rows) - 1)
     labels.write_text(json.dumps(rows[0]) + "\n")
     ended = command("results", "correct", run, "--labels", labels)
     assert ended.code == 1 and "none of 1 label is of a claim of" in ended.line()
@@ -124,7 +153,7 @@ def test_a_file_without_labels_is_refused(command: Command, run: Path, tmp_path:
 
 def test_a_note_names_the_systems_without_interval() -> None:
     one, ten = [LabelledUnit("a", 1, 1)], [LabelledUnit(f"r{n % 3}", 1, n % 2) for n in range(10)]
-    rows = {"alder": corrected_share(one), "birch": corrected_share(ten)}
+    rows = [("alder", corrected_share(one)), ("birch", corrected_share(ten))]
     notes = list(corrected_notes(rows, labelled_run([], []), 11))
     assert [line for line in notes if "no interval" in line] == [
         "no interval by people or corrected for alder (1 labelled claim in 1 report): these need at least 10 labelled "

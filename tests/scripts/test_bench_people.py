@@ -44,11 +44,16 @@ def sets(folder: Path) -> Path:
     for name in ("wice", "expertqa", "factcheck"):
         rows: list[dict[str, object]] = []
         for year in range(1901, 1909):
-            claim, text = f"The mill was built in {year}.", f"The mill was built in {year}. It ground rye."
+            claim = f"The mill of {name} was built in {year}."
+            text = f"{claim} It ground rye."
             proof = {"supporting": [[claim]]} if name == "wice" else {}
             rows.append({"claim": claim, "evidence": text, "label": "supported", **proof})
-            rows.append({"claim": "Someone owns a boat.", "evidence": text, "label": "unsupported"})
-        rows.append({"claim": "It ground oats.", "evidence": "It ground rye.", "label": "partial"})
+            rows.append(
+                {"claim": f"Someone owned a boat in {year}.", "evidence": text, "label": "unsupported"}
+            )
+        rows.append(
+            {"claim": "It ground oats.", "evidence": f"The mill of {name} ground rye.", "label": "partial"}
+        )
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     return folder
@@ -145,7 +150,8 @@ def test_other_ways_to_ask_are_one_row_each(
     judge = ["--judge", write_preset(tmp_path), "--ledger", tmp_path / "replies.sqlite"]
     with StubThread(StubPlan(answer=answer, alternatives=leaning)) as server:
         given(monkeypatch, tmp_path, "--draws", 0, *judge, "--base-url", server.url, "--ways")
-        assert script.main() == 0
+        with pytest.raises(SystemExit, match="3"):  # some verdicts are missing
+            script.main()
     _, title, rows = capsys.readouterr().out.partition("Other ways to ask: AUC")
     ways = [line.split(" | ") for line in rows.splitlines() if line.startswith("| ")][1:]
     assert title and [cells[0].removeprefix("| ") for cells in ways] == ["contrast", *script.WAYS]

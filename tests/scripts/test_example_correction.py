@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset
@@ -55,3 +57,19 @@ def test_a_set_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     ended = example("--data", tmp_path, "--judge", "stub", "--out", tmp_path / "out")
     assert ended.returncode == 1 and ended.stdout == ""
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (gzip.compress(b'{"claim": "A."}\n'), "expertqa.jsonl.gz:1: "),
+        (gzip.compress(b'{"claim": "A."}\n')[:14], "damaged or cut off"),
+        (gzip.compress(b"\xff\n"), "not UTF-8"),
+        (gzip.compress(b""), "no claim with one URL and its passage"),
+    ],
+)
+def test_a_broken_set_is_one_line(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "expertqa.jsonl.gz").write_bytes(content)
+    ended = example("--data", tmp_path, "--judge", "stub", "--out", tmp_path / "out")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: ") and says in ended.stderr and ended.stderr.count("\n") == 1

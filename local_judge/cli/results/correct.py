@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,11 +12,12 @@ from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, AsJson, OneOfJudges
 from local_judge.errors import InputError
 from local_judge.reporting.corrected import corrected_notes, corrected_table
+from local_judge.reporting.run_tables import NO_SYSTEM
 from local_judge.runs.labels import labelled_run, load_labels, verdicts_of
 from local_judge.runs.manifest import one_judge_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
-from local_judge.stats.prediction_powered import corrected_share
+from local_judge.stats.prediction_powered import Corrected, corrected_share
 from local_judge.terminal import count
 
 
@@ -35,10 +36,8 @@ def correct(
     if found.n_unmatched == len(given):
         texts = f"; the claims of {found.n_other_text} have another text there" if found.n_other_text else ""
         raise InputError(f"none of {count(len(given), 'label')} is of a claim of {run}{texts}")
-    units = {"": [unit for own in found.by_system.values() for unit in own]}
-    if len(found.by_system) > 1:
-        units = {**found.by_system, **units}
-    rows = {system or "all": corrected_share(own) for system, own in units.items()}
+    systems = {system: corrected_share(own) for system, own in found.by_system.items()}
+    every = corrected_share([unit for own in found.by_system.values() for unit in own])
     data = {
         "run": str(run),
         "judge": chosen,
@@ -46,13 +45,17 @@ def correct(
         "labels_without_verdict": found.n_unmatched,
         "labels_unclear": found.n_unclear,
         "agreement": asdict(found.agreement),
-        "systems": {
-            name: {
-                **{kind: asdict(getattr(row, kind)) for kind in ("judge", "people", "corrected")},
-                "weight": row.weight,
-                "reports_with_labels": row.clusters,
-            }
-            for name, row in rows.items()
-        },
+        "all_reports": _dumped(every),
+        "systems": [{"system": system or None, **_dumped(row)} for system, row in systems.items()],
     }
+    rows = [(system or NO_SYSTEM, row) for system, row in systems.items()] if len(systems) > 1 else []
+    rows.append(("all reports", every))
     print_found(data, [corrected_table(rows, chosen), *corrected_notes(rows, found, len(given))], as_json)
+
+
+def _dumped(row: Corrected) -> dict[str, Any]:
+    return {
+        **{kind: asdict(getattr(row, kind)) for kind in ("judge", "people", "corrected")},
+        "weight": row.weight,
+        "reports_with_labels": row.clusters,
+    }

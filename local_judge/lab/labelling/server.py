@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
+from indexes.errors import IndexesError
 from local_judge.errors import InputError
 from local_judge.lab.labelling.session import LabelSession
 from local_judge.runs.labels import HumanLabel
@@ -112,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
                 found = self.server.session.item(int(number))
         except (ValueError, IndexError):
             self._send(HTTPStatus.NOT_FOUND, {"error": "no such claim"})
+        except IndexesError as error:
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": str(error)})
         else:
             self._send(HTTPStatus.OK, found.model_dump(mode="json"))
 

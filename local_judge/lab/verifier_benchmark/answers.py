@@ -21,6 +21,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.judge.judge import Judge
+from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.lab.verifier_benchmark.verifiers import Verifier, gives_probabilities
 from local_judge.protocols.base import OriginalVerifier
@@ -51,6 +52,8 @@ class Answer(Frozen):
     id: str
     gold: Gold
     document: str
+    question: str
+    """Digest of the claim and its text, which two sets may share."""
     language: str
     length: str
     """Length of the evidence."""
@@ -171,7 +174,8 @@ def _about(row: LabelledRow, page: Page, **answer: object) -> Answer:
             "set": row.set,
             "id": row.id,
             "gold": row.label,
-            "document": row.unit,
+            "document": row.document,
+            "question": sha256(canonical(list(row.question))),
             "language": page.language or detect_language(page.text),
             "length": next(name for most, name in LENGTHS if tokens <= most),
             "words": next(name for below, name in SHARES if share < below),

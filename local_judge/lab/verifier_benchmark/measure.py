@@ -68,9 +68,11 @@ class SetFigures(Frozen):
     verifier: str
     n: int
     left_out: int
-    """Number of rows labelled `partial` that figures of two classes leave out."""
+    """Number of rows labelled `partial` that figures of two classes leave out, of those with a verdict."""
     failed: int
     unread: int
+    seen: int = 0
+    """Number of answers to fit on that are about claims of the set, and are therefore in no fit for it."""
     benchmark: str = ""
     """Benchmark whose own selection of the set all rows are of."""
     figures: Assessment | None = None
@@ -105,17 +107,14 @@ def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupport
     sets: dict[str, list[Answer]] = {}
     for answer in found.answers:
         sets.setdefault(answer.set, []).append(answer)
-    return [
-        _figures(
-            name,
-            own,
-            [*(one for other in sets if other != name for one in sets[other]), *found.fitting],
-            found,
-            settings,
-            partial,
-        )
-        for name, own in sets.items()
-    ]
+    figures: list[SetFigures] = []
+    for name, own in sets.items():
+        elsewhere = [*(one for other in sets if other != name for one in sets[other]), *found.fitting]
+        measured = {one.question for one in own}
+        others = [one for one in elsewhere if one.question not in measured]
+        made = _figures(name, own, others, found, settings, partial)
+        figures.append(made.model_copy(update={"seen": len(elsewhere) - len(others)}))
+    return figures
 
 
 def _figures(
@@ -150,7 +149,7 @@ def _figures(
         set=name,
         verifier=found.verifier,
         n=len(own),
-        left_out=sum(one.gold == "partial" for one in own) if partial == "left_out" else 0,
+        left_out=sum(one.value is not None for one in own) - len(counted),
         failed=sum(one.failure is not None for one in own),
         unread=sum(one.unread is not None for one in own),
         benchmark=_benchmark([row for row in found.rows if row.set == name]),

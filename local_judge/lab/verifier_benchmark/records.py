@@ -48,7 +48,14 @@ def _csv(path: Path) -> list[tuple[int, Row]]:
     limit = csv.field_size_limit(MOST_BYTES)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(enumerate(csv.DictReader(file), 2))
+            reader = csv.DictReader(file)
+            names = reader.fieldnames or ()
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise InputError(f"{path}: two columns are named {twice!r}")
+            rows: list[tuple[int, Row]] = list(enumerate(reader, 2))
+            if wide := next((number for number, row in rows if None in row), None):
+                raise InputError(f"{path}:{wide}: more cells than columns")
+            return rows
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not CSV ({error})") from None
     finally:

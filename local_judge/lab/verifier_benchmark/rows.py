@@ -1,12 +1,13 @@
 """Files of claims with the text that they rest on, labelled by people.
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
-before a judge is asked; ids are unique within a set. Evidence becomes the page of a temporary snapshot, so that a judge
-sees it exactly as it sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge
-is asked about: its text is missing, and a verdict would be about the address.
+before a judge is asked; ids are unique within a set; rows about one claim or one text are one document. Evidence
+becomes the page of a temporary snapshot, so that a judge sees it exactly as it sees a cited page. Evidence without a
+word besides web addresses is an empty page, which no judge is asked about: its text is missing, and a verdict would be
+about the address.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
-                     `set`, `supporting`
+                     `question`, `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
     ExpertQA         `question`, `metadata`, `answers` of systems, with `claims`: `claim_string`, `evidence`, `support`
@@ -28,7 +29,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import Field, model_validator
 from sentencex import get_sentence_boundaries
@@ -62,7 +63,7 @@ class LabelledRow(Frozen):
     context: str = ""
     """Text that precedes the claim, for pronouns."""
     document: str = ""
-    """Unit of the bootstrap, such as the page; by default the evidence or the URL."""
+    """Unit of the bootstrap and of the folds, such as the page or the answer; `load_sets` sets a missing one."""
     set: str = ""
     """Name of the set; by default the file's."""
     supporting: tuple[tuple[str, ...], ...] = ()
@@ -80,6 +81,8 @@ class LabelledRow(Frozen):
             raise ValueError("needs either `evidence` or `url`")
         if self.url is not None:
             normalise_url(self.url)
+        if not all(sentence.strip() for chosen in self.supporting for sentence in chosen):
+            raise ValueError("`supporting` has an empty sentence")
         return self
 
     @property
@@ -92,15 +95,16 @@ class LabelledRow(Frozen):
     @property
     def has_text(self) -> bool:
         """False if the evidence is empty, or has web addresses and no other word, as where a page was not fetched."""
-        words = ("",) if self.evidence is None else self.evidence.split()
-        others = [word for word in words if not _ADDRESS.search(word)]
+        if self.evidence is None:
+            return True
+        rest, n_addresses = _ADDRESS.subn(" ", self.evidence)
         # Beside addresses, a number or a bullet is no text.
-        return bool(others) and (len(others) == len(words) or any(map(str.isalpha, "".join(others))))
+        return any(map(str.isalpha, rest)) if n_addresses else bool(rest.strip())
 
     @property
-    def unit(self) -> str:
-        """Unit of the bootstrap and of the folds."""
-        return self.document or self.page
+    def question(self) -> tuple[str, str]:
+        """The claim and its text or page, with white space unified: rows with equal ones ask a judge the same."""
+        return self.claim, self.page if self.evidence is None else " ".join(self.evidence.split())
 
 
 class LabelledClaims(NamedTuple):
@@ -110,7 +114,10 @@ class LabelledClaims(NamedTuple):
     snapshot: Snapshot
 
 
-_ADDRESS = re.compile(r"\w://|^\W*www\.", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|(?<![a-z0-9])www\.)[^\s<>\"，。；：、！？（）「」『』《》【】]*", re.IGNORECASE
+)
+"""A web address. Chinese has no blank after one, but often a mark."""
 
 OTHER_WORDS = "other-words"
 """Name of the packaged set: claims about the pages of the annotated sample, in other words than theirs."""
@@ -136,18 +143,26 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
                 )
             seen.add((known.set, known.id))
             rows.append(known)
-    return rows
+    return _with_documents(rows)
 
 
-def refuse_seen(fitting: Sequence[LabelledRow], measured: Sequence[LabelledRow]) -> None:
-    """Raise InputError for a claim that would be measured by a calibration that is fitted on it."""
-    known = {(row.claim, row.page): row for row in measured}
-    for row in fitting:
-        if (other := known.get((row.claim, row.page))) is not None:
-            raise InputError(
-                f"the claim {row.id!r} of the set {row.set!r} is in the measured set {other.set!r} too; "
-                "a calibration cannot be measured on claims that it is fitted on"
-            )
+def _with_documents(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
+    """Return the rows with a document each: rows with one claim or one text are not independent, so they share it."""
+    above: dict[str, str] = {}
+
+    def top(key: str) -> str:
+        while (higher := above.setdefault(key, key)) != key:
+            above[key] = key = above[higher]
+        return key
+
+    for row in rows:
+        if not row.document:
+            claim, text = row.question
+            above[top(f"claim {claim}")] = top(f"text {sha256(text)}")
+    return [
+        row if row.document else row.model_copy(update={"document": top(f"claim {row.claim}")})
+        for row in rows
+    ]
 
 
 def _packaged() -> Iterator[tuple[str, LabelledRow]]:
@@ -233,7 +248,8 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path, place
     names = [name for name, field in LabelledRow.model_fields.items() if not field.exclude]
-    yield {name: row[name] for name in names if row.get(name) is not None}
+    own = {name: row[name] for name in names if row.get(name) is not None}
+    yield {"document": row["question"], **own} if row.get("question") else own
 
 
 AGGREFACT = "LLM-AggreFact"
@@ -266,11 +282,9 @@ _WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not
 
 def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    sentences: list[str] = row["evidence"]
+    sentences = _texts(row["evidence"])
     chosen: list[list[int]] = row["supporting_sentences"]
-    if isinstance(sentences, str):
-        raise TypeError
-    there = dict(enumerate(sentences))
+    there = {index: sentence for index, sentence in enumerate(sentences) if sentence.strip()}
     label = _WICE_LABELS.get(row["label"])
     if label is None:
         raise InputError(f"{place}: label {row['label']!r}; in WiCE it is one of {', '.join(_WICE_LABELS)}")
@@ -300,13 +314,14 @@ def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
         before: list[str] = []
         for claim in answer["claims"] or ():
             passages, text = claim["evidence"], claim["claim_string"]
-            label = _SUPPORT.get(str(claim["support"]).capitalize())
+            label = _SUPPORT.get(str(claim["support"]).strip().capitalize())
             if label is not None and passages and text.strip():
                 yield {
                     "claim": text,
                     "context": " ".join(before),
-                    "evidence": "\n\n".join([passages] if isinstance(passages, str) else passages),
+                    "evidence": "\n\n".join(_texts([passages] if isinstance(passages, str) else passages)),
                     "label": label,
+                    "document": row["question"],
                 }
             before.append(text)
 
@@ -342,7 +357,20 @@ def _factcheck(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
 
 
 def _annotated(value: Any) -> Sequence[Any]:
-    return () if value in _MISSING else value
+    return () if value in _MISSING else _list(value)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return cast("list[Any]", value)
+
+
+def _texts(value: Any) -> list[str]:
+    texts = _list(value)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    return texts
 
 
 def _factcheck_id(number: int) -> str:
@@ -354,12 +382,18 @@ _CONFLICT = "Conflict"
 """Word in the names of RAGTruth's labels for what the source contradicts; other labels are baseless."""
 
 
+_REFUSED = "incorrect_refusal"
+"""Value of `quality` for a response of RAGTruth that only refuses: without a span, but no claim of it is supported."""
+
+
 def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     """Yield each sentence of a response; its label follows from the marked spans that overlap it."""
+    if row.get("quality") == _REFUSED:
+        return
     sources = _ragtruth_sources(path.with_name("source_info.jsonl"))
     if str(row["source_id"]) not in sources:
         raise InputError(f"{place}: source {row['source_id']!r} is not in source_info.jsonl")
-    response, spans = row["response"], row["labels"]
+    response, spans = row["response"], _list(row["labels"])
     if any(not 0 <= span["start"] <= span["end"] <= len(response) for span in spans):
         raise InputError(f"{place}: a span in `labels` is outside the response")
     for number, one in enumerate(get_sentence_boundaries("en", response), 1):
@@ -389,9 +423,8 @@ def _ragtruth_sources(path: Path) -> dict[str, str]:
     with os_errors(InputError, f"{path}: cannot be read"):
         for _, row in json_lines(path):
             info = row.get("source_info") or ""
-            known[str(row.get("source_id"))] = (
-                info if isinstance(info, str) else json.dumps(info, ensure_ascii=False)
-            )
+            is_data = isinstance(info, dict | list)
+            known[str(row.get("source_id"))] = json.dumps(info, ensure_ascii=False) if is_data else info
     return known
 
 

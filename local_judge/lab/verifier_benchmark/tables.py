@@ -51,6 +51,10 @@ _ALIASES = {"factcheck-gpt": "factcheck"}
 """Names of sets in LLM-AggreFact that differ from ours in more than capitals."""
 
 
+_SELECTED = {"wice": 358, "expertqa": 3702, "factcheck": 1566}
+"""Number of claims of each set in the test split of LLM-AggreFact (Tang et al., 2024)."""
+
+
 def _set_of(name: str) -> str:
     """Return the name of a set in the published figures."""
     return _ALIASES.get(name.lower(), name.lower())
@@ -106,13 +110,13 @@ def _tables(
         if pairs:
             yield _compared(name, pairs)
         others = [one for one in published() if one.set == _set_of(name)]
-        # Whether a file of the benchmark is whole cannot be known here.
+        about = f"{safe(name)}: published figures{', partial as unsupported' if own[0].left_out else ''}, on"
         same = [one for one in others if own[0].benchmark and one.items.startswith(own[0].benchmark)]
         if same:
-            yield _published(f"{safe(name)}: published figures, on the benchmark's own selection", same)
+            yield _published(f"{about} {_selection(own[0])}", same)
         if len(same) < len(others):
             rest = [one for one in others if one not in same]
-            yield _published(f"{safe(name)}: published figures, on other claims of the set", rest)
+            yield _published(f"{about} other claims of the set", rest)
         shown = [one for one in evidence if one.set == name]
         if shown:
             yield _evidence(name, shown)
@@ -121,9 +125,16 @@ def _tables(
                 yield from _details(one)
 
 
+def _selection(one: SetFigures) -> str:
+    """Say how the benchmark's claims, which the published figures are about, compare with the rows in its form."""
+    whole = _SELECTED[_set_of(one.set)]
+    return f"the benchmark's {whole:,} claims" + (
+        "" if one.n == whole else f", not only the {one.n:,} measured here"
+    )
+
+
 def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
-    left_out = f", {own[0].left_out:,} partial left out" if own[0].left_out else ""
-    title = f"{safe(name)}: {count(own[0].n - own[0].left_out, 'claim')}{left_out}; positive: supported"
+    title = f"{safe(name)}: {counted(own[0])}; positive: supported"
     table = plain_table(title, [""], [safe(one.verifier) for one in own])
     for label, cell in _OF_VERDICTS:
         table.add_row(label, *(NONE if one.figures is None else cell(one.figures) for one in own))
@@ -147,10 +158,16 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
         if any(value is not None for value in values):
             cells = (NONE if value is None else f"{value:,.1f}" for value in values)
             table.add_row(f"{label} per claim", *cells)
-    for label in ("failed", "unread"):
-        if any(getattr(one, label) for one in own):
-            table.add_row(f"claims {label}", *(str(getattr(one, label)) for one in own))
+    if any(one.failed for one in own):
+        table.add_row("claims failed", *(str(one.failed) for one in own))
     return table
+
+
+def counted(one: SetFigures) -> str:
+    """Return the number of claims behind the figures of a set, and of those that are in none."""
+    rest = {"partial left out": one.left_out, "failed": one.failed, "unread": one.unread}
+    n = count(one.n - sum(rest.values()), "claim")
+    return ", ".join([n, *(f"{number:,} {what}" for what, number in rest.items() if number)])
 
 
 def _compared(name: str, pairs: Sequence[ComparedVerifiers]) -> Table:
@@ -225,6 +242,9 @@ def benchmark_notes(found: Sequence[SetFigures], evidence: Sequence[EvidenceFigu
         yield f"{name}: {count(n, 'claim')} with `supporting` text that does not occur on its page"
     for one in found:
         where = plain(f"{one.set}, {one.verifier}")
+        if one.seen:
+            claims = f"{count(one.seen, 'claim')} to fit on {'is' if one.seen == 1 else 'are'}"
+            yield f"{where}: {claims} in the set too, and left out of the fit for it"
         if one.figures is None and one.failed + one.unread < one.n:
             yield f"{where}: no AUC or balanced accuracy: all claims with a verdict are of one kind"
         if one.why_not_fitted and one.verifier == OVERLAP and one.figures is not None:

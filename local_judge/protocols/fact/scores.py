@@ -21,6 +21,7 @@ stays or is taken out as a repeat: with S of the supported and U of the other kn
     citation accuracy    from (N_s - S) / (N_u - S) to (N_s + F) / (N_u - U)
     effective citations  from N_s - S to N_s + F
     citations            from N_u - S - U on
+    unknown              as the accuracy, of the pairs of unknown outcome and of the others, with F = 0
 
 Over all reports of a system, in every way that is in use:
 
@@ -61,6 +62,9 @@ LABELS = {
 _JUDGED: Mapping[bool, Outcome] = {True: "supported", False: "unsupported"}
 ASKED: frozenset[Reason | None] = frozenset({None, "judged_unknown", "judge_failed"})
 """Reasons, or none, of outcomes that a judge was asked for; others are the same for all judges."""
+
+_Reasons = Counter[tuple[Reason | None, bool]]
+"""Pairs by the reason for an unknown outcome, None for a known one, and by whether they may repeat others."""
 
 
 def score(judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
@@ -180,16 +184,22 @@ def pooled(counts: Tally) -> Score:
     found = share(
         counts.supported, counts.known, counts.failed, empty="0/0: no pair is known, the code fails"
     )
-    if twice := counts.supported_twice + counts.others_twice:
-        n, hits = counts.known + counts.failed, counts.supported + counts.failed
-        low, most = counts.supported - counts.supported_twice, n - counts.others_twice
-        bounds = {
-            # Without repeats, a statement of each group stays, so that a share of supported pairs alone stays 1.
-            "low": 1.0 if counts.supported == n else low / (n - counts.supported_twice),
-            "high": hits / most if most else 0.0,
-        }
-        found = found.model_copy(update={**bounds, "n_failed": counts.failed + twice})
+    found = _with_repeats(found, counts.supported, counts.supported_twice, counts.others_twice)
     return noted(found, f"all {counts.failed} failed" if counts.failed and not counts.known else "")
+
+
+def _with_repeats(found: Score, hits: int, hits_twice: int, others_twice: int) -> Score:
+    """Open the bounds of a share of pairs, of which some hits and some other known pairs may repeat others."""
+    if not (twice := hits_twice + others_twice):
+        return found
+    n, failed = found.n_expected, found.n_failed
+    most = n - others_twice
+    bounds = {
+        # Without repeats, a statement of each group stays, so that a share of hits alone stays 1.
+        "low": 1.0 if hits == n else (hits - hits_twice) / (n - hits_twice),
+        "high": (hits + failed) / most if most else 0.0,
+    }
+    return found.model_copy(update={**bounds, "n_failed": failed + twice})
 
 
 def effective(counts: Tally) -> Score:
@@ -216,21 +226,23 @@ def _count(n: int, counts: Tally, note: str = "", twice: int = 0) -> Score:
     return found.model_copy(update={"low": float(n - twice)})
 
 
-def unknown_share(reasons: Counter[Reason | None]) -> ScoreNode:
-    """Return pairs of unknown outcome / all pairs, and the share of each reason; None counts the known ones."""
-    n = sum(reasons.values())
+def unknown_share(pairs: _Reasons) -> ScoreNode:
+    """Return pairs of unknown outcome / all pairs, and the share of each reason."""
 
-    def of_all(hits: int) -> Score:
-        return share(hits, n, 0, empty="no pair")
+    def of_all(*hits: Reason) -> Score:
+        twice = sum(pairs[reason, True] for reason in hits)
+        n_hits = twice + sum(pairs[reason, False] for reason in hits)
+        others_twice = sum(n for (_, may_repeat), n in pairs.items() if may_repeat) - twice
+        return _with_repeats(share(n_hits, pairs.total(), 0, empty="no pair"), n_hits, twice, others_twice)
 
     return ScoreNode(
         id=UNKNOWN,
         label=LABELS[UNKNOWN],
-        score=of_all(n - reasons[None]),
+        score=of_all(*REASONS),
         children=tuple(
-            ScoreNode(id=reason, label=reason.replace("_", " "), score=of_all(reasons[reason]))
+            ScoreNode(id=reason, label=reason.replace("_", " "), score=of_all(reason))
             for reason in REASONS
-            if reason != "tied" or reasons[reason]  # one judge is never divided
+            if reason != "tied" or of_all(reason).numerator  # one judge is never divided
         ),
     )
 
@@ -285,16 +297,15 @@ class _Counted(NamedTuple):
 
     tally: Tally
     cites: bool
-    reasons: Counter[Reason | None]
-    """Pairs by the reason for an unknown outcome; None for a known one."""
+    reasons: _Reasons
 
 
 def _counted(findings: FactFindings, profile: Profile) -> _Counted:
     return _Counted(tally(findings, profile), bool(findings.n_citations), _reasons(findings))
 
 
-def _reasons(findings: FactFindings) -> Counter[Reason | None]:
-    return Counter(pair.reason for pair in findings.pairs)
+def _reasons(findings: FactFindings) -> _Reasons:
+    return Counter((pair.reason, pair.may_repeat) for pair in findings.pairs)
 
 
 def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
@@ -316,7 +327,7 @@ def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) ->
         EFFECTIVE: means(effective, None),
         CITATIONS: means(lambda one: citations_of(one, profile), None),
     }
-    reasons: Counter[Reason | None] = Counter()
+    reasons: _Reasons = Counter()
     for one in reports:
         reasons += one.reasons
     unknown = unknown_share(reasons)

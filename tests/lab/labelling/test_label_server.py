@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from indexes.errors import DigestMismatch
 from indexes.snapshot import Snapshot
 from local_judge.claims.model import Claim, Verdict
 from local_judge.documents.model import Span
 from local_judge.errors import InputError
 from local_judge.lab.labelling.server import LabelServer
-from local_judge.lab.labelling.session import LabelSession, draw_sample
+from local_judge.lab.labelling.session import LabelItem, LabelSession, draw_sample
 from local_judge.runs.labels import ClaimLabel, VerdictOfRun, load_labels
 from local_judge.runs.records import CaseRecord
 
@@ -136,11 +137,23 @@ def test_other_pages_and_hosts_get_nothing(
         {"number": 0, "label": ["supported"]},
         {"number": 0, "label": "supported", "note": 1},
         {"number": 0, "label": "supported", "note": "x" * 20_000},
+        {"number": 0, "label": "supported", "note": "\ud800"},
     ],
 )
 def test_what_is_no_label_is_refused(server: LabelServer, out: Path, body: Any) -> None:
     assert ask(server, "POST", "/label", body, **{"X-Token": server.token})[0] == 400
-    assert not out.exists()
+    assert list(out.parent.glob(f"*{out.name}*")) == []  # not half a file either
+
+
+def test_a_page_that_was_altered_is_an_error_of_the_server(
+    server: LabelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def altered(number: int) -> LabelItem:
+        raise DigestMismatch("pages.jsonl: altered")
+
+    monkeypatch.setattr(server.session, "item", altered)
+    status, _, body = ask(server, "GET", "/item?number=0", **{"X-Token": server.token})
+    assert (status, json.loads(body)) == (500, {"error": "pages.jsonl: altered"})
 
 
 def test_the_page_allows_only_its_own_files(server: LabelServer) -> None:

@@ -133,7 +133,7 @@ async def test_pages_that_are_nowhere_are_noted(
     part = Labels(LabelsSettings(reports=(str(tmp_path),)))
     found = await part.ask(context_of(judge, snapshot, tmp_path))
     assert found.items == ()
-    assert found.notes == (f"{len(PAIRS)} labelled pairs refer to pages that cannot be read",)
+    assert found.notes == (f"{len(PAIRS)} labelled claims without a page that can be read",)
     assert engine.calls == []
 
 
@@ -246,7 +246,7 @@ async def test_labels_of_a_page_that_is_nowhere_are_noted(
     judge, engine = make_judge()
     found = await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
     assert (found.items, engine.calls) == ((), [])
-    assert found.notes == ("1 labelled pairs refer to pages that cannot be read",)
+    assert found.notes == ("1 labelled claim without a page that can be read",)
 
 
 @pytest.mark.parametrize(

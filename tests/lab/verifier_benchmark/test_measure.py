@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import InputError
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
 from local_judge.lab.verifier_benchmark.measure import figures_of
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets, refuse_seen
+from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted
 from local_judge.stats.calibration.assess import Settings
 from serving.engines.scripted import Call, Reply
 
@@ -173,10 +173,62 @@ async def test_claims_for_fitting_only_change_the_fit_and_are_in_no_figure(
     assert one.transferred.called_wrong.value == pytest.approx(8 / 20)
 
 
-def test_a_claim_is_not_fitted_on_and_measured(labelled: Path) -> None:
-    rows = load_sets([labelled])
-    with pytest.raises(InputError, match=f"the claim {rows[1].id!r} of the set 'mill' is in the measured"):
-        refuse_seen(rows[1:2], rows)
+def test_no_claim_is_measured_by_a_fit_that_has_seen_it(tmp_path: Path) -> None:
+    """Two files may share claims: their copies are in no fit for the set, whatever the white space of the evidence."""
+    made = [
+        {
+            "claim": f"The mill number {n} is open.",
+            "evidence": f"Mill {n} is open.",
+            "label": label,
+            "id": f"{n}",
+        }
+        for n in range(12)
+        for label in [("supported", "unsupported")[n % 2]]
+    ]
+    shared = [{**row, "evidence": f"{row['evidence']}\n"} for row in made[:9]]
+    paths = [write_rows(tmp_path / "one.jsonl", made), write_rows(tmp_path / "two.jsonl", shared)]
+    rows = load_sets(paths)
+    with evidence_snapshot(rows) as snapshot:
+        found = word_overlap(rows, snapshot)
+        apart = figures_of(found, SETTINGS)
+        # Claims to fit on are compared in the same way.
+        alone = word_overlap(rows[:12], snapshot)._replace(fitting=word_overlap(rows[12:], snapshot).answers)
+    assert [(one.set, one.n, one.seen) for one in apart] == [("one", 12, 9), ("two", 9, 9)]
+    # Nothing is left for the first set; of the other, three claims are.
+    assert apart[0].transferred is None
+    assert [(one.set, one.seen) for one in figures_of(alone, SETTINGS)] == [("one", 9)]
+    notes = [*benchmark_notes(apart, [])]
+    assert "one, word overlap: 9 claims to fit on are in the set too, and left out of the fit for it" in notes
+
+
+def test_rows_with_one_claim_or_one_text_are_one_document(tmp_path: Path) -> None:
+    made = [
+        {"claim": "It is red.", "evidence": "The mill is red."},
+        {"claim": "It is red.", "evidence": "A red mill."},
+        {"claim": "It is old.", "evidence": "A  red mill."},
+        {"claim": "It is new.", "evidence": "The mill is new."},
+        {"claim": "It is big.", "evidence": "The mill is big.", "question": "How is the mill?"},
+        {"claim": "It is wet.", "evidence": "The mill is wet.", "question": "How is the mill?"},
+        {"claim": "It is wet.", "evidence": "A wet mill.", "document": "own"},
+    ]
+    rows = load_sets([write_rows(tmp_path / "mill.jsonl", [{**row, "label": "supported"} for row in made])])
+    documents = [row.document for row in rows]
+    assert documents[0] == documents[1] == documents[2] != documents[3]
+    assert documents[4:] == ["How is the mill?", "How is the mill?", "own"]
+
+
+def test_claims_in_no_figure_are_counted_once(tmp_path: Path) -> None:
+    made = [
+        {"claim": "It is red.", "evidence": "The mill is red.", "label": "supported"},
+        {"claim": "It is old.", "evidence": "The mill is old.", "label": "partial"},
+        {"claim": "It is new.", "evidence": "https://a.example/", "label": "partial"},
+        {"claim": "It is wet.", "evidence": "It is dry.", "label": "contradicted"},
+    ]
+    rows = load_sets([write_rows(tmp_path / "mill.jsonl", made)])
+    with evidence_snapshot(rows) as snapshot:
+        (one,) = figures_of(word_overlap(rows, snapshot), SETTINGS, "left_out")
+    assert one.figures is not None and one.figures.n == 2
+    assert counted(one) == "2 claims, 1 partial left out, 1 unread"
 
 
 async def test_word_overlap_is_the_share_of_a_claims_words(labelled: Path) -> None:

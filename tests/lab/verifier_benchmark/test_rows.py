@@ -172,15 +172,22 @@ def test_evidence_that_is_an_address_has_no_text(tmp_path: Path) -> None:
         " ",
         "https://a.example/",
         "HTTP://A.EXAMPLE http://b.example",
-        "[1] <https://a.example>, 2. www.b.example",
+        "[1] <https://a.example/b_(c)>, 2. www.b.example",
     ]
-    texts = [*none, "1904", "http://a.example/\n\nhttps://b.example/b c", "[text](https://a.example/) c"]
+    texts = [
+        *none,
+        "1904",
+        "http://a.example/\n\nhttps://b.example/b c",
+        "[text](https://a.example/)",
+        "根据https://a.example的报道，工厂开业。",
+        "https://a.example，工厂开业。",
+    ]
     rows = [{"claim": "A.", "evidence": text, "label": "supported"} for text in texts]
     loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
     with evidence_snapshot(loaded) as snapshot:
-        assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 5 + ["ok"] * 3
+        assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 5 + ["ok"] * 5
         [figures] = figures_of(word_overlap(loaded, snapshot), Settings(draws=0))
-    assert (figures.n, figures.unread) == (8, 5)
+    assert (figures.n, figures.unread) == (10, 5)
 
 
 STANCES = ("completely-support", "partially-support", "irrelevant", "refute")
@@ -280,6 +287,9 @@ def test_ragtruth_without_a_source_text_is_unread(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "response.jsonl", [row])
     write_rows(tmp_path / "source_info.jsonl", [{"source_id": "s", "source_info": None}])
     assert [(one.evidence, one.has_text) for one in load_sets([path])] == [("", False)]
+    # A refusal has no span, and no claim either.
+    with pytest.raises(InputError, match="no claim with evidence and a label"):
+        load_sets([write_rows(tmp_path / "response.jsonl", [{**row, "quality": "incorrect_refusal"}])])
 
 
 @pytest.mark.parametrize(
@@ -291,6 +301,7 @@ def test_ragtruth_without_a_source_text_is_unread(tmp_path: Path) -> None:
         ({**ROWS[0], "claim": " \t "}, "`claim` is empty"),
         ({**ROWS[0], "evidence": None}, "needs either `evidence` or `url`"),
         ({**ROWS[0], "url": "https://a.example/"}, "needs either `evidence` or `url`"),
+        ({**ROWS[0], "supporting": [["It is old.", " "]]}, "`supporting` has an empty sentence"),
         ({**ROWS[0], "evidence": None, "url": "not an address"}, "not an address"),
         ({"dataset": "Wice", "doc": "A", "claim": "B", "label": 2}, "in LLM-AggreFact it is 0 or 1"),
         ({"source_id": "s", "response": "A.", "labels": []}, "source_info.jsonl: no such file"),
@@ -305,6 +316,20 @@ def test_an_invalid_row_is_one_line_with_its_place(tmp_path: Path, row: dict[str
     with pytest.raises(InputError) as error:
         load_sets([path])
     assert says in str(error.value) and "\n" not in str(error.value) and str(tmp_path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("claim,claim,evidence,label\nA.,B.,C.,supported\n", "two columns are named 'claim'"),
+        ("claim,evidence,label\nA.,C.,supported,partial\n", "table.csv:2: more cells than columns"),
+    ],
+)
+def test_a_table_that_loses_cells_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=says):
+        load_sets([path])
 
 
 def test_what_is_no_file_of_rows(tmp_path: Path) -> None:

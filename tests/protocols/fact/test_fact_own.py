@@ -231,10 +231,11 @@ async def test_a_statement_that_nobody_compared_is_kept(make_judge: MakeJudge, s
     # Supported are the three on this page, of which two may repeat the first; the other two pairs are an unusable and a
     # dead page. If both are repeats, one of three is supported.
     assert [pair.may_repeat for pair in found.pairs] == [False, True, False, True, False]
-    accuracy, effective, citations, _ = (node.score for node in Fact().score([found], "paper"))
+    accuracy, effective, citations, unknown = (node.score for node in Fact().score([found], "paper"))
     assert (accuracy.value, accuracy.low, accuracy.high, accuracy.n_failed) == (0.6, 1 / 3, 0.6, 2)
     assert (effective.value, effective.low, effective.high) == (3, 1, 3)
     assert (citations.value, citations.low, citations.high) == (5, 3, 5)
+    assert (unknown.value, unknown.low, unknown.high, unknown.n_failed) == (0.4, 0.4, 2 / 3, 2)
     # `upstream` leaves both pages out: with or without repeats, all are supported.
     accuracy, _, citations, _ = (node.score for node in Fact().score([found], "upstream"))
     assert (accuracy.value, accuracy.low, accuracy.high) == (1, 1, 1)

@@ -49,6 +49,7 @@ from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapsh
 from local_judge.runs.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
+from local_judge.terminal import count
 from serving.types import Frozen
 
 Method = Literal["scored", "grouped"]
@@ -136,7 +137,8 @@ class Labels(Part[LabelsSettings]):
                 answered = await _ask_rows(rows, snapshot, context.judge, method)
                 items += [item for item in answered if isinstance(item, Item)]
                 unread |= {item for item in answered if not isinstance(item, Item)}
-        notes = (f"{len(unread)} labelled pairs refer to pages that cannot be read",) if unread else ()
+        missing = f"{count(len(unread), 'labelled claim')} without a page that can be read"
+        notes = (missing,) if unread else ()
         return Found(tuple(items), notes)
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
@@ -219,7 +221,7 @@ async def _ask_rows(
             value = one.confidence if method == "scored" else float(RANKS[one.label])
             answer = JudgeAnswer(value, one.label == "supported")
         id, truth = f"{one.id}@{one.url}:{method}", float(row.label == "supported")
-        found.append(answer.item(id, row.unit, facets, truth))
+        found.append(answer.item(id, row.document, facets, truth))
     return found
 
 
