@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, figures_of
+from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, ece_over_folds, figures_of
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted, published
 from local_judge.stats.calibration.assess import Assessment, Settings
@@ -53,6 +53,8 @@ class Measured(NamedTuple):
     alone: Mapping[str, SetFigures]
     """The same figures, without the claims in other words in any fit."""
     other_words: SetFigures
+    ece: Mapping[str, Estimate]
+    """ECE by set of calibrations fitted to it, over divisions into folds, as `by_target`; none for the baseline."""
 
 
 def measured(answers: Answers, other_words: Answers, settings: Settings) -> Measured:
@@ -70,7 +72,20 @@ def measured(answers: Answers, other_words: Answers, settings: Settings) -> Meas
         {one.set: one for one in figures_of(fitted, settings)},
         figures_by_target(answers, settings),
         packaged,
+        {} if answers.verifier == OVERLAP else _ece(answers, settings),
     )
+
+
+def _ece(answers: Answers, settings: Settings) -> dict[str, Estimate]:
+    by_treatment = {
+        partial: ece_over_folds(answers, settings, partial)
+        for partial in {target.partial for target in TARGETS.values()}
+    }
+    return {
+        name: by_treatment[target.partial][name]
+        for name, target in TARGETS.items()
+        if name in by_treatment[target.partial]
+    }
 
 
 def print_all(
@@ -166,7 +181,7 @@ def _verdicts(verifiers: Mapping[str, Measured]) -> None:
             one = found.by_target[name]
             moved, balance = one.transferred, target.balanced_accuracy
             balanced, wrong = moved and moved.balanced_accuracy, moved and moved.called_wrong
-            area, ece = one.figures and one.figures.auc, one.fitted and one.fitted.ece
+            area, ece = one.figures and one.figures.auc, found.ece.get(name)
             lines.append(
                 [
                     f"{target.title}, {counted(one)}",

@@ -186,7 +186,7 @@ def test_calling_everything_supported_gets_no_tick(
         )
         for name in script.TARGETS
     }
-    one = script.Measured(by_set, by_set, by_set, by_set["wice"])
+    one = script.Measured(by_set, by_set, by_set, by_set["wice"], {})
     script.print_all(one, {"near": one}, [])
     assert capsys.readouterr().out.count(row) == 3
 

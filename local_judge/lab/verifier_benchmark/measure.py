@@ -24,7 +24,7 @@ from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
-from local_judge.stats.estimate import Estimate, Resamples, undefined, with_interval
+from local_judge.stats.estimate import Estimate, Resamples, percentile, undefined, with_interval
 from local_judge.stats.rates import Rate
 from serving.types import Frozen
 
@@ -115,6 +115,33 @@ def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupport
         made = _figures(name, own, others, found, settings, partial)
         figures.append(made.model_copy(update={"seen": len(elsewhere) - len(others)}))
     return figures
+
+
+def ece_over_folds(found: Answers, settings: Settings, partial: Partial, n: int = 50) -> dict[str, Estimate]:
+    """Return the expected calibration error of each set by a calibration that is fitted to it, out of fold.
+
+    Where claims are few, it depends on how they are divided into folds. The value is the median over `n` divisions, and
+    the interval is from 5 to 95 % of them. A set to which nothing can be fitted is left out.
+
+    Args:
+        found: answers of one verifier.
+        settings: of the fit; the seeds of the divisions count from its seed.
+        partial: how rows labelled `partial` count.
+        n: number of divisions.
+    """
+    errors: dict[str, list[float]] = {}
+    sizes: dict[str, int] = {}
+    for name in dict.fromkeys(one.set for one in found.answers):
+        own = _two_classes([one for one in found.answers if one.set == name], partial)
+        sizes[name] = len(own)
+        for seed in range(settings.seed, settings.seed + n):
+            fitted, _ = _fitted(own, settings.model_copy(update={"seed": seed, "draws": 0}))
+            if fitted is not None and fitted.ece.value is not None:
+                errors.setdefault(name, []).append(fitted.ece.value)
+    return {
+        name: Estimate(median(values), sizes[name], low=percentile(values, 5), high=percentile(values, 95))
+        for name, values in ((name, sorted(values)) for name, values in errors.items())
+    }
 
 
 def _figures(

@@ -9,7 +9,7 @@ import pytest
 
 from local_judge.claims.config import ClaimsConfig
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
-from local_judge.lab.verifier_benchmark.measure import figures_of
+from local_judge.lab.verifier_benchmark.measure import ece_over_folds, figures_of
 from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted
 from local_judge.stats.calibration.assess import Settings
@@ -255,3 +255,34 @@ def test_the_floor_on_three_public_sets() -> None:
     assert values == pytest.approx([0.729, 0.645, 0.72], abs=0.005)
     # Of ExpertQA, 264 claims have an address for their evidence. With them, the AUC is 0.561.
     assert [one.unread for one in found] == [0, 264, 1]
+
+
+async def test_the_calibration_error_is_the_median_over_divisions_into_folds(
+    tmp_path: Path, make_judge: MakeJudge
+) -> None:
+    made = [
+        {
+            "claim": f"{word} {n}.",
+            "evidence": f"{word} page {n}.",
+            "label": "supported" if n < most else "unsupported",
+        }
+        for word, most in (("high", 14), ("low", 5))
+        for n in range(20)
+    ]
+    rows, (judge, _) = (
+        load_sets([write_rows(tmp_path / "one.jsonl", made)]),
+        make_judge(by_claim({"low": 0.2, "high": 0.8})),
+    )
+    with evidence_snapshot(rows) as snapshot:
+        found = await ask(rows, snapshot, judge, "scored", SCORED)
+    errors: list[float] = []
+    for seed in range(5):
+        (one,) = figures_of(found, SETTINGS.model_copy(update={"seed": seed, "draws": 0}))
+        assert one.fitted is not None and one.fitted.ece.value is not None
+        errors.append(one.fitted.ece.value)
+    assert len(set(errors)) > 1
+    over = ece_over_folds(found, SETTINGS, "unsupported", n=5)["one"]
+    assert (over.value, over.n) == (sorted(errors)[2], 40)
+    # Percentiles of five numbers, linear between neighbours: 5 % is a fifth of the way from the first to the second.
+    first, second = sorted(errors)[:2]
+    assert over.low == pytest.approx(first + 0.2 * (second - first))
