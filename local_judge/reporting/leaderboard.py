@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from local_judge.errors import plain
+from local_judge.reporting.run_tables import FAILED, REPORTS, SOURCES
 from local_judge.reporting.summary import mark_notes, marked_value
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records
@@ -56,7 +57,7 @@ class Leaderboard(NamedTuple):
     @property
     def heading(self) -> tuple[str, ...]:
         """Heading of each column of the whole table."""
-        return ("system", *self.columns, "reports", "sources read", "answers missing")
+        return ("system", *self.columns, REPORTS, SOURCES, FAILED)
 
 
 def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None = None) -> Leaderboard:

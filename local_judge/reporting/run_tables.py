@@ -31,7 +31,7 @@ from local_judge.scoring.text import range_text
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 
-ENSEMBLE = "together"
+ENSEMBLE = "ensemble"
 NO_SYSTEM = "no system named"
 FEW = 3
 """Most scores that stand in one table beside the coverage columns."""
@@ -290,11 +290,11 @@ def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:
 
 
 def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
-    """Return `, judge a` or `, 2 judges together` for a title; nothing if the run has one judge."""
+    """Return `, judge a` or `, ensemble of 2 judges` for a title; nothing if the run has one judge."""
     if judge is not None:
         return f", judge {safe(judge)}"
     n_judges = max((len(record.n_failed_by_judge) for record in records), default=0)
-    return f", {n_judges} judges together" if n_judges else ""
+    return f", ensemble of {n_judges} judges" if n_judges else ""
 
 
 def judge_tables(

@@ -442,7 +442,7 @@ def _errors_in(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
 
 
 def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
-    """Return the counts of missing answers: of all judges together, and of each judge."""
+    """Return the counts of missing answers: of the ensemble, and of each judge."""
     by_judge = [_missing(one, run) for one in examined]
     unread = 0
     counts: dict[str, Any] = {}

@@ -72,7 +72,7 @@ class CaseRecord(Frozen):
         return self.task == ALL and self.status == "done" and not self.n_sentences
 
     def calls_failed(self, judge: str | None) -> int:
-        """Return the number of missing answers of one judge; of all judges together for None."""
+        """Return the number of missing answers of one judge; of the ensemble for None."""
         return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
 
     @property

@@ -192,7 +192,7 @@ def test_two_judges_each_with_its_dimensions_or_with_those_that_are_given(
     ended = command(*options, *parts)
     assert (ended.code, ended.err) == (0, "")
     # Each drafts its own, the same here, and scores the same: 7.1 by both.
-    assert "2 judges together" in ended.out and "7.10" in ended.out
+    assert "ensemble of 2 judges" in ended.out and "7.10" in ended.out
     dumped = json.loads(command("show", tmp_path / "run", "--json").out)
     assert {row["judge"] for row in dumped["scores"]} == {None}
     over = [row for row in dumped["aggregates"] if row["profile"] == "paper"]

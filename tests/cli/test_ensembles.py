@@ -86,7 +86,7 @@ def test_two_judges_of_whom_one_fails_half_of_its_calls(panel: Panel) -> None:
     assert failed == 3
     assert [case["n_failed_by_judge"] for case in cases] == [{"steady": 0, "shaky": 1}] * 3
     assert ended.line().startswith(f"Missing: {failed} of the judges' answers (shaky {failed})")
-    assert "deer (paper profile, 2 judges together)" in ended.out
+    assert "deer (paper profile, ensemble of 2 judges)" in ended.out
     assert "deer (paper profile) by judge, means of 3 reports" in ended.out
     assert line(ended.out, "steady ", "│").rstrip().endswith(" 0")
     assert line(ended.out, " shaky ", " 3").rstrip().endswith(" 3")
@@ -126,14 +126,14 @@ def test_what_is_stored_can_be_shown_by_judge_and_together(command: Command, pan
     assert {row["judge"] for row in one["scores"]} == {"shaky"}
     assert len(one["claims"]["verdicts"]) == 2
     short = command("show", out).out
-    assert "2 judges together" in short and "all alike" in short and "pairs alike" not in short
+    assert "ensemble of 2 judges" in short and "all alike" in short and "pairs alike" not in short
     table = command("show", out, "--all-scores").out
-    assert "2 judges together" in table and "pairs alike" in table
+    assert "ensemble of 2 judges" in table and "pairs alike" in table
     assert "95% bootstrap intervals over reports of 1,000 draws" in table
     assert "deer (paper profile, judge steady)" in command("show", out, "--judge", "steady").out
     assert "without answer" not in command("show", out, "--judge", "steady").out
     alone = command("show", out, "--report", "mill").out
-    assert "deer: mill, 2 judges together" in alone and "deer (paper profile) by judge" in alone
+    assert "deer: mill, ensemble of 2 judges" in alone and "deer (paper profile) by judge" in alone
     assert (
         "choose it with --judge: steady, shaky" in command("show", out, "--report", "mill", "--claims").line()
     )

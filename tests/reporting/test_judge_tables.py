@@ -58,12 +58,12 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
     assert lines[3:] == [
         "steady │ 5.00 (4.00 to 6.00) │ 0",
         "shaky │ 8.00 (of 1) 50.0 % known │ 5",
-        "together │ 5.00 (4.00 to 6.00) │ 5",
+        "ensemble │ 5.00 (4.00 to 6.00) │ 5",
     ]
 
 
 def test_the_summary_says_of_how_many_judges_it_is() -> None:
-    assert "deer (paper profile, 2 judges together)" in drawn(
+    assert "deer (paper profile, ensemble of 2 judges)" in drawn(
         run_summary(RECORDS, summarised(RECORDS, SCORES[::3]))
     )
     shaky = [score for score in SCORES if score.judge == "shaky"]

@@ -130,8 +130,8 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
     (mean,) = [line for line in lines if line.startswith("cy ")]
     assert "1 of 3" in mean
     assert mean.split("│")[1].split("  ")[0].strip() == "– (of 1) 33.3 % known"
-    (together,) = [line for line in lines if line.startswith("together")]
-    assert together.split("│")[1].strip() == "– (of 1) 33.3 % known"
+    (ensemble,) = [line for line in lines if line.startswith("ensemble")]
+    assert ensemble.split("│")[1].strip() == "– (of 1) 33.3 % known"
 
 
 PROTOCOLS = {

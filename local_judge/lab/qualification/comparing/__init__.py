@@ -1,4 +1,4 @@
-"""Comparison of judges: quality on the same items, cost, and quality of several judges together.
+"""Comparison of judges: quality on the same items, cost, and quality of ensembles.
 
 Invariant: a comparison is a pure function of finished qualifications. It makes no model calls.
 

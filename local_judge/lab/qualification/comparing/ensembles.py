@@ -1,4 +1,4 @@
-"""Quality of several judges together, on planted claims.
+"""Quality of ensembles of judges on planted claims.
 
     probability   mean over the judges of p >= mean of their thresholds: the rule by which `run` combines judges
     log_odds      mean of ln(p / (1 - p)) >= mean of the thresholds' log-odds

@@ -92,7 +92,7 @@ class QualityCost(Frozen):
 
 
 class Gain(Frozen):
-    """Advantage of several judges together over the best of them."""
+    """Advantage of an ensemble over the best of its judges."""
 
     ensemble: float
     best: float
@@ -121,7 +121,7 @@ class Ensemble(Frozen):
     phi: float | None = None
     """Correlation of the errors of two judges."""
     tokens: float | None = None
-    """Tokens per claim of all judges together."""
+    """Tokens per claim of all judges."""
     seconds: float | None = None
     verdict: EnsembleVerdict
     reason: str = ""

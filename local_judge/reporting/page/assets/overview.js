@@ -124,7 +124,7 @@ function byJudge() {
   const { columns, rows } = numbers();
   if (!rows.some(row => row.judge)) return null;
   const heads = columns.map((column, place) => [column, place]).filter(([column]) => column.headline);
-  return section('Scores by judge', 'Each judge alone, and all of them together.', heat('Scores by judge', heads, rows, true));
+  return section('Scores by judge', 'Each judge alone, and the ensemble.', heat('Scores by judge', heads, rows, true));
 }
 
 /** Return whether a column repeats the one above: a metric that is its own only part. */
