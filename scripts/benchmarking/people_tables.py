@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
@@ -39,6 +39,7 @@ TARGETS = {
     "expertqa": Target("ExpertQA", "left_out", 0.51, 0.62, 0.59, 0.35),
     "factcheck": Target("Factcheck-Bench", "left_out", 0.72, 0.88, 0.80, 0.20),
 }
+TREATMENTS: tuple[Partial, ...] = get_args(Partial)
 RECALL = 0.9
 """Target of the recall of supporting sentences at 1,000 tokens."""
 
@@ -77,10 +78,7 @@ def measured(answers: Answers, other_words: Answers, settings: Settings) -> Meas
 
 
 def _ece(answers: Answers, settings: Settings) -> dict[str, Estimate]:
-    by_treatment = {
-        partial: ece_over_folds(answers, settings, partial)
-        for partial in {target.partial for target in TARGETS.values()}
-    }
+    by_treatment = {partial: ece_over_folds(answers, settings, partial) for partial in TREATMENTS}
     return {
         name: by_treatment[target.partial][name]
         for name, target in TARGETS.items()
@@ -316,9 +314,8 @@ def print_notes(verifiers: Mapping[str, Measured]) -> None:
 
 def figures_by_target(answers: Answers, settings: Settings) -> dict[str, SetFigures]:
     """Return the figures of each set, with partial support treated as its target says."""
-    treatments: tuple[Partial, ...] = ("unsupported", "left_out")
     found = {
-        partial: {one.set: one for one in figures_of(answers, settings, partial)} for partial in treatments
+        partial: {one.set: one for one in figures_of(answers, settings, partial)} for partial in TREATMENTS
     }
     return {name: found[target.partial][name] for name, target in TARGETS.items()}
 
