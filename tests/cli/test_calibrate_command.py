@@ -220,7 +220,7 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
         constant = command("judge", "calibrate", write_known(tmp_path), *given)
         assert "all 20 claims have the same probability" in constant.line()
         one_page = command("judge", "calibrate", write_known(tmp_path), *given, "--limit", "2")
-        assert "every claim of 2 is supported" in one_page.line()
+        assert "every claim is supported (n = 2)" in one_page.line()
         (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
         bare = command("judge", "calibrate", tmp_path / "bare.jsonl", *given)
         assert "bare.jsonl:1: no known format of labelled claims" in bare.line()

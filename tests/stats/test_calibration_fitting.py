@@ -50,7 +50,7 @@ def test_log_odds_of_any_size_are_fitted() -> None:
 @pytest.mark.parametrize("method", ["beta", "platt", "temperature"])
 def test_an_inverted_judge_is_refused(method: Method) -> None:
     """Of three values: more for altered claims everywhere."""
-    with pytest.raises(Uncalibratable, match="the supported ones do not get more than the others") as refused:
+    with pytest.raises(Uncalibratable, match="are not higher than those of the others") as refused:
         fit([*at(2, 1, 3), *at(1, 1, 2), *at(-1, 3, 1)], method)
     assert refused.value.kind == "inverted"
 
@@ -93,8 +93,8 @@ def test_a_side_on_which_the_curve_would_fall_is_left_flat() -> None:
 @pytest.mark.parametrize(
     ("claims", "kind", "said"),
     [
-        (at(1, 3, 0), "one_class", "every claim of 3 is supported"),
-        (at(1, 0, 2), "one_class", "no claim of 2 is supported"),
+        (at(1, 3, 0), "one_class", r"every claim is supported \(n = 3\)"),
+        (at(1, 0, 2), "one_class", r"no claim is supported \(n = 2\)"),
         ([], "one_class", "no claim was answered"),
         (at(1.25, 3, 4), "constant", "all 7 claims have the same probability"),
     ],

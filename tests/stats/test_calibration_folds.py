@@ -103,17 +103,17 @@ def test_figures_of_a_part_keep_the_folds() -> None:
 @pytest.mark.parametrize(
     ("claims", "kind", "said"),
     [
-        ([Judged(True, 1, "a"), Judged(False, 0, "a")], "few_pages", "claims of 1 page"),
+        ([Judged(True, 1, "a"), Judged(False, 0, "a")], "few_pages", "fewer than two pages"),
         # Without page a only true claims are left.
         (
             [Judged(True, 2, "a"), Judged(False, 1, "a"), Judged(True, 2, "b")],
             "few_pages",
-            "without the pages of one fold",
+            "with one fold held out, every claim is supported",
         ),
         (
             [Judged(number % 2 == 0, number % 2, f"p{number // 2}") for number in range(8)],
             "inverted",
-            "do not get more than the others",
+            "are not higher than those of the others",
         ),
     ],
 )

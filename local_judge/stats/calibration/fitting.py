@@ -77,12 +77,12 @@ def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
     x, true = columns(judged)
     n_true, n = int(true.sum()), len(true)
     if n_true in (0, n):
-        what = f"{'every' if n_true else 'no'} claim of {n} is supported" if n else "no claim was answered"
-        raise Uncalibratable("one_class", f"{what}: calibration needs supported and other claims")
+        what = f"{'every' if n_true else 'no'} claim is supported (n = {n})" if n else "no claim was answered"
+        raise Uncalibratable("one_class", f"{what}, and a calibration needs both supported and other claims")
     spread = float(np.abs(x).max()) if method == "temperature" else float(np.ptp(x))
     if spread < 1e-9:
         raise Uncalibratable(
-            "constant", f"all {n} claims have the same probability: there is nothing to calibrate"
+            "constant", f"all {n} claims have the same probability, so no calibration can be fitted"
         )
     targets = np.where(true == 1, (n_true + 1) / (n_true + 2), 1 / (n - n_true + 2))
     # Two values leave one of beta's three parameters open: they have one slope.
@@ -91,7 +91,7 @@ def fit(judged: Sequence[Judged], method: Method = "beta") -> Sigmoid:
     if found.slope_yes + found.slope_no <= 0:
         raise Uncalibratable(
             "inverted",
-            f"of {n} claims the supported ones do not get more than the others: there is nothing to fit",
+            f"the probabilities of supported claims are not higher than those of the others (n = {n})",
         )
     return found
 
@@ -185,7 +185,7 @@ def folds_of(pages: Sequence[str], n_folds: int, seed: int) -> dict[str, int]:
     if len(sizes) < 2:
         raise Uncalibratable(
             "few_pages",
-            f"claims of {len(sizes)} page: cross-validation holds pages out and needs two or more",
+            "the claims are about fewer than two pages, and cross-validation holds out pages",
         )
     order = sorted(sizes)
     # random() is the one method of Random whose sequence Python promises to keep.
@@ -249,5 +249,5 @@ def _fitted(seen: Sequence[Judged], method: Method) -> Sigmoid:
             raise
         raise Uncalibratable(
             "few_pages",
-            f"without the pages of one fold: {error}; more pages with both kinds of claims are needed",
+            f"too few pages with both supported and other claims: with one fold held out, {error}",
         ) from None

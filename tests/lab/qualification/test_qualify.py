@@ -112,7 +112,7 @@ def inverted(claim: PlantedClaim) -> float:
     ("says", "reason"),
     [
         (credulous, "the same probability"),
-        (inverted, "the supported ones do not get more than the others"),
+        (inverted, "the probabilities of supported claims are not higher than those of the others"),
     ],
 )
 def test_a_broken_judge_is_refused_for_the_right_reason(
