@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import local_judge
-from local_judge.errors import RunError
+from local_judge.errors import InputError, RunError
 from local_judge.judge.qualification_record import (
     FORMAT,
     PeopleFigure,
@@ -170,6 +170,8 @@ async def qualify(
     check_folder(store)
     labels = load_sets([Path(given) for given in config.labels.claims])
     refuse_mixed(labels)
+    if snapshot is None and any(row.evidence is None for row in labels):
+        raise InputError("--labels: claims with `url` need a snapshot of their pages; give --snapshot")
     with locked(out):
         material = material_of(config, out, snapshot, reports)
         subject = material.subject

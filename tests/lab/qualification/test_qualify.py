@@ -434,3 +434,7 @@ def test_labels_by_people_are_named_on_the_page_in_the_record_and_in_warnings(
     labelled(path, 62)
     with pytest.raises(RunError, match="another labels"):
         qualified(script, config=config(parts=parts, labels=labels))
+    # The packaged pages are not those of other people's claims.
+    path.write_text('{"claim": "A.", "url": "https://a.example/", "label": "supported"}\n')
+    with pytest.raises(InputError, match="give --snapshot"):
+        qualified(script, config=config(parts=parts, labels=labels))
