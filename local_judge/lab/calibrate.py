@@ -34,10 +34,11 @@ from local_judge.stats.calibration.assess import (
 )
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable, folds_of
 from local_judge.stats.calibration.measures import Judged
+from local_judge.stats.units import united
 from serving.types import EngineIdentity, Frozen
 
 LEAST_CLAIMS, LEAST_OF_A_KIND, LEAST_PAGES = 60, 20, 5
-"""Minimum numbers for a calibration of a language: claims, true and altered ones of them each, pages."""
+"""Minimum numbers for a calibration of a language: claims, true and other ones of them each, pages."""
 
 
 class Bounds(Frozen):
@@ -85,6 +86,8 @@ class CalibrationReport(Frozen):
     n_rows: int
     n_unread: int
     """Number of rows whose page the snapshot cannot show."""
+    n_copies: int = 0
+    """Number of rows that repeat the claim and the text of another; they are in no other number."""
     n_elsewhere: int = 0
     """Number of rows that runs ask about in another view: in no fit of this one."""
     failures: dict[str, int]
@@ -129,8 +132,13 @@ async def calibrate_judge(
     answers = [
         one for known in sets for one in await ask_claims(known.rows, known.snapshot, judge, config, watch)
     ]
+    different = {(one.row.claim, one.text_digest): one for one in reversed(answers) if one.status == "ok"}
+    kept = {one.row.id for one in different.values()}
+    copies = sum(one.status == "ok" and one.row.id not in kept for one in answers)
+    answers = [one for one in answers if one.status != "ok" or one.row.id in kept]
     asked = QUESTIONS[config.view].supported
     report = fits_of(answers, await judge.engine.identity(), settings, asked).report
+    report = report.model_copy(update={"n_copies": copies})
     await judge.ledger.put_calibrations(report.calibrations)
     return report
 
@@ -270,13 +278,14 @@ def calibration_of(
 
 
 def _judged(answers: Sequence[ClaimAnswer]) -> list[Judged]:
-    """Return the answers by page; URLs with the same text are one page, which no fold may divide."""
-    pages: dict[str, str] = {}
-    for one in sorted(answers, key=lambda one: one.url):
-        pages.setdefault(one.text_digest, one.url)
+    """Return the answers by page. URLs with the same text, and pages of one document, are one: no fold divides it."""
+    units = united([filter(None, (f"text {one.text_digest}", one.row.document)) for one in answers])
+    names: dict[int, str] = {}
+    for unit, one in sorted(zip(units, answers, strict=True), key=lambda pair: pair[1].url):
+        names.setdefault(unit, one.url)
     return [
-        Judged(one.row.true, one.log_odds, pages[one.text_digest])
-        for one in answers
+        Judged(one.row.true, one.log_odds, names[unit])
+        for unit, one in zip(units, answers, strict=True)
         if one.log_odds is not None
     ]
 

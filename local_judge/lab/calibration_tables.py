@@ -116,7 +116,9 @@ def calibration_notes(report: CalibrationReport) -> Iterator[str]:
         if one.why_not:
             yield f"{safe(one.language)}: the pooled calibration counts: {one.why_not}."
     if report.n_unread:
-        yield f"{count(report.n_unread, 'row')} left out: the snapshot cannot show their pages."
+        yield f"{count(report.n_unread, 'row')} left out: there is no text to read."
+    if report.n_copies:
+        yield f"{count(report.n_copies, 'row')} left out: claim and text are those of another row."
     if report.n_elsewhere:
         yield (
             f"{count(report.n_elsewhere, 'row')} left out: no sentence of the page is near to the claim, or it is in "

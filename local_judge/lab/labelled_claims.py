@@ -45,6 +45,8 @@ class LabelledClaim(Frozen):
     """Kind of the alteration; None if the claim is true."""
     planted: bool = True
     """True if code made it from a sentence of the page, and its label with it; False if people labelled it."""
+    document: str = ""
+    """Unit of the bootstrap and of the folds besides the page, such as the answer; empty for the page alone."""
 
 
 class ClaimAnswer(NamedTuple):
@@ -75,6 +77,7 @@ def labelled_claims(rows: Sequence[LabelledRow]) -> list[LabelledClaim]:
             url=row.page,
             true=row.label == "supported",
             planted=row.planted,
+            document=row.document,
         )
         for row in rows
     ]

@@ -282,8 +282,40 @@ def test_claims_labelled_by_people_are_fitted_on_with_planted_ones(
     assert "give --snapshot" in command(*given).line()
     of_evidence = command("judge", "calibrate", labelled, *judge, "--snapshot", snapshot)
     assert "every claim has its own `evidence`" in of_evidence.line()
+    # A copy under another name counts once.
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(labelled.read_bytes())
+    copied = command(*given, copy, "--snapshot", snapshot, "--resamples", "0")
+    assert "all pages: 22 claims, 11 true, on 6 pages" in copied.out and asked(server) == 22
+    assert "2 rows left out: claim and text are those of another row." in copied.out
+    # The first three claims of each file.
+    few = command(*given, "--snapshot", snapshot, "--resamples", "0", "--limit", "3", "--json")
+    assert json.loads(few.out)["n_rows"] == 6
     twice = command(*given, labelled, "--snapshot", snapshot)
     assert "id '1' occurs twice in the set 'mill'" in twice.line()
+
+
+def test_claims_of_one_document_are_one_page(
+    command: Command, server: StubThread, preset: Path, tmp_path: Path
+) -> None:
+    made = [
+        {
+            "claim": f"The boiler number {n} was built here." if n % 2 else f"Someone sold oven {n}.",
+            "evidence": f"The boiler number {n} was built here.",
+            "label": "supported" if n % 2 else "unsupported",
+            "document": f"answer {n // 4}",
+        }
+        for n in range(12)
+    ]
+    labelled = tmp_path / "boilers.jsonl"
+    labelled.write_text("".join(json.dumps(row) + "\n" for row in made), encoding="utf-8")
+    ended = command(
+        *("judge", "calibrate", labelled, "--judge", preset, "--base-url", server.url),
+        *("--ledger", tmp_path / "l.sqlite", "--resamples", "0", "--json"),
+    )
+    assert ended.code == 0, ended.err
+    after = json.loads(ended.out)["reports"][0]["after"]
+    assert (after["n"], after["n_pages"]) == (12, 3)
 
 
 def test_near_is_a_question_of_its_own(

@@ -23,6 +23,11 @@ def example(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def cited(url: str) -> bytes:
+    row = {"question": "Q", "system": "s", "claim": "A.", "evidence": f"{url}\nA.", "label": "supported"}
+    return gzip.compress(json.dumps(row).encode())
+
+
 def test_six_reports_are_verified_labelled_and_corrected(shared: Path, tmp_path: Path) -> None:
     data, out = shared / "data" / "people", tmp_path / "out"
     given = ["--data", data, "--judge", write_preset(tmp_path), "--out", out]
@@ -66,6 +71,8 @@ def test_a_set_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         (gzip.compress(b'{"claim": "A."}\n')[:14], "damaged or cut off"),
         (gzip.compress(b"\xff\n"), "not UTF-8"),
         (gzip.compress(b""), "no claim with one URL and its passage"),
+        (cited("https://a.example:99999/"), "expertqa.jsonl.gz:1: not a web address"),
+        (cited("https://a.example/"), "too few answers of the system 's'"),
     ],
 )
 def test_a_broken_set_is_one_line(tmp_path: Path, content: bytes, says: str) -> None:

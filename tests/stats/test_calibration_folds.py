@@ -103,7 +103,7 @@ def test_figures_of_a_part_keep_the_folds() -> None:
 @pytest.mark.parametrize(
     ("claims", "kind", "said"),
     [
-        ([Judged(True, 1, "a"), Judged(False, 0, "a")], "few_pages", "fewer than two pages"),
+        ([Judged(True, 1, "a"), Judged(False, 0, "a")], "few_pages", "fewer than two documents"),
         # Without page a only true claims are left.
         (
             [Judged(True, 2, "a"), Judged(False, 1, "a"), Judged(True, 2, "b")],

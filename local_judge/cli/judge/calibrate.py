@@ -91,8 +91,12 @@ def calibrate(
         raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
     if snapshot is not None and all(row.evidence is not None for row in rows):
         raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
-    texts = [row for row in rows[:limit] if row.evidence is not None]
-    cited = [row for row in rows[:limit] if row.evidence is None]
+    sets_of_rows = (
+        [row for row in rows if row.set == name][:limit] for name in dict.fromkeys(row.set for row in rows)
+    )
+    chosen = [row for own in sets_of_rows for row in own]
+    texts = [row for row in chosen if row.evidence is not None]
+    cited = [row for row in chosen if row.evidence is None]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
     sets = [] if snapshot is None else [LabelledSet(labelled_claims(cited), Snapshot.open(snapshot))]

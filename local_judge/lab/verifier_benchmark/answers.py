@@ -175,7 +175,7 @@ def _about(row: LabelledRow, page: Page, **answer: object) -> Answer:
             "id": row.id,
             "gold": row.label,
             "document": row.document,
-            "question": sha256(canonical(list(row.question))),
+            "question": sha256(canonical([row.claim, " ".join(page.text.split())])),
             "language": page.language or detect_language(page.text),
             "length": next(name for most, name in LENGTHS if tokens <= most),
             "words": next(name for below, name in SHARES if share < below),

@@ -121,7 +121,7 @@ def ece_over_folds(found: Answers, settings: Settings, partial: Partial, n: int 
     """Return the expected calibration error of each set by a calibration that is fitted to it, out of fold.
 
     Where claims are few, it depends on how they are divided into folds. The value is the median over `n` divisions, and
-    the interval is from 5 to 95 % of them. A set to which nothing can be fitted is left out.
+    the interval is from 5 to 95 % of them. A set is left out if nothing can be fitted in one of them.
 
     Args:
         found: answers of one verifier.
@@ -141,6 +141,7 @@ def ece_over_folds(found: Answers, settings: Settings, partial: Partial, n: int 
     return {
         name: Estimate(median(values), sizes[name], low=percentile(values, 5), high=percentile(values, 95))
         for name, values in ((name, sorted(values)) for name, values in errors.items())
+        if len(values) == n
     }
 
 

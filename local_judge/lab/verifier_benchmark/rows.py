@@ -1,10 +1,10 @@
 """Files of claims with the text that they rest on, labelled by people.
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
-before a judge is asked; ids are unique within a set; rows about one claim or one text are one document. Evidence
-becomes the page of a temporary snapshot, so that a judge sees it exactly as it sees a cited page. Evidence without a
-word besides web addresses is an empty page, which no judge is asked about: its text is missing, and a verdict would be
-about the address.
+before a judge is asked; ids are unique within a set; rows that name no document or question share one if they have the
+same claim or the same text. Evidence becomes the page of a temporary snapshot, so that a judge sees it exactly as it
+sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge is asked about: its
+text is missing, and a verdict would be about the address.
 
     this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `question`, `set`, `supporting`
@@ -44,6 +44,7 @@ from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_bes
 from local_judge.lab.verifier_benchmark.records import Row, json_lines, records
 from local_judge.rows import row_of
 from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
+from local_judge.stats.units import united
 from serving.types import Frozen
 
 Gold = Literal["supported", "partial", "unsupported", "contradicted"]
@@ -99,12 +100,7 @@ class LabelledRow(Frozen):
             return True
         rest, n_addresses = _ADDRESS.subn(" ", self.evidence)
         # Beside addresses, a number or a bullet is no text.
-        return any(map(str.isalpha, rest)) if n_addresses else bool(rest.strip())
-
-    @property
-    def question(self) -> tuple[str, str]:
-        """The claim and its text or page, with white space unified: rows with equal ones ask a judge the same."""
-        return self.claim, self.page if self.evidence is None else " ".join(self.evidence.split())
+        return any(map(str.isalpha if n_addresses else str.isalnum, rest))
 
 
 class LabelledClaims(NamedTuple):
@@ -115,9 +111,10 @@ class LabelledClaims(NamedTuple):
 
 
 _ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*://|(?<![a-z0-9])www\.)[^\s<>\"，。；：、！？（）「」『』《》【】]*", re.IGNORECASE
+    r"(?:[a-z][a-z0-9+.-]*://|(?<![a-z0-9])www\.)[a-z0-9.:@_-]*(?:[/?#][^\s<>\"，。；：、！？（）「」『』《》【】]*)?",
+    re.IGNORECASE,
 )
-"""A web address. Chinese has no blank after one, but often a mark."""
+"""A web address. In Chinese, no blank stands before or after it."""
 
 OTHER_WORDS = "other-words"
 """Name of the packaged set: claims about the pages of the annotated sample, in other words than theirs."""
@@ -148,21 +145,19 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
 
 def _with_documents(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
     """Return the rows with a document each: rows with one claim or one text are not independent, so they share it."""
-    above: dict[str, str] = {}
-
-    def top(key: str) -> str:
-        while (higher := above.setdefault(key, key)) != key:
-            above[key] = key = above[higher]
-        return key
-
-    for row in rows:
-        if not row.document:
-            claim, text = row.question
-            above[top(f"claim {claim}")] = top(f"text {sha256(text)}")
+    units = united([_shared_by(row) for row in rows])
     return [
-        row if row.document else row.model_copy(update={"document": top(f"claim {row.claim}")})
-        for row in rows
+        row if row.document else row.model_copy(update={"document": f"{rows[unit].set}/{rows[unit].id}"})
+        for row, unit in zip(rows, units, strict=True)
     ]
+
+
+def _shared_by(row: LabelledRow) -> Iterator[str]:
+    """Yield what makes rows one document. A missing text, such as an address, is that of no other row."""
+    if not row.document:
+        yield f"claim {row.claim}"
+        if row.has_text:
+            yield f"text {row.page if row.evidence is None else ' '.join(row.evidence.split())}"
 
 
 def _packaged() -> Iterator[tuple[str, LabelledRow]]:
@@ -249,7 +244,7 @@ def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path, place
     names = [name for name, field in LabelledRow.model_fields.items() if not field.exclude]
     own = {name: row[name] for name in names if row.get(name) is not None}
-    yield {"document": row["question"], **own} if row.get("question") else own
+    yield own if own.get("document") else {**own, "document": row.get("question") or ""}
 
 
 AGGREFACT = "LLM-AggreFact"
@@ -271,10 +266,11 @@ def _aggrefact(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
 
 def _planted(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    if not isinstance(row["true"], bool):
+    truth = {"true": True, "false": False}.get(str(row["true"]).lower())
+    if truth is None:
         raise InputError(f"{place}: true {row['true']!r}; in planted claims it is true or false")
     own = {name: row[name] for name in ("id", "claim", "url") if row.get(name) is not None}
-    yield {**own, "label": "supported" if row["true"] else "unsupported", "planted": True}
+    yield {**own, "label": "supported" if truth else "unsupported", "planted": True}
 
 
 _WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"}
@@ -348,9 +344,9 @@ def _stance(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
 
 def _factcheck(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     """Yield each claim of a response with each passage that has a stance, in the order of subtask 3."""
-    keys = ("claims", "auto_evidence", "stance_claim_autoEvid")
+    keys = ("auto_evidence", "stance_claim_autoEvid")
     for sentence in row["sentences"].values():
-        for claim, *found in zip(*(sentence[key] for key in keys), strict=True):
+        for claim, *found in zip(_texts(sentence["claims"]), *(sentence[key] for key in keys), strict=True):
             for passage, stance in zip(*map(_annotated, found), strict=True):
                 if stance not in _MISSING:
                     yield from _stance(path, place, {"claim": claim, "evidence": passage, "stance": stance})
@@ -394,7 +390,10 @@ def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     if str(row["source_id"]) not in sources:
         raise InputError(f"{place}: source {row['source_id']!r} is not in source_info.jsonl")
     response, spans = row["response"], _list(row["labels"])
-    if any(not 0 <= span["start"] <= span["end"] <= len(response) for span in spans):
+    bounds: list[tuple[int, int]] = [(span["start"], span["end"]) for span in spans]
+    if not all(type(end) is int for span in bounds for end in span):
+        raise TypeError
+    if any(not 0 <= start <= end <= len(response) for start, end in bounds):
         raise InputError(f"{place}: a span in `labels` is outside the response")
     for number, one in enumerate(get_sentence_boundaries("en", response), 1):
         sentence = response[one["start_index"] : one["end_index"]].strip()
@@ -402,8 +401,8 @@ def _ragtruth(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
             continue
         kinds = [
             str(span["label_type"])
-            for span in spans
-            if span["start"] < one["end_index"] and span["end"] > one["start_index"]
+            for span, (start, end) in zip(spans, bounds, strict=True)
+            if max(start, one["start_index"]) < min(end, one["end_index"])
         ]
         wrong = "contradicted" if any(_CONFLICT in kind for kind in kinds) else "unsupported"
         yield {

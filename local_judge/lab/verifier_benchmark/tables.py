@@ -126,10 +126,9 @@ def _tables(
 
 
 def _selection(one: SetFigures) -> str:
-    """Say how the benchmark's claims, which the published figures are about, compare with the rows in its form."""
-    whole = _SELECTED[_set_of(one.set)]
-    return f"the benchmark's {whole:,} claims" + (
-        "" if one.n == whole else f", not only the {one.n:,} measured here"
+    """Say which claims the benchmark's published figures are about, and how many rows in its form are measured."""
+    return (
+        f"the {_SELECTED[_set_of(one.set)]:,} claims of the benchmark's test split ({one.n:,} measured here)"
     )
 
 

@@ -185,7 +185,7 @@ def folds_of(pages: Sequence[str], n_folds: int, seed: int) -> dict[str, int]:
     if len(sizes) < 2:
         raise Uncalibratable(
             "few_pages",
-            "the claims are about fewer than two pages, and cross-validation holds out pages",
+            "claims of fewer than two documents or pages, and cross-validation holds out whole ones",
         )
     order = sorted(sizes)
     # random() is the one method of Random whose sequence Python promises to keep.

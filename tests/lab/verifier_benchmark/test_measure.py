@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from indexes.making.importing import import_pages
+from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
 from local_judge.lab.verifier_benchmark.measure import ece_over_folds, figures_of
@@ -76,7 +78,7 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
     # Of four claims, one is partial.
     assert (left.n, left.left_out, left.figures.n, one.left_out) == (4, 1, 3, 0)
     # One document: nothing can be held out.
-    assert one.fitted is None and "1 page" in one.why_not_fitted
+    assert one.fitted is None and "fewer than two documents" in one.why_not_fitted
 
 
 async def test_the_cost_is_that_of_the_replies(labelled: Path, make_judge: MakeJudge) -> None:
@@ -215,6 +217,28 @@ def test_rows_with_one_claim_or_one_text_are_one_document(tmp_path: Path) -> Non
     documents = [row.document for row in rows]
     assert documents[0] == documents[1] == documents[2] != documents[3]
     assert documents[4:] == ["How is the mill?", "How is the mill?", "own"]
+    # A missing text is that of no other row.
+    alone = [{"claim": f"It is {n}.", "evidence": f"Mill {n}.", "label": "supported"} for n in range(3)]
+    unread = [{**row, "evidence": "https://a.example/", "id": f"u{n}"} for n, row in enumerate(alone)]
+    rows = load_sets([write_rows(tmp_path / "two.jsonl", [*alone, *unread])])
+    documents = [row.document for row in rows]
+    assert len(set(documents)) == 3 and documents[:3] == documents[3:]
+
+
+def test_a_copy_with_a_url_is_a_copy(tmp_path: Path) -> None:
+    """One file has the text of a page, the other its URL: what the judge reads is the same."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    made = [{"claim": f"It is {n}.", "label": "supported"} for n in range(3)]
+    texts = write_rows(tmp_path / "texts.jsonl", [{**row, "evidence": "The mill."} for row in made])
+    cited = write_rows(tmp_path / "cited.jsonl", [{**row, "url": "https://mill.example/"} for row in made])
+    write_rows(pages / "pages.jsonl", [{"url": "https://mill.example/", "text": "The mill."}])
+    import_pages(pages, tmp_path / "snapshot", workers=0)
+    fitting = word_overlap(load_sets([cited]), Snapshot.open(tmp_path / "snapshot")).answers
+    rows = load_sets([texts])
+    with evidence_snapshot(rows) as snapshot:
+        (one,) = figures_of(word_overlap(rows, snapshot)._replace(fitting=fitting), SETTINGS)
+    assert (one.n, one.seen) == (3, 3)
 
 
 def test_claims_in_no_figure_are_counted_once(tmp_path: Path) -> None:
@@ -283,6 +307,9 @@ async def test_the_calibration_error_is_the_median_over_divisions_into_folds(
     assert len(set(errors)) > 1
     over = ece_over_folds(found, SETTINGS, "unsupported", n=5)["one"]
     assert (over.value, over.n) == (sorted(errors)[2], 40)
+    # If one division cannot be fitted, the others are a chosen few.
+    same = found._replace(answers=[one.model_copy(update={"value": 0.5}) for one in found.answers])
+    assert ece_over_folds(same, SETTINGS, "unsupported", n=5) == {}
     # Percentiles of five numbers, linear between neighbours: 5 % is a fifth of the way from the first to the second.
     first, second = sorted(errors)[:2]
     assert over.low == pytest.approx(first + 0.2 * (second - first))

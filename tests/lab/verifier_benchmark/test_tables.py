@@ -36,13 +36,13 @@ def shown(path: Path) -> str:
         ([{**OWN, "set": "factcheck", "label": "supported"}], {"on other claims of the set": 6}),
         (
             [{**THEIRS, "dataset": "FactCheck-GPT", "label": 1}],
-            {"on the benchmark's 1,566 claims, not only the 1 measured here": 6},
+            {"on the 1,566 claims of the benchmark's test split (1 measured here)": 6},
         ),
         # The figures of three verifiers of WiCE are of 100 claims of the test split.
         (
             [{**THEIRS, "dataset": "Wice", "label": 1}],
             {
-                "on the benchmark's 358 claims, not only the 1 measured here": 8,
+                "on the 358 claims of the benchmark's test split (1 measured here)": 8,
                 "on other claims of the set": 3,
             },
         ),
