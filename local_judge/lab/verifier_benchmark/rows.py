@@ -153,9 +153,13 @@ def _with_documents(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
 
 
 def _shared_by(row: LabelledRow) -> Iterator[str]:
-    """Yield what makes rows one document. A missing text, such as an address, is that of no other row."""
+    """Yield what makes rows one document. A missing text, such as an address, is that of no other row.
+
+    Code plants a claim of one page on others as well, which does not make the pages one.
+    """
     if not row.document:
-        yield f"claim {row.claim}"
+        if not row.planted:
+            yield f"claim {row.claim}"
         if row.has_text:
             yield f"text {row.page if row.evidence is None else ' '.join(row.evidence.split())}"
 

@@ -217,6 +217,12 @@ def test_rows_with_one_claim_or_one_text_are_one_document(tmp_path: Path) -> Non
     documents = [row.document for row in rows]
     assert documents[0] == documents[1] == documents[2] != documents[3]
     assert documents[4:] == ["How is the mill?", "How is the mill?", "own"]
+    # Code plants a true claim of one page on another one.
+    planted = [
+        {"claim": "It is red.", "url": f"https://{name}.example/", "true": name == "a", "id": name}
+        for name in "ab"
+    ]
+    assert len({row.document for row in load_sets([write_rows(tmp_path / "planted.jsonl", planted)])}) == 2
     # A missing text is that of no other row.
     alone = [{"claim": f"It is {n}.", "evidence": f"Mill {n}.", "label": "supported"} for n in range(3)]
     unread = [{**row, "evidence": "https://a.example/", "id": f"u{n}"} for n, row in enumerate(alone)]
