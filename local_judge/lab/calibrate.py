@@ -132,15 +132,22 @@ async def calibrate_judge(
     answers = [
         one for known in sets for one in await ask_claims(known.rows, known.snapshot, judge, config, watch)
     ]
-    different = {(one.row.claim, one.text_digest): one for one in reversed(answers) if one.status == "ok"}
-    kept = {one.row.id for one in different.values()}
-    copies = sum(one.status == "ok" and one.row.id not in kept for one in answers)
-    answers = [one for one in answers if one.status != "ok" or one.row.id in kept]
+    different = _different(answers)
     asked = QUESTIONS[config.view].supported
-    report = fits_of(answers, await judge.engine.identity(), settings, asked).report
-    report = report.model_copy(update={"n_copies": copies})
+    report = fits_of(different, await judge.engine.identity(), settings, asked).report
+    report = report.model_copy(update={"n_copies": len(answers) - len(different)})
     await judge.ledger.put_calibrations(report.calibrations)
     return report
+
+
+def _different(answers: Sequence[ClaimAnswer]) -> list[ClaimAnswer]:
+    """Return the answers without those about a claim and a text that an earlier row has too."""
+    first: dict[tuple[str, str], ClaimAnswer] = {}
+    return [
+        one
+        for one in answers
+        if one.status != "ok" or first.setdefault((one.row.claim, one.text_digest), one) is one
+    ]
 
 
 class HeldOut(NamedTuple):
