@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +32,7 @@ from local_judge.lab.annotations.load import annotation_path, load_annotations, 
 from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
 from local_judge.lab.labelled_claims import annotated_claims, labelled_claims
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
@@ -87,34 +88,22 @@ def calibrate(
     if plot is not None:
         require_plots()
     rows, spec, ledger = load_sets(claims), judge.spec(), judge.ledger_beside(out)
-    if snapshot is None and any(row.evidence is None for row in rows):
-        raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
-    if snapshot is not None and all(row.evidence is not None for row in rows):
-        raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
-    sets_of_rows = (
-        [row for row in rows if row.set == name][:limit] for name in dict.fromkeys(row.set for row in rows)
-    )
-    chosen = [row for own in sets_of_rows for row in own]
-    texts = [row for row in chosen if row.evidence is not None]
-    cited = [row for row in chosen if row.evidence is None]
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
-    sets = [] if snapshot is None else [LabelledSet(labelled_claims(cited), Snapshot.open(snapshot))]
 
-    async def calibrated() -> CalibrationReport:
+    async def calibrated(sets: Sequence[LabelledSet]) -> CalibrationReport:
         async with judge.open(spec, ledger, loaded.reasks) as opened:
             watch = partial(RunProgress, unit="pages")
             return await calibrate_judge(sets, opened, loaded.claims, settings, watch)
 
     with ExitStack() as stack:
-        if texts:
-            sets.append(LabelledSet(labelled_claims(texts), stack.enter_context(evidence_snapshot(texts))))
+        sets = stack.enter_context(_with_pages(rows, snapshot, limit))
         for given in annotated or ():
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))
             sets.append(LabelledSet(known, stack.enter_context(snapshot_beside([path]))))
         stack.enter_context(stoppable(ledger))
-        report = asyncio.run(calibrated())
+        report = asyncio.run(calibrated(sets))
     _write(report, spec.name, out, plot)
     if as_json:
         print_json(report)
@@ -123,6 +112,26 @@ def calibrate(
     missing = sum(report.failures.values())
     if missing:
         leave_missing(f"{missing} of {count(report.n_rows, 'answer')}", report.failures)
+
+
+@contextmanager
+def _with_pages(
+    rows: Sequence[LabelledRow], snapshot: Path | None, limit: int | None
+) -> Generator[list[LabelledSet]]:
+    """Yield the first rows of each set: those with `url` and the given snapshot, and those with their own evidence."""
+    if snapshot is None and any(row.evidence is None for row in rows):
+        raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
+    if snapshot is not None and all(row.evidence is not None for row in rows):
+        raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
+    names = dict.fromkeys(row.set for row in rows)
+    chosen = [row for name in names for row in [one for one in rows if one.set == name][:limit]]
+    cited = [row for row in chosen if row.evidence is None]
+    texts = [row for row in chosen if row.evidence is not None]
+    sets = [] if snapshot is None else [LabelledSet(labelled_claims(cited), Snapshot.open(snapshot))]
+    with evidence_snapshot(texts) if texts else nullcontext() as pages:
+        if pages is not None:
+            sets.append(LabelledSet(labelled_claims(texts), pages))
+        yield sets
 
 
 def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:

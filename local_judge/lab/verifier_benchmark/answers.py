@@ -52,8 +52,8 @@ class Answer(Frozen):
     id: str
     gold: Gold
     document: str
-    question: str
-    """Digest of the claim and its text, which two sets may share."""
+    pair: str
+    """Digest of the claim and its text: two sets may have the same pair."""
     language: str
     length: str
     """Length of the evidence."""
@@ -175,7 +175,7 @@ def _about(row: LabelledRow, page: Page, **answer: object) -> Answer:
             "id": row.id,
             "gold": row.label,
             "document": row.document,
-            "question": sha256(canonical([row.claim, " ".join(page.text.split())])),
+            "pair": sha256(canonical([row.claim, " ".join(page.text.split())])),
             "language": page.language or detect_language(page.text),
             "length": next(name for most, name in LENGTHS if tokens <= most),
             "words": next(name for below, name in SHARES if share < below),

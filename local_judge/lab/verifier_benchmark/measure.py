@@ -110,8 +110,8 @@ def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupport
     figures: list[SetFigures] = []
     for name, own in sets.items():
         elsewhere = [*(one for other in sets if other != name for one in sets[other]), *found.fitting]
-        measured = {one.question for one in own}
-        others = [one for one in elsewhere if one.question not in measured]
+        measured = {one.pair for one in own}
+        others = [one for one in elsewhere if one.pair not in measured]
         made = _figures(name, own, others, found, settings, partial)
         figures.append(made.model_copy(update={"seen": len(elsewhere) - len(others)}))
     return figures

@@ -242,8 +242,8 @@ def benchmark_notes(found: Sequence[SetFigures], evidence: Sequence[EvidenceFigu
     for one in found:
         where = plain(f"{one.set}, {one.verifier}")
         if one.seen:
-            claims = f"{count(one.seen, 'claim')} to fit on {'is' if one.seen == 1 else 'are'}"
-            yield f"{where}: {claims} in the set too, and left out of the fit for it"
+            claims = f"{count(one.seen, 'claim')} of the fit to the others"
+            yield f"{where}: left out: {claims}, because this set has the same claim and text"
         if one.figures is None and one.failed + one.unread < one.n:
             yield f"{where}: no AUC or balanced accuracy: all claims with a verdict are of one kind"
         if one.why_not_fitted and one.verifier == OVERLAP and one.figures is not None:

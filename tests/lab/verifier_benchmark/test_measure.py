@@ -200,7 +200,10 @@ def test_no_claim_is_measured_by_a_fit_that_has_seen_it(tmp_path: Path) -> None:
     assert apart[0].transferred is None
     assert [(one.set, one.seen) for one in figures_of(alone, SETTINGS)] == [("one", 9)]
     notes = [*benchmark_notes(apart, [])]
-    assert "one, word overlap: 9 claims to fit on are in the set too, and left out of the fit for it" in notes
+    assert (
+        "one, word overlap: left out: 9 claims of the fit to the others, because this set has the same claim and text"
+        in notes
+    )
 
 
 def test_rows_with_one_claim_or_one_text_are_one_document(tmp_path: Path) -> None:
