@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import sys
+from pathlib import Path
 
 from indexes.confining import deny_sockets, limit_memory
 from indexes.text.extracting import Job, message, read_page
@@ -17,6 +18,19 @@ from indexes.text.language import detect_language
 
 _HELD_KB = 1 << 20
 """A worker that has held more kilobytes than this is replaced, so that no page finds less memory than another did."""
+
+
+def peak_kilobytes() -> int:
+    """Return the largest amount of memory that this process has held, in kilobytes.
+
+    On Linux from /proc: `ru_maxrss` of a new process begins with what its parent held, so that each worker of a parent
+    with a gigabyte would be replaced after one page.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:
@@ -37,7 +51,7 @@ def main() -> None:
         data = pages.read(int.from_bytes(pages.read(8), "big"))
         job = Job("", data, head["name"] or "", head["url"], head["fetched"], head["charset"])
         reading = read_page(job)
-        last = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _HELD_KB
+        last = peak_kilobytes() > _HELD_KB
         answer = json.dumps({"reading": reading.model_dump(), "last": last}, ensure_ascii=False)
         answers.write(message(answer.encode()))
         answers.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -149,6 +150,15 @@ def test_a_process_that_starts_while_the_pool_is_closed_is_ended(monkeypatch: py
         list(pool.run([Job("bad", ENDLESS, "a.html")]))
     assert time.monotonic() - started < HTML_SECONDS / 2, "it waited for the page's time to pass"
     assert children() == []
+
+
+def test_memory_that_the_parent_has_held_does_not_count_as_the_worker_s() -> None:
+    """A worker that has held a gigabyte is replaced: of a large parent, that would be every worker after one page."""
+    ballast = bytearray(500_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])  # resident, not only reserved
+    code = "from indexes.text.extract_worker import peak_kilobytes; print(peak_kilobytes())"
+    peak = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    assert 0 < peak * 1024 < len(ballast)
 
 
 def test_what_cannot_start_is_no_fault_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
