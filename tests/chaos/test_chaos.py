@@ -16,6 +16,8 @@ from .suite import print_table
 from .trial import Bench, Trial
 from .web import WebSite
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:

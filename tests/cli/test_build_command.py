@@ -206,6 +206,7 @@ def test_nothing_to_show_or_rank(command: Command, tmp_path: Path) -> None:
     assert command("tasks", "build", "rank", tmp_path, "--voter", "A").code == 2
 
 
+@pytest.mark.slow
 def test_a_build_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()

@@ -32,6 +32,8 @@ from .conftest import ROOT, Command
 from .every_command import COMMANDS, answering, commands, make_world, words
 from .forked import CONDITIONS, MOUNTED
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTED = {0, 1, 3, 130, 141, -signal.SIGINT}
 """Exit codes of commands without a mistake in their usage (2) and without a defect (70). CPython ends by SIGINT itself,
 which a shell shows as 130, where the interrupt fell into an `eval`, handled or not."""

@@ -8,6 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from local_judge.agents.result import read_evidence_gaps
 from tests.stub_server import StubPlan
 
@@ -137,6 +139,7 @@ def test_two_judges_of_the_claim_set_vote(
     assert command("lab", "agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()

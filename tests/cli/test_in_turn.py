@@ -104,6 +104,7 @@ def test_judges_are_served_one_after_another(command: Command, world: World, eva
     assert len(world.starts()) == started + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_killed_run_goes_on_with_the_judge_that_is_not_finished(
     command: Command, world: World, evaluate: Arguments, at: int

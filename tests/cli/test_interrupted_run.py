@@ -23,6 +23,8 @@ from tests.stub_server import Received, StubPlan
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, finish, start
 
+pytestmark = pytest.mark.slow
+
 Question = tuple[tuple[str, ...], int | None]
 
 

@@ -162,6 +162,7 @@ def write_plan(out: Path) -> Path:
     return write_jsonl(out, [{"task_id": "pump", "key_information": [{"question": "Does it say so?"}]}])
 
 
+@pytest.mark.slow
 def test_a_draft_that_is_killed_goes_on_to_the_same_file(
     tmp_path: Path, snapshot: Path, preset: Path
 ) -> None:

@@ -17,7 +17,7 @@ from ..stub_thread import StubThread, answer
 from .conftest import Command, finish, start
 from .test_interrupted_run import Question, arguments, asked, distinct, files, wait_for
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,8 @@ from serving.running import recorded, state_folder
 from .conftest import Command, finish
 from .machine import World, files, gone, lives, machine, start
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:

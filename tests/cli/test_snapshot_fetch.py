@@ -157,6 +157,7 @@ def test_reports_and_tasks_are_sources_too(
     assert "127.0.0.1" in shown.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
     lists: Path,
     place: str,
@@ -192,6 +193,7 @@ def test_ctrl_c_says_how_to_go_on_and_nothing_is_asked_for_twice(
     assert len(Server.agents) == asked + 3  # robots.txt anew, and the two that were left
 
 
+@pytest.mark.slow
 def test_a_kill_loses_nothing_that_was_stored(place: str, tmp_path: Path) -> None:
     lists = tmp_path / "urls.txt"
     lists.write_text("".join(f"http://{place}/slow{number}\n" for number in range(40)))

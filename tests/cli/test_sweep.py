@@ -114,6 +114,7 @@ def test_a_sweep_is_ordinary_runs_in_one_folder(
     assert command("results", "diff", out / "runs/stub", out / "runs/warm").code == 0
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_twice_and_stopped_once_is_one_that_was_not(tmp_path: Path, write: Any) -> None:
     sent, hold = threading.Event(), float("inf")
 
@@ -345,6 +346,7 @@ def test_another_folder_is_refused(command: Command, write: Any, tmp_path: Path,
     )
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_at_any_file_that_it_writes_first_is_continued(
     command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,6 +371,7 @@ def test_a_sweep_killed_at_any_file_that_it_writes_first_is_continued(
         assert files(folder / "out").keys() == files(whole / "out").keys()
 
 
+@pytest.mark.slow
 def test_a_sweep_killed_before_a_run_is_sealed_is_continued(
     command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,6 +389,7 @@ def test_a_sweep_killed_before_a_run_is_sealed_is_continued(
     assert "seal" in json.loads((folder / "out/runs/stub/manifest.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_kept_run_is_named_whenever_the_command_was_killed(
     command: Command, write: Any, tmp_path: Path, server: StubThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,6 +425,7 @@ def test_a_ledger_in_the_folder_may_have_any_name(
         assert "not empty and not a sweep" in command(*swept(folder, server)).line()
 
 
+@pytest.mark.slow
 def test_shards_are_merged_to_the_bytes_of_an_undivided_sweep(
     tmp_path: Path, write: Any, command: Command
 ) -> None:

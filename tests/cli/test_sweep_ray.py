@@ -31,6 +31,8 @@ from .conftest import ROOT, Command, Ended, finish, start
 from .test_interrupted_run import Question, distinct, stored, wait_for
 from .test_sweep import undivided
 
+pytestmark = pytest.mark.slow
+
 CONCURRENCY = 4
 TASKS = 4
 

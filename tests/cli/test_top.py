@@ -10,11 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer
 from .conftest import ROOT, Command, finish, start
 from .test_interrupted_run import arguments, wait_for
+
+pytestmark = pytest.mark.slow
 
 PLAN = StubPlan(answer=answer, delay=0.5, slots=2)
 

@@ -82,9 +82,8 @@ from serving.presets import Preset, load_preset
 from tests import golden
 from tests.cli.conftest import SUMMARY
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+from .test_links import DOCUMENTS, NAMES, ROOT
+
 RUN_DIRECTORY = ROOT / "docs" / "reference" / "formats" / "run-directory.md"
 SERVER = "http://127.0.0.1:8000/v1"
 """The address that the documentation gives to a judge's server."""
@@ -338,29 +337,6 @@ def test_shown_output_must_match_line_by_line() -> None:
     assert pattern(shown).fullmatch("one\nthree is 3\n")
     assert not pattern(shown).fullmatch("one\ntwo\n")
     assert not pattern(shown).fullmatch("one\nthree is 3\nfour\n")
-
-
-LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
-
-
-def anchors(text: str) -> set[str]:
-    """Anchors of a document's headings, as code hosts make them."""
-    tokens = MarkdownIt().parse(text)
-    titles = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
-def test_links_lead_somewhere(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    for target in LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)):
-        if re.match(r"https?://", target):
-            continue
-        file, _, anchor = target.partition("#")
-        found = (path.parent / file) if file else path
-        assert found.exists(), f"{path.name}: {target}"
-        if anchor:
-            assert anchor in anchors(found.read_text(encoding="utf-8")), f"{path.name}: {target}"
 
 
 WRITTEN: tuple[type[BaseModel], ...] = (

@@ -12,6 +12,8 @@ from nbclient import NotebookClient
 
 from .test_examples import ROOT, SERVER
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
 
 

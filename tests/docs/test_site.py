@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pytest
 from pydantic import BaseModel, Field
 
 import local_judge
@@ -17,6 +18,7 @@ from scripts.field_tables import field_table
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_broken_link_and_fills_in_its_tables(tmp_path: Path) -> None:
     site = tmp_path / "site"
     done = subprocess.run(

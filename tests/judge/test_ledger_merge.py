@@ -216,6 +216,7 @@ async def test_a_part_may_be_in_use(tmp_path: Path) -> None:
     assert text_in(tmp_path / "into", "two") == "2"
 
 
+@pytest.mark.slow
 async def test_a_killed_merge_continues(tmp_path: Path) -> None:
     part = await write(tmp_path / "part", *((f"question {n}", f"reply {n}", n % 60) for n in range(1500)))
     into, whole = tmp_path / "into", tmp_path / "whole"

@@ -233,6 +233,7 @@ def test_two_processes_write_at_once(server: PostgresServer) -> None:
     assert list(ledger_problems(place)) == []
 
 
+@pytest.mark.slow
 async def test_a_killed_server_loses_nothing_that_was_stored(
     server: PostgresServer, url: PostgresUrl
 ) -> None:

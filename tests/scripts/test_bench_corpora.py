@@ -10,6 +10,8 @@ import pytest
 from scripts.benchmarking.corpora import CHUNK_CHARACTERS, Text, chunked, judged_queries, leads, recombined
 from scripts.benchmarking.vectors import HashedWords, moved
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).absolute().parents[2] / "../shared/data"
 
 TEXTS = [

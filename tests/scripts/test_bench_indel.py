@@ -4,6 +4,8 @@ import pytest
 
 from scripts.benchmarking.indel import indel_distance, indel_similarity
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("one", "other", "distance"),

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.model import ALTERATIONS
 from scripts.benchmarking.pages import planted_snapshot
+
+pytestmark = pytest.mark.slow
 
 
 def test_real_pages_give_true_and_altered_claims_in_equal_parts(shared: Path, tmp_path: Path) -> None:

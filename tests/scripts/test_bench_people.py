@@ -21,6 +21,8 @@ from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -7,6 +7,8 @@ import pytest
 from scripts.benchmarking.prefixes import ideal_computed
 from scripts.benchmarking.vllm_server import MeasuringError, PromptCounters, block_tokens, read_counters
 
+pytestmark = pytest.mark.slow
+
 
 def test_one_prompt_is_computed_whole() -> None:
     assert ideal_computed([list(range(37))], block=16) == 37

@@ -41,6 +41,8 @@ from tests.stub_server import StubPlan
 from ..scripted_judge import MakeJudge
 from ..stub_thread import StubThread, leaning
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 VERIFICATION, EXTRACTION, SCORING = prompt_verification.WAYS, prompt_extraction.WAYS, prompt_scoring.WAYS
 

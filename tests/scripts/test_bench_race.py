@@ -22,6 +22,8 @@ from serving.engine import JsonSchema
 from serving.engines.scripted import CHARACTERS_PER_TOKEN, ScriptedEngine
 from serving.types import EngineLimits, Generation, Message, Sampling
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DRB = ROOT.parent / "shared" / "data" / "reports" / "drb"
 

@@ -24,6 +24,8 @@ from serving.engines.scripted import Call, Reply
 from ..protocols.race.race_cases import TASK, articles, register
 from ..scripted_judge import MakeJudge
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 GOOD, BAD = "The mill cost 9 million, and the town paid.", "The mill cost 9 million."
 

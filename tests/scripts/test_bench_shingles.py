@@ -6,6 +6,8 @@ import pytest
 
 from scripts.benchmarking.shingles import scores, shingles, without_marks
 
+pytestmark = pytest.mark.slow
+
 
 def test_runs_of_four_tokens() -> None:
     assert shingles("a b c d e") == {("a", "b", "c", "d"): 1, ("b", "c", "d", "e"): 1}

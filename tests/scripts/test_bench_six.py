@@ -19,6 +19,8 @@ from serving.presets import load_preset
 from serving.types import Choice, Message, Sampling
 from tests.scripts.test_bench_race import ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 HERE = pytest.mark.skipif(not SHARED.exists(), reason="real reports and published projects are not here")
 

@@ -10,6 +10,8 @@ from local_judge.runs.records import load_records, load_scores
 from local_judge.runs.store import RunStore
 from scripts.benchmarking import stored_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("most", [10, 5])
 def test_copied_reports_have_the_scores_of_their_originals(

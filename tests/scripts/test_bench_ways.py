@@ -12,6 +12,8 @@ from local_judge.claims.evidence import PageEvidence
 from local_judge.runs.verify import ClaimRow, claim_of
 from scripts.benchmarking.ways import LABELS, WAYS, Case, first_of, parts_of
 
+pytestmark = pytest.mark.slow
+
 PAGE = Page(
     url="https://mill.example/",
     original_url="https://mill.example/",

@@ -146,6 +146,7 @@ class Killed(BaseException):
     """Nothing handles it."""
 
 
+@pytest.mark.slow
 def test_a_kill_between_questions_loses_nothing(qualified: Qualify, tmp_path: Path) -> None:
     whole, _ = qualified(knowing(tmp_path / "whole"), "whole", config=config())
     script, asked = knowing(tmp_path / "q"), 0
