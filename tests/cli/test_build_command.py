@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from indexes.search.local import MODEL_PACKAGE
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 
@@ -166,8 +168,14 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_asked(
-    command: Command, tmp_path: Path, preset: Path, options: tuple[str, ...], says: str
+    command: Command,
+    tmp_path: Path,
+    preset: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    says: str,
 ) -> None:
+    monkeypatch.setitem(sys.modules, MODEL_PACKAGE, None)  # as without the extra `dense`
     ended = command("tasks", "build", tmp_path / "out", "--judge", preset, *options)
     assert ended.code == 1
     assert says in ended.line()
