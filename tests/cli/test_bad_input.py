@@ -356,8 +356,8 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
     """
     folder = tmp_path_factory.mktemp("faults")
     (folder / "mill.md").write_text(REPORT, encoding="utf-8")
-    preset = write_preset(folder, timeout=1.0)
-    judge = load_preset(preset)
+    (folder / "impatient").mkdir()
+    preset, impatient = write_preset(folder), write_preset(folder / "impatient", timeout=3.0)
 
     async def one(kind: str, server: StubThread) -> CaseRecord:
         store = RunStore(folder / kind)
@@ -365,7 +365,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
         job = Job(
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
-            [JudgeSpec(judge, (server.url,))],
+            [JudgeSpec(load_preset(impatient if kind == "hang" else preset), (server.url,))],
             settled(RunConfig(settings={"deer": {"parts": ["verification"]}})),
             store,
             store.ledger,

@@ -87,7 +87,7 @@ class Forks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=300)
 
     def run(self, command: str, condition: str, *more: str) -> Forked:
         """Run a command, with more words, in a fresh copy of the world."""
