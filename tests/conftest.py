@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from serving.launch import free_ports
+from tests.waiting import Clock
+
 pytest_plugins = ["pytester", "tests.scripted_judge"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell's background jobs start so, and their own processes too: none of these would end at a SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class NetworkRefused(OSError):
@@ -98,6 +107,22 @@ def qualifications(qualification_folders: Iterator[Path], monkeypatch: pytest.Mo
     folder.mkdir()
     monkeypatch.setenv("LOCAL_JUDGE_QUALIFICATIONS", str(folder))
     return folder
+
+
+@pytest.fixture
+def ports() -> Iterator[Callable[[int], list[int]]]:
+    """Reserves ports for a test, where nothing listens now or later but its own servers.
+
+    They are lower than those that the system gives to sockets without a port of their own.
+    """
+    with ExitStack() as held:
+        yield lambda number: free_ports("127.0.0.1", number, held)
+
+
+@pytest.fixture
+async def clock() -> Clock:
+    """The clock of a test's event loop."""
+    return Clock()
 
 
 @pytest.fixture(scope="session")

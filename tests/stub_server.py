@@ -136,6 +136,8 @@ class Stub:
     """Most answers that were under way at one time."""
     silent: bool = False
     """Whether it takes requests of all kinds and answers none."""
+    held_from: int | None = None
+    """Number of chat completions after which it takes further ones and answers none; None answers all."""
 
     def __post_init__(self) -> None:
         self.faults = deque(self.plan.faults)
@@ -285,6 +287,8 @@ class _Connection(asyncio.Protocol):
         if not request.path.endswith("/chat/completions"):
             status, content_type, body = side_answer(self.stub.plan, request, self.stub.metrics())
             self.send(http_answer(status, body, content_type))
+            return
+        if self.stub.held_from is not None and len(self.stub.chats) > self.stub.held_from:
             return
         fault = self.stub.next_fault()
         if fault is not None and fault.kind == "hang":

@@ -19,14 +19,15 @@ from tests.stub_server import Received, Stub, StubPlan
 class StubThread:
     """`with StubThread(plan) as server` serves at `server.url` until the block ends."""
 
-    def __init__(self, plan: StubPlan) -> None:
+    def __init__(self, plan: StubPlan, port: int = 0) -> None:
+        self.port = port
         self._stub = Stub(plan)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="stub")
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self.port = asyncio.run_coroutine_threadsafe(self._stub.start(), self._loop).result()
+        self.port = asyncio.run_coroutine_threadsafe(self._stub.start(port=self.port), self._loop).result()
         self.url = f"http://127.0.0.1:{self.port}/v1"
         return self
 
@@ -45,6 +46,10 @@ class StubThread:
     def restart(self) -> None:
         """Listen on the same port again."""
         asyncio.run_coroutine_threadsafe(self._stub.start(port=self.port), self._loop).result()
+
+    def hold(self, count: int | None) -> None:
+        """Answer no chat completions after so many, so that who asks cannot finish before it is ended; None: all."""
+        self._stub.held_from = count
 
     @property
     def chats(self) -> list[Received]:

@@ -10,12 +10,12 @@ gone; 143 terminated by SIGTERM.
 
 from __future__ import annotations
 
-import gc
 import sys
 
 from local_judge.cli.faults import (
     INTERRUPTED,
     TERMINATED,
+    collect_loops,
     own_words,
     prepare_streams,
     silence_output,
@@ -52,6 +52,5 @@ def _run() -> int:
             code = tell(error)
             silence_output()
         if code == INTERRUPTED:
-            # An event loop whose construction was interrupted cannot be finalised: it is collected in silence.
-            gc.collect()
+            collect_loops()
     return TERMINATED if terminated and code == INTERRUPTED else code

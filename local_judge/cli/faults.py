@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import errno
+import gc
 import io
 import json
 import logging
@@ -68,6 +69,11 @@ def own_words() -> Generator[None]:
     finally:
         sys.unraisablehook, threading.excepthook = hooks
         logging.getLogger().removeHandler(silent)
+
+
+def collect_loops() -> None:
+    """Collect an event loop whose construction was interrupted: its finaliser fails, in silence only in `own_words`."""
+    gc.collect()
 
 
 @contextlib.contextmanager

@@ -63,9 +63,9 @@ def test_what_repeats_is_read_in_time() -> None:
     text = "1 [1] " * 400 + "\n"
     document = parse_report(text + LIST)
     asked = [one for one in stretches(document) if one.block is not None]
-    begun = time.perf_counter()
+    begun = time.process_time()
     read = choices_of("1 " * 400, text, asked)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     assert not isinstance(read, Differs)
     assert [option.letters for option in read] == [""] * len(asked)
 

@@ -79,7 +79,7 @@ def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 60.0) -> Ended:
+def finish(process: subprocess.Popen[str], timeout: float = 300.0) -> Ended:
     """Wait for the end of a command."""
     try:
         out, err = process.communicate(timeout=timeout)

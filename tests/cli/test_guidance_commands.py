@@ -164,7 +164,7 @@ class Terminal:
         os.close(slave)
         self.seen = ""
 
-    def expect(self, text: str, timeout: float = 30.0) -> None:
+    def expect(self, text: str, timeout: float = 120.0) -> None:
         """Read until `text` is there, and forget what stands before its end."""
         deadline = time.monotonic() + timeout
         while text not in self.seen:
@@ -179,7 +179,7 @@ class Terminal:
     def close(self) -> int:
         """End, and the exit code."""
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=120)
         finally:
             self.process.kill()
             self.process.wait()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from serving.judge_records import recorded
 
+from ..waiting import wait_until
 from .conftest import Command
 from .machine import World, files, gone, machine, start
 
@@ -109,17 +109,22 @@ def test_judges_are_served_one_after_another(command: Command, world: World, eva
 def test_a_killed_run_goes_on_with_the_judge_that_is_not_finished(
     command: Command, world: World, evaluate: Arguments, at: int
 ) -> None:
-    presets = [world.write(name, FAKE_DELAY="0.5") for name in ("yes", "no", "third")]
+    gates = [world.folder / f"gate-{name}" for name in ("yes", "no", "third")]
+    presets = [
+        world.write(name, FAKE_GATE=str(gate))
+        for name, gate in zip(("yes", "no", "third"), gates, strict=True)
+    ]
+    for gate in gates:
+        gate.touch()
     both, turns = world.folder / "both", world.folder / "turns"
     together(command, evaluate, both, *presets)
     before = len(world.starts())
+    gates[at - 1].unlink()
     running = start(*evaluate, *judges(*presets), "--serve", "--out", turns)
-    for _ in range(600):
-        if len(world.starts()) == before + at:
-            break
-        time.sleep(0.02)
+    wait_until(lambda: len(world.starts()) == before + at)
     running.kill()
     running.communicate()
+    gates[at - 1].touch()
     kept = replies(turns) if (turns / "ledger.sqlite").exists() else {}
     ended = command(*evaluate, *judges(*presets), "--serve", "--out", turns)
     assert ended.code == 0, ended.err

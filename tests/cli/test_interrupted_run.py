@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from local_judge.judge.ledger import Ledger
 from tests.stub_server import Received, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
+from ..waiting import wait_until
 from .conftest import REPORT, finish, start
 
 pytestmark = pytest.mark.slow
@@ -83,10 +83,7 @@ def arguments(folder: Path, snapshot: Path, url: str, *, names: str = "abc") -> 
 
 def wait_for(server: StubThread, count: int) -> None:
     """Until the server has been asked this often."""
-    deadline = time.monotonic() + 120
-    while len(server.chats) < count:
-        assert time.monotonic() < deadline, f"{len(server.chats)} of {count} requests"
-        time.sleep(0.002)
+    wait_until(lambda: len(server.chats) >= count)
 
 
 def distinct(requests: Sequence[Received]) -> set[Question]:
@@ -99,11 +96,9 @@ def test_a_signal_says_how_to_go_on_and_the_same_command_does(
 ) -> None:
     with StubThread(StubPlan(answer=answer, delay=0.05, slots=1)) as server:
         given = arguments(tmp_path, snapshot, server.url, names="c")
-        # A signal that is ignored here (tests started in the background) would be ignored by the command too.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        server.hold(3)
         process = start(*given, cwd=tmp_path)
-        signal.signal(signal.SIGINT, before)
-        wait_for(server, 3)
+        wait_until(lambda: stored(tmp_path / "run/ledger.sqlite"))
         process.send_signal(number)
         ended = finish(process)
         assert ended.code == code
@@ -114,6 +109,7 @@ def test_a_signal_says_how_to_go_on_and_the_same_command_does(
         answered = stored(tmp_path / "run/ledger.sqlite")
         assert answered
         seen = len(server.chats)
+        server.hold(None)
         assert finish(start(*given, cwd=tmp_path)).code == 0
         assert distinct(server.chats[seen:]).isdisjoint(answered)
     assert (tmp_path / "run/cases.jsonl").exists()
@@ -132,9 +128,12 @@ def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: P
         given += ["--set", "deer.parts=[verification]"]
         assert finish(start(*given, cwd=whole)).code == 0
         n_one, n_other = len(one.chats), len(other.chats)
+        half = n_other + n_other // 2
+        other.hold(half)
         process = start(*given, cwd=killed)
-        wait_for(other, n_other + n_other // 2)
+        wait_for(other, half)
         process.kill()
+        other.hold(None)
         assert finish(process).code == -signal.SIGKILL
         answered = stored(killed / "run/ledger.sqlite")
         seen = len(one.chats), len(other.chats)
@@ -149,13 +148,14 @@ def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: P
 
 
 def test_a_run_on_three_servers_of_which_one_dies_and_returns_is_that_on_one(
-    tmp_path: Path, snapshot: Path
+    tmp_path: Path, snapshot: Path, ports: Callable[[int], list[int]]
 ) -> None:
     alone, spread = tmp_path / "alone", tmp_path / "spread"
     alone.mkdir()
     spread.mkdir()
     plan = StubPlan(answer=answer, delay=0.05, slots=2)
-    with StubThread(plan) as one, StubThread(plan) as two, StubThread(plan) as three:
+    first, second, third = (StubThread(plan, port) for port in ports(3))
+    with first as one, second as two, third as three:
         given = arguments(tmp_path, snapshot, one.url)
         assert finish(start(*given, cwd=alone)).code == 0
         n_calls = len(one.chats)
@@ -182,7 +182,4 @@ def test_a_run_on_three_servers_of_which_one_dies_and_returns_is_that_on_one(
 
 def wait_for_all(servers: Sequence[StubThread], count: int) -> None:
     """Until the servers have been asked this often together."""
-    deadline = time.monotonic() + 120
-    while (seen := sum(len(server.chats) for server in servers)) < count:
-        assert time.monotonic() < deadline, f"{seen} of {count} requests"
-        time.sleep(0.002)
+    wait_until(lambda: sum(len(server.chats) for server in servers) >= count)

@@ -52,7 +52,7 @@ def test_a_run_gives_the_same_files_though_its_database_is_killed(
         process = start(*given, "--ledger", url, cwd=folders[1])
         wait_for(judge, n_calls + n_calls // 2)
         server.kill()
-        ended = finish(process, timeout=120)  # it waits 30 s for the server
+        ended = finish(process)  # it waits 30 s for the server
         assert ended.code == 1
         last = ended.err.splitlines()[-1]  # after that of the progress
         assert f"ledger {url}: cannot be reached (" in last

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pandas as pd
@@ -25,6 +26,7 @@ from local_judge.scoring.node import Score
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning
+from ..waiting import SECONDS, until
 from .conftest import REPORT, ROOT, Command
 
 HOSTILE = '<img src=x onerror=alert(1)>\x1b[31m\u202e"'
@@ -94,6 +96,15 @@ async def test_it_works_inside_a_running_loop(report: Path, given: dict[str, Any
     assert len(lj.evaluate([report], **given).reports()) == 1
 
 
+def waits_for_a_result(frame: FrameType) -> bool:
+    """Whether a thread has come to the wait of a future's `result`."""
+    return (
+        frame.f_code.co_name == "wait"
+        and frame.f_back is not None
+        and frame.f_back.f_code.co_name == "result"
+    )
+
+
 async def test_an_interrupt_ends_the_work_of_the_other_thread() -> None:
     """A notebook's kernel raises KeyboardInterrupt in the cell, as this handler does."""
     ended: list[str] = []
@@ -101,9 +112,10 @@ async def test_an_interrupt_ends_the_work_of_the_other_thread() -> None:
 
     async def work() -> None:
         main = threading.main_thread().ident or 0
-        threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT)).start()
+        await until(lambda: waits_for_a_result(sys._current_frames()[main]))  # pyright: ignore[reportPrivateUsage]
+        signal.pthread_kill(main, signal.SIGINT)
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(SECONDS)
         finally:
             ended.append("cleaned up")
 

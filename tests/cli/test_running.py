@@ -8,8 +8,8 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ import pytest
 from serving.presets import load_preset
 from serving.running import recorded, state_folder
 
+from ..waiting import wait_until
 from .conftest import Command, finish
 from .machine import World, files, gone, lives, machine, start
 
@@ -131,8 +132,19 @@ def test_one_failing_replica_ends_the_others(
     command: Command, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    preset = world.write(FAKE_GPU="1", FAKE_LOG="ValueError: no")
-    ended = command("judge", "up", preset, "--detach")
+    gate = world.folder / "gate"
+    preset = world.write(FAKE_GPU="1", FAKE_LOG="ValueError: no", FAKE_GATE=str(gate))
+
+    def fail() -> None:
+        try:
+            wait_until(lambda: len(world.starts()) == 2)
+        finally:
+            gate.touch()
+
+    with ThreadPoolExecutor(1) as thread:
+        failing = thread.submit(fail)
+        ended = command("judge", "up", preset, "--detach")
+        failing.result()
     assert "did not start: it ended with status 1: ValueError: no" in ended.line()
     assert recorded() == []
     assert len(world.starts()) == 2
@@ -189,7 +201,7 @@ def test_a_record_whose_number_belongs_to_another_process_is_stale(command: Comm
 def test_a_record_of_an_earlier_boot_ends_no_process(command: Command, world: World) -> None:
     # The leader of a group has ended, and its number is that of a server before the last boot.
     other = subprocess.Popen(
-        ["setsid", "sh", "-c", "sleep 60 & echo $$ $!"], stdout=subprocess.PIPE, text=True
+        ["setsid", "sh", "-c", "sleep 600 & echo $$ $!"], stdout=subprocess.PIPE, text=True
     )
     assert other.stdout is not None
     leader, member = map(int, other.stdout.readline().split())
@@ -239,15 +251,19 @@ def test_other_settings_under_the_same_name_are_not_started_twice(command: Comma
 
 
 def test_two_commands_at_once_start_one_server(world: World) -> None:
-    preset = world.write(FAKE_DELAY="4")
-    commands = [start("judge", "up", preset, "--detach") for _ in range(2)]
-    ended = [finish(one) for one in commands]
+    gate = world.folder / "gate"
+    preset = world.write(FAKE_GATE=str(gate))
+    first = start("judge", "up", preset, "--detach")
+    wait_until(world.starts)
+    second = start("judge", "up", preset, "--detach")
+    assert second.stderr is not None
+    assert second.stderr.readline() == "waiting for another command that starts tiny\n"
+    gate.touch()
+    ended = [finish(one) for one in (first, second)]
     assert [one.code for one in ended] == [0, 0], ended
     assert ended[0].out == ended[1].out
     assert len(world.starts()) == 1
-    said = "".join(one.err for one in ended)
-    assert said.count("ran already") == 1
-    assert "waiting for another command that starts tiny" in said
+    assert ["ran already" in one.err for one in ended] == [False, True]
 
 
 def test_ctrl_c_ends_a_judge_in_the_foreground(world: World) -> None:
@@ -263,11 +279,8 @@ def test_ctrl_c_ends_a_judge_in_the_foreground(world: World) -> None:
 
 
 def test_ctrl_c_during_the_start_leaves_nothing(world: World) -> None:
-    running = start("judge", "up", world.write(FAKE_DELAY="60"), "--detach")
-    for _ in range(200):
-        if world.starts():
-            break
-        time.sleep(0.05)
+    running = start("judge", "up", world.write(FAKE_GATE="never"), "--detach")
+    wait_until(world.starts)
     running.send_signal(signal.SIGINT)
     assert finish(running).code == 0
     assert gone(world.starts()[0]["pid"]) and gone(world.starts()[0]["child"])
@@ -384,15 +397,14 @@ def test_a_run_starts_a_judge_and_stops_it(
 def test_a_judge_that_a_killed_run_left_is_used_and_stopped(
     command: Command, world: World, report: Path, snapshot: Path
 ) -> None:
-    preset = world.write(FAKE_DELAY="2")
+    gate = world.folder / "gate"
+    preset = world.write(FAKE_GATE=str(gate))
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--serve")
     first = start(*evaluate, "--out", world.folder / "first")
-    for _ in range(200):
-        if recorded():
-            break
-        time.sleep(0.05)
+    wait_until(lambda: recorded() and world.starts())
     first.kill()
     first.communicate()
+    gate.touch()
     second = command(*evaluate, "--out", world.folder / "second")
     assert second.code == 0, second.err
     [server] = world.starts()
@@ -413,12 +425,9 @@ def test_a_server_that_serves_something_else_is_not_used(
 def test_a_judge_that_is_starting_is_not_used_yet(
     command: Command, world: World, report: Path, snapshot: Path
 ) -> None:
-    preset = world.write(FAKE_DELAY="60")
+    preset = world.write(FAKE_GATE="never")
     starting = start("judge", "up", preset, "--detach")
-    for _ in range(200):
-        if recorded():
-            break
-        time.sleep(0.05)
+    wait_until(recorded)
     ended = command(
         "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
     )

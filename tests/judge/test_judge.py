@@ -23,6 +23,8 @@ from local_judge.judge.planning import PlanningEngine
 from serving import errors
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
+from ..waiting import SECONDS, until
+
 
 class Call(BaseModel):
     """What an engine was sent."""
@@ -197,12 +199,22 @@ async def test_a_reply_that_is_stored_is_not_asked_for_again_when_its_asker_is_c
 
 
 async def test_a_cancelled_call_hands_over_to_an_identical_one(tmp_path: Path) -> None:
-    engine = FakeEngine(lambda _: YES, delay=0.02)
+    answered = asyncio.Event()
+
+    class Waiting(FakeEngine):
+        async def _answer(self, call: Call) -> Generation | Choice:
+            self.calls.append(call)
+            await answered.wait()
+            return Generation(text=YES, usage=Usage())
+
+    engine = Waiting(lambda _: YES)
     with ledger_at(tmp_path) as ledger:
         judge = Judge(engine, ledger)
         first, second = (asyncio.create_task(judge.ask(prompt(), Verdict)) for _ in range(2))
-        await asyncio.sleep(0.002)
+        await until(lambda: len(engine.calls) == 1)
         first.cancel()
+        await until(lambda: len(engine.calls) == 2)
+        answered.set()
         assert isinstance(await second, Answer)
         with pytest.raises(asyncio.CancelledError):
             await first
@@ -522,7 +534,7 @@ async def test_a_cancelled_run_keeps_what_was_answered_and_goes_on(tmp_path: Pat
     with ledger_at(tmp_path) as ledger:
         judge = Judge(engine, ledger)
         task = asyncio.create_task(run(judge))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await twenty.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

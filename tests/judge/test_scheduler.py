@@ -10,6 +10,8 @@ import pytest
 
 from local_judge.judge.scheduler import Scheduler, Turn, in_order_of
 
+from ..waiting import SECONDS, until
+
 
 class Broken(Exception):
     """A call that fails."""
@@ -81,7 +83,7 @@ async def test_invariants_under_random_delays_failures_and_cancellations(seed: i
             if not tasks[victim].done():
                 tasks[victim].cancel()
                 expected[victim] = "CancelledError"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         results = await asyncio.gather(*tasks.values(), return_exceptions=True)
     found = {
         name: type(result).__name__ if isinstance(result, BaseException) else result
@@ -89,7 +91,7 @@ async def test_invariants_under_random_delays_failures_and_cancellations(seed: i
     }
     assert found == expected
     assert +watch.running == Counter()
-    async with asyncio.timeout(1):  # and it is as good as new
+    async with asyncio.timeout(SECONDS):  # and it is as good as new
         assert await watch.call("prefix-0", "after", 0, 0, False) == "after"
 
 
@@ -109,7 +111,7 @@ async def test_followers_go_together_once_the_leader_has_started() -> None:
     await asyncio.sleep(0.005)
     assert log == ["a*"]
     may_start.set()
-    await asyncio.sleep(0.005)
+    await until(lambda: len(log) == 4)
     assert log == ["a*", "b", "c", "d"]  # all in flight, and a has not ended
     may_end.set()
     await asyncio.gather(*tasks)
@@ -147,7 +149,7 @@ async def admitted(scheduler: Scheduler, calls: list[tuple[str, str]], tokens: i
             turn.started()
             await asyncio.sleep(0.001)
 
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(SECONDS):
         await asyncio.gather(*(call(prefix, name) for prefix, name in calls))
     return order
 
@@ -191,7 +193,7 @@ async def test_a_stream_of_calls_to_one_prefix_does_not_starve_a_large_one() -> 
 
     streams = [asyncio.create_task(stream()) for _ in range(6)]
     await asyncio.sleep(0.005)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(SECONDS):
         before = len(order)
         await asyncio.gather(call("large", 100), *streams)  # fits only alone
     # At most one round of the six was in line before it, and one more came before it was found not to fit.
@@ -215,7 +217,7 @@ async def test_interleaved_prefixes_share_although_only_one_fits() -> None:
 
 async def test_a_prefix_larger_than_the_cache_still_goes_alone() -> None:
     scheduler = Scheduler(concurrency=4, kv_tokens=50)
-    async with asyncio.timeout(1), scheduler.turn("huge", 1000) as turn:
+    async with asyncio.timeout(SECONDS), scheduler.turn("huge", 1000) as turn:
         assert turn.leads
 
 
@@ -235,7 +237,7 @@ async def test_started_may_be_called_from_another_thread() -> None:
             order.append("follower")
             end.set()
 
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(SECONDS):
         await asyncio.gather(leader(), follower())
     assert order == ["follower", "leader"]
 
@@ -256,7 +258,7 @@ async def test_a_call_cancelled_as_its_leader_fails_leaves_no_slot_taken() -> No
     follower = asyncio.create_task(call("a", "a1"))
     last = asyncio.create_task(call("a", "a2"))
     other = asyncio.create_task(call("b", "b0"))
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(SECONDS):
         results = await asyncio.gather(leader, follower, last, other, return_exceptions=True)
     assert [type(result).__name__ for result in results] == [
         "Broken",

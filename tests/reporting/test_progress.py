@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-import time
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -123,8 +123,14 @@ def test_a_failed_run_has_no_summary(capsys: Out, judge: Judge) -> None:
 
 def test_lines_come_first_soon_and_then_rarely(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.01)
-    with Lines(lambda: "so far"):
-        time.sleep(0.2)
+    told = threading.Event()
+
+    def line() -> str:
+        told.set()
+        return "so far"
+
+    with Lines(line):
+        assert told.wait(120)
     assert text(capsys) == ["so far"]
     # A tenth of 65 s is less than 30 s, and of 1,005 s it is more.
     assert [Lines(str, partial(float, left)).pause(5.0) for left in (60, 1000, 0)] == [30.0, 100.5, 30.0]

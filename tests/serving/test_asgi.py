@@ -19,6 +19,8 @@ from serving.errors import (
     ServerDown,
 )
 
+from ..waiting import SECONDS, Clock, until
+
 URL = "http://in-process/v1/chat/completions"
 Send = Callable[[Event], Awaitable[None]]
 
@@ -44,7 +46,7 @@ async def test_an_error_status_is_the_error_that_it_is_over_http() -> None:
         else:
             await answer(send, 400, b'{"error": {"message": "maximum context length is 8"}}')
 
-    client = AppClient(AppThread(opened(application)), 5.0)
+    client = AppClient(AppThread(opened(application)), 60.0)
     with pytest.raises(EngineOverloaded) as busy:
         await client.get("http://in-process/busy")
     assert busy.value.retry_after == 7.0
@@ -64,7 +66,7 @@ async def test_an_answer_that_breaks_off_is_a_fault() -> None:
             await send({"type": "http.response.body", "body": b"da", "more_body": True})
         raise ValueError("a defect")
 
-    client = AppClient(AppThread(opened(application)), 5.0)
+    client = AppClient(AppThread(opened(application)), 60.0)
     for path in ("/part", "/nothing"):
         with pytest.raises(EngineFault, match=f"{path} ended without a complete answer"):
             await client.get(f"http://in-process{path}")
@@ -80,14 +82,14 @@ async def test_lines_arrive_as_they_are_sent() -> None:
         await asyncio.sleep(0.01)
         await send({"type": "http.response.body", "body": b"ta: 2\r\nend"})
 
-    client = AppClient(AppThread(opened(application)), 5.0)
+    client = AppClient(AppThread(opened(application)), 60.0)
     async with client.stream(URL, b"{}") as lines:
         assert [line async for line in lines] == [b"data: 1", b"data: 2", b"end"]
     await client.aclose()
     assert not more.is_set()
 
 
-async def test_a_caller_that_stops_waiting_is_a_closed_connection() -> None:
+async def test_a_caller_that_stops_waiting_is_a_closed_connection(clock: Clock) -> None:
     heard: list[str] = []
     told = threading.Event()
 
@@ -96,18 +98,21 @@ async def test_a_caller_that_stops_waiting_is_a_closed_connection() -> None:
         heard.append((await receive())["type"])
         told.set()
 
-    client = AppClient(AppThread(opened(application)), 0.05)
-    with pytest.raises(EngineTimeout, match=r"did not answer within 0\.05 s"):
-        await client.post(URL, b"{}")
-    assert await asyncio.to_thread(told.wait, 5.0)
+    client = AppClient(AppThread(opened(application)), 600.0)
+    late = asyncio.create_task(client.post(URL, b"{}"))
+    await until(lambda: heard)
+    clock.advance(600)
+    with pytest.raises(EngineTimeout, match=r"did not answer within 600 s"):
+        await late
+    assert await asyncio.to_thread(told.wait, SECONDS)
     assert heard == ["http.request", "http.disconnect"]
     told.clear()
-    waiting = asyncio.create_task(AppClient.post(AppClient(client._thread, 60.0), URL, b"{}"))  # pyright: ignore
-    await asyncio.sleep(0.05)
+    waiting = asyncio.create_task(client.post(URL, b"{}"))
+    await until(lambda: len(heard) == 3)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert await asyncio.to_thread(told.wait, 5.0)
+    assert await asyncio.to_thread(told.wait, SECONDS)
     await client.aclose()
 
 
@@ -117,7 +122,7 @@ async def test_a_start_that_fails_fails_every_call() -> None:
         raise LaunchFailed("out of memory")
         yield  # pyright: ignore
 
-    client = AppClient(AppThread(context), 5.0)
+    client = AppClient(AppThread(context), 60.0)
     for _ in range(2):
         with pytest.raises(LaunchFailed, match="out of memory"):
             await client.get(URL)
@@ -125,17 +130,18 @@ async def test_a_start_that_fails_fails_every_call() -> None:
 
 
 async def test_closing_interrupts_a_start() -> None:
-    interrupted = threading.Event()
+    begun, interrupted = threading.Event(), threading.Event()
 
     @asynccontextmanager
     async def context() -> AsyncGenerator[Application]:
-        interrupted.wait(60)  # as vLLM waits for its engine
+        begun.set()
+        interrupted.wait(SECONDS)  # as vLLM waits for its engine
         raise LaunchFailed("its process has ended")
         yield  # pyright: ignore
 
-    client = AppClient(AppThread(context, interrupted.set), 5.0)
+    client = AppClient(AppThread(context, interrupted.set), 60.0)
     waiting = asyncio.create_task(client.get(URL))
-    await asyncio.sleep(0.05)
+    await until(begun.is_set)
     waiting.cancel()
     await client.aclose()
     assert interrupted.is_set()
@@ -148,7 +154,7 @@ async def test_a_dead_engine_ends_the_run_instead_of_failing_every_call() -> Non
     def check() -> None:
         raise ServerDown("vLLM in this process has ended")
 
-    client = AppClient(AppThread(opened(application)), 5.0, check)
+    client = AppClient(AppThread(opened(application)), 60.0, check)
     with pytest.raises(ServerDown, match="has ended"):
         await client.post(URL, b"{}")
     await client.aclose()

@@ -17,6 +17,8 @@ from serving.engines.transformers_model import Reply, Row
 from serving.errors import EngineFault, EngineUnreachable
 from serving.types import Message, Sampling
 
+from ..waiting import SECONDS, until
+
 
 class Tokenizer:
     """One token a character."""
@@ -46,7 +48,7 @@ async def test_a_call_that_is_given_up_holds_up_no_other(
         def run(self, rows: list[Row]) -> list[Reply]:
             batches.append(" ".join(self.tokenizer.decode(row.prompt) for row in rows))
             begun.set()
-            assert go_on.wait(10)
+            assert go_on.wait(SECONDS)
             return [Reply(row.prompt, True, 0, []) for row in rows]
 
     monkeypatch.setattr("serving.engines.transformers.Model", Echo)
@@ -57,14 +59,14 @@ async def test_a_call_that_is_given_up_holds_up_no_other(
         return asyncio.create_task(engine.generate([message], Sampling(max_tokens=8)))
 
     first = ask("a")
-    assert await asyncio.to_thread(begun.wait, 10)
+    assert await asyncio.to_thread(begun.wait, SECONDS)
     given_up, last = ask("b"), ask("c")
-    await asyncio.sleep(0.05)
+    await until(lambda: len(engine._waiting) == 2)  # pyright: ignore[reportPrivateUsage]
     for task in (first, given_up):
         task.cancel()
     await asyncio.wait([first, given_up])
     go_on.set()
-    assert (await asyncio.wait_for(last, 10)).text == "c"
+    assert (await asyncio.wait_for(last, SECONDS)).text == "c"
     await engine.aclose()
     assert batches == ["a", "c"]  # "a" ran on, and its end had nobody to tell
 
@@ -99,10 +101,10 @@ def test_a_worker_that_dies_fails_those_who_wait_and_those_who_come(
     openvino = SimpleNamespace(Tensor=giving(None))
     monkeypatch.setattr("serving.engines.openvino_worker.load_openvino", giving((genai, openvino)))
     worker = Worker(weights, kv_tokens=1024, max_num_seqs=8, properties={})
-    assert worker.ready.result(10) is tokenizer
+    assert worker.ready.result(SECONDS) is tokenizer
     waiting = worker.submit(Request((1, 2), {}))
     with pytest.raises(EngineFault, match=r"w\.gguf"):
-        waiting.result(10)
+        waiting.result(SECONDS)
     with pytest.raises(EngineUnreachable, match="is closed"):
         worker.submit(Request((1, 2), {}))
     worker.close()

@@ -9,8 +9,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -20,6 +19,8 @@ from serving.errors import LaunchFailed, PresetError, WeightsMissing
 from serving.launch import check_port, command, command_line, free_ports, launch
 from serving.presets import load_preset
 from serving.processes import Process, Program, end, explain, process, start, wait_until_healthy
+
+from ..waiting import SECONDS, wait_until
 
 FACTS: Mapping[str, str] = {
     "name": "tiny",
@@ -45,7 +46,7 @@ def program(words: list[str], log: Path, port: int = 9) -> Program:
     return Program(words, os.environ, f"http://127.0.0.1:{port}/health", log, facts)
 
 
-async def run(server: Program, seconds: float = 30.0) -> Process:
+async def run(server: Program, seconds: float = SECONDS) -> Process:
     """Start a server and wait for it; a failure leaves nothing."""
     running = start(server)
     try:
@@ -121,11 +122,10 @@ def test_missing_weights_are_told_before_anything_starts(
         pass
 
 
-def test_a_taken_port_is_named() -> None:
+def test_a_taken_port_is_named(port: int) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind(("127.0.0.1", port))
         taken.listen()
-        port = int(taken.getsockname()[1])
         with pytest.raises(LaunchFailed, match=rf"port {port} on 127\.0\.0\.1 cannot be used .*--port"):
             check_port("127.0.0.1", port)
     check_port("127.0.0.1", port)
@@ -136,10 +136,9 @@ def test_a_number_that_is_no_port_is_named() -> None:
         check_port("127.0.0.1", 70_000)
 
 
-def a_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@pytest.fixture
+def port(ports: Callable[[int], list[int]]) -> int:
+    return ports(1)[0]
 
 
 def test_ports_are_reserved_until_their_servers_have_taken_them() -> None:
@@ -247,14 +246,13 @@ def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
         start(program(["/no/python"], tmp_path / "log"))
 
 
-async def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+async def test_a_server_that_never_answers_is_ended(tmp_path: Path, port: int) -> None:
     words = [sys.executable, "-c", "import time; print('warming up', flush=True); time.sleep(600)"]
     with pytest.raises(LaunchFailed, match="no answer in time; its last words: "):
-        await run(program(words, tmp_path / "log", a_port()), seconds=0.5)
+        await run(program(words, tmp_path / "log", port), seconds=0.5)
 
 
-async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path) -> None:
-    port = a_port()
+async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path, port: int) -> None:
     running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
     child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
     assert running.lives
@@ -264,8 +262,7 @@ async def test_nothing_of_a_server_is_left_when_it_is_ended(tmp_path: Path) -> N
     assert gone(child)
 
 
-async def test_another_program_on_the_port_is_not_the_server(tmp_path: Path) -> None:
-    port = a_port()
+async def test_another_program_on_the_port_is_not_the_server(tmp_path: Path, port: int) -> None:
     other = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "other", port))
     idle = [sys.executable, "-c", "import time; print('loading', flush=True); time.sleep(600)"]
     with pytest.raises(LaunchFailed, match="no answer in time"):
@@ -273,8 +270,7 @@ async def test_another_program_on_the_port_is_not_the_server(tmp_path: Path) -> 
     end([other])
 
 
-async def test_the_children_of_a_killed_server_are_ended(tmp_path: Path) -> None:
-    port = a_port()
+async def test_the_children_of_a_killed_server_are_ended(tmp_path: Path, port: int) -> None:
     running = await run(program([sys.executable, "-c", HEALTHY, str(port)], tmp_path / "log", port))
     child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
     os.kill(running.pid, signal.SIGKILL)
@@ -293,8 +289,9 @@ def test_another_process_with_the_number_of_a_server_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign: signal.Signals) -> None:
-    port = a_port()
+def test_a_signal_that_ends_the_command_ends_the_server_too(
+    tmp_path: Path, port: int, sign: signal.Signals
+) -> None:
     code = tmp_path / "serve.py"
     code.write_text(
         textwrap.dedent(f"""
@@ -309,7 +306,7 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
             with stopping_on_signals():
                 running = start(server)
                 try:
-                    asyncio.run(wait_until_healthy([(running, server)], 30))
+                    asyncio.run(wait_until_healthy([(running, server)], {SECONDS}))
                     print("up", flush=True)
                     time.sleep(600)
                 finally:
@@ -326,17 +323,16 @@ def test_a_signal_that_ends_the_command_ends_the_server_too(tmp_path: Path, sign
         child = int((tmp_path / "log").read_text(encoding="utf-8").split()[1])
         outer.send_signal(sign)
         try:
-            assert outer.wait(timeout=30) == 128 + sign
+            assert outer.wait(timeout=SECONDS) == 128 + sign
         finally:
             outer.kill()
     assert gone(child)
 
 
 async def test_a_second_interrupt_leaves_no_server_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + HEALTHY
-    port = a_port()
     running = await run(program([sys.executable, "-c", deaf, str(port)], tmp_path / "log", port))
     pauses: list[float] = []
 
@@ -354,10 +350,6 @@ async def test_a_second_interrupt_leaves_no_server_either(
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended within 5 s; an orphan is reaped by init a moment after its end."""
-    for _ in range(100):
-        state = Path(f"/proc/{pid}/stat")
-        if not state.exists() or state.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
+    """Wait for the end of a process; an orphan is reaped by init a moment after its end."""
+    wait_until(lambda: process(pid) is None)
+    return True

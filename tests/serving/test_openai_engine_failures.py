@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -29,6 +29,8 @@ from serving.http import Answer, HttpClient, refusal
 from serving.types import Message, Sampling
 from tests.stub_server import Fault, Stub, StubPlan
 
+from ..waiting import Clock, until
+
 PROMPT = [Message(role="user", content="Is it so?")]
 
 VLLM_TOO_LONG = (
@@ -48,18 +50,19 @@ class Naps:
 
 
 def engine_for(
-    *stubs: Stub, naps: Naps | None = None, attempts: int = 3, timeout: float = 5.0
+    *stubs: Stub, naps: Naps | None = None, attempts: int = 3, timeout: float = 60.0
 ) -> OpenAIEngine:
     urls = [stub.url for stub in stubs]
     sleep = naps or Naps()
     return OpenAIEngine(urls, max_attempts=attempts, timeout=timeout, rng=Random(1), sleep=sleep)
 
 
-def closed_port() -> str:
-    """A base URL where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+@pytest.fixture
+def nowhere() -> Iterator[str]:
+    """A base URL where nothing listens, nor can."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
 
 
 ALWAYS = [
@@ -205,13 +208,17 @@ def test_a_count_that_cannot_be_kept_is_a_malformed_reply(count: int) -> None:
         parse(ChatReply, "http://host/v1/chat/completions", json.dumps(body).encode())
 
 
-async def test_a_server_that_hangs_runs_into_the_time_limit() -> None:
+async def test_a_server_that_hangs_runs_into_the_time_limit(clock: Clock) -> None:
     async with Stub(StubPlan(faults=(Fault("hang"),), last_fault_stays=True)) as stub:
-        engine = engine_for(stub, attempts=5, timeout=0.1)
+        engine = engine_for(stub, attempts=5, timeout=60)
+        call = asyncio.create_task(engine.generate(PROMPT, Sampling()))
+        for attempt in (1, 2):
+            await until(lambda attempt=attempt: len(stub.chats) == attempt)
+            clock.advance(61)  # aiohttp rounds the limit up
         with pytest.raises(
-            EngineTimeout, match=r"did not answer within 0\.1 s; raise the time limit.*attempt 2"
+            EngineTimeout, match=r"did not answer within 60 s; raise the time limit.*attempt 2"
         ):
-            await engine.generate(PROMPT, Sampling())
+            await call
         await engine.aclose()
     assert len(stub.chats) == 2
 
@@ -224,19 +231,18 @@ async def test_a_body_without_end_is_not_read_to_its_end() -> None:
         await engine.aclose()
 
 
-async def test_a_server_that_is_down() -> None:
+async def test_a_server_that_is_down(nowhere: str) -> None:
     naps = Naps()
-    url = closed_port()
-    engine = OpenAIEngine([url], max_attempts=3, sleep=naps)
-    with pytest.raises(EngineUnreachable, match=rf"^nothing answers at {url}; start the server"):
+    engine = OpenAIEngine([nowhere], max_attempts=3, sleep=naps)
+    with pytest.raises(EngineUnreachable, match=rf"^nothing answers at {nowhere}; start the server"):
         await engine.generate(PROMPT, Sampling())
     await engine.aclose()
     assert len(naps.taken) == 2
 
 
-async def test_many_callers_of_a_server_that_is_down_share_one_look() -> None:
+async def test_many_callers_of_a_server_that_is_down_share_one_look(nowhere: str) -> None:
     naps = Naps()
-    engine = OpenAIEngine([closed_port()], max_attempts=3, sleep=naps)
+    engine = OpenAIEngine([nowhere], max_attempts=3, sleep=naps)
     calls = [engine.generate(PROMPT, Sampling()) for _ in range(20)]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     await engine.aclose()
@@ -244,11 +250,8 @@ async def test_many_callers_of_a_server_that_is_down_share_one_look() -> None:
     assert len(naps.taken) == 2
 
 
-async def test_a_server_that_comes_up_later_is_found() -> None:
-    stub = Stub()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+async def test_a_server_that_comes_up_later_is_found(ports: Callable[[int], list[int]]) -> None:
+    stub, [port] = Stub(), ports(1)
     engine = OpenAIEngine([f"http://127.0.0.1:{port}/v1"], max_attempts=1)
     with pytest.raises(EngineUnreachable):
         await engine.generate(PROMPT, Sampling())
@@ -309,11 +312,11 @@ async def test_a_replica_that_fails_hands_over_after_a_wait() -> None:
     broken = StubPlan(faults=(Fault("500"),), last_fault_stays=True)
     async with Stub(broken) as left, Stub() as right:
         engine = engine_for(left, right, naps=naps)
-        for report in prompts(12):
+        for report in prompts(40):  # their addresses decide whose they are
             assert (await engine.generate(report, Sampling())).text == '{"ok": true}'
         await engine.aclose()
-    assert len(right.chats) == 12
-    assert 0 < len(left.chats) == len(naps.taken) < 12
+    assert len(right.chats) == 40
+    assert 0 < len(left.chats) == len(naps.taken) < 40
 
 
 async def test_servers_of_different_models_are_no_replicas() -> None:
@@ -342,14 +345,6 @@ async def test_cancelling_a_call_leaves_the_engine_whole() -> None:
             await call
         assert (await engine.generate(PROMPT, Sampling())).text == '{"ok": true}'
         await engine.aclose()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    for _ in range(5000):
-        if true():
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError("it never came true")
 
 
 class SaysOfItself(HttpClient):

@@ -13,6 +13,10 @@ from serving.errors import EngineFault, ServerDown
 from serving.types import Message, Sampling
 from tests.stub_server import Fault, Stub, StubPlan
 
+from ..waiting import until
+
+Ports = Callable[[int], list[int]]
+
 
 def prompt(number: int) -> list[Message]:
     return [Message(role="user", content=f"Is it so? {number}")]
@@ -41,9 +45,9 @@ def engine_for(
     )
 
 
-async def test_no_call_is_lost_to_a_restart_and_one_line_tells_of_its_beginning_and_end() -> None:
-    stub = Stub(StubPlan())
-    port = await stub.start()
+async def test_no_call_is_lost_to_a_restart_and_one_line_tells_of_its_beginning_and_end(ports: Ports) -> None:
+    stub, [port] = Stub(StubPlan()), ports(1)
+    await stub.start(port=port)
     stub.url = f"http://127.0.0.1:{port}/v1"
 
     async def come_back() -> None:
@@ -64,9 +68,9 @@ async def test_no_call_is_lost_to_a_restart_and_one_line_tells_of_its_beginning_
     assert "is back after" in ended
 
 
-async def test_calls_that_fail_together_lose_no_attempt_to_an_outage() -> None:
-    stub = Stub(StubPlan())
-    port = await stub.start()
+async def test_calls_that_fail_together_lose_no_attempt_to_an_outage(ports: Ports) -> None:
+    stub, [port] = Stub(StubPlan()), ports(1)
+    await stub.start(port=port)
     stub.url = f"http://127.0.0.1:{port}/v1"
 
     async def come_back() -> None:
@@ -117,9 +121,9 @@ async def test_without_patience_each_call_fails_by_itself() -> None:
     assert told == []
 
 
-async def test_a_server_that_comes_back_as_another_model_ends_the_work() -> None:
-    stub = Stub(StubPlan())
-    port = await stub.start()
+async def test_a_server_that_comes_back_as_another_model_ends_the_work(ports: Ports) -> None:
+    stub, [port] = Stub(StubPlan()), ports(1)
+    await stub.start(port=port)
     stub.url = f"http://127.0.0.1:{port}/v1"
     other = Stub(StubPlan(model="other"))
 
@@ -136,19 +140,20 @@ async def test_a_server_that_comes_back_as_another_model_ends_the_work() -> None
     assert other.chats == []
 
 
-async def test_a_call_that_is_cancelled_in_an_outage_leaves_the_others_waiting() -> None:
-    stub = Stub(StubPlan())
-    port = await stub.start()
+async def test_a_call_that_is_cancelled_in_an_outage_leaves_the_others_waiting(ports: Ports) -> None:
+    stub, [port] = Stub(StubPlan()), ports(1)
+    await stub.start(port=port)
     stub.url = f"http://127.0.0.1:{port}/v1"
 
     async def come_back() -> None:
         await stub.start(port=port)
 
-    engine = engine_for(stub, Nap(at=40, what=come_back), [])
+    nap = Nap(at=40, what=come_back)
+    engine = engine_for(stub, nap, [])
     await engine.generate(prompt(0), Sampling())
     await stub.stop()
     first, second = (asyncio.create_task(engine.generate(prompt(n), Sampling())) for n in (1, 2))
-    await asyncio.sleep(0.01)
+    await until(lambda: nap.taken)
     first.cancel()
     assert (await second).text == '{"ok": true}'
     with pytest.raises(asyncio.CancelledError):
@@ -157,13 +162,12 @@ async def test_a_call_that_is_cancelled_in_an_outage_leaves_the_others_waiting()
     await stub.stop()
 
 
-async def test_a_replica_that_comes_up_later_is_asked_what_it_is() -> None:
-    first, late = Stub(StubPlan()), Stub(StubPlan(vllm=False))
-    ports = [await stub.start() for stub in (first, late)]
-    await late.stop()
-    engine = OpenAIEngine([f"http://127.0.0.1:{port}/v1" for port in ports], max_attempts=1)
+async def test_a_replica_that_comes_up_later_is_asked_what_it_is(ports: Ports) -> None:
+    first, late, [port, other] = Stub(StubPlan()), Stub(StubPlan(vllm=False)), ports(2)
+    await first.start(port=port)
+    engine = OpenAIEngine([f"http://127.0.0.1:{one}/v1" for one in (port, other)], max_attempts=1)
     await engine.generate(prompt(0), Sampling())
-    await late.start(port=ports[1])
+    await late.start(port=other)
     await first.stop()
     try:
         with pytest.raises(ServerDown, match=r"back as another judge.*vllm is True and False"):

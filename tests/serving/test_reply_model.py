@@ -64,7 +64,7 @@ async def answered_with(lines: list[bytes], *, streamed: bool) -> None:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    servers = Servers([url], "m", api_key=None, timeout=10.0, concurrency=1, retry=Retry(attempts=1))
+    servers = Servers([url], "m", api_key=None, timeout=60.0, concurrency=1, retry=Retry(attempts=1))
     try:
         if streamed:
             await servers.stream("", {"model": "m"}, False, Once(lambda: None))

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from local_judge.cli.faults import collect_loops
 from local_judge.cli.judge.presets import JudgeName, fetched
 from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
@@ -71,8 +72,10 @@ def up_(
         fetched(preset)
     try:
         asyncio.run(_up(preset, wanted, detach, as_json))
+        return
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
+    collect_loops()
 
 
 async def _up(preset: Preset, wanted: Wanted, detach: bool, as_json: bool) -> None:

@@ -317,10 +317,10 @@ def test_a_head_without_an_end_costs_no_time(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(data)
         warned: list[str] = []
-        begun = time.monotonic()
+        begun = time.process_time()
         assert list(read_captures([tmp_path / name], warned.append)) == []
         assert warned == [f"{name}: damaged from byte 0 on (no WARC record)"]
-        assert time.monotonic() - begun < 20  # the square of the length would take minutes
+        assert time.process_time() - begun < 20  # the square of the length would take minutes
 
 
 def test_what_holds_no_page_is_refused(tmp_path: Path) -> None:

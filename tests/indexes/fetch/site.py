@@ -73,7 +73,8 @@ class Site:
         self.routes: dict[str, Route] = {}
         self.port = 0
         self.most_at_once = 0
-        self._open = 0
+        self.open = 0
+        """Requests that are being answered."""
         self._connections: set[asyncio.StreamWriter] = set()
 
     async def start(self) -> asyncio.Server:
@@ -108,13 +109,13 @@ class Site:
                 host = headers["host"].removesuffix(f":{self.port}")
                 request = Request(time.monotonic(), host, line.split(" ")[1], headers)
                 self.requests.append(request)
-                self._open += 1
-                self.most_at_once = max(self.most_at_once, self._open)
+                self.open += 1
+                self.most_at_once = max(self.most_at_once, self.open)
                 try:
                     if await self._answer(request, writer):
                         return
                 finally:
-                    self._open -= 1
+                    self.open -= 1
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -155,15 +156,15 @@ HOSTS = ("a.test", "b.test", "c.test", "d.test", "slow.test", "hostile.test", "d
 
 
 def settings(site: Site, **changes: Any) -> FetchSettings:
-    """Without delays, with short patience, allowed to ask the hosts of the test web."""
+    """Without delays, with the patience that a busy machine needs, allowed to ask the hosts of the test web."""
     quick: dict[str, Any] = {
         "allow_hosts": tuple(f"{host}:{site.port}" for host in HOSTS),
         "delay": 0.0,
         "backoff": 0.001,
         "max_backoff": 0.01,
-        "connect_seconds": 2.0,
-        "stall_seconds": 2.0,
-        "total_seconds": 4.0,
+        "connect_seconds": 60.0,
+        "stall_seconds": 60.0,
+        "total_seconds": 120.0,
     }
     return FetchSettings.model_validate({**quick, **changes})
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from indexes.errors import FetchError
 from indexes.fetch.crawl import fetch_pages
 from indexes.fetch.proxy import open_proxy
 from indexes.fetch.render import BROWSERS, find_browser
+from serving.processes import process
 
+from ...waiting import SECONDS, Clock, until
 from .site import Web, article, entries, reply, settings
 
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -25,7 +28,7 @@ async def through(port: int, request: bytes) -> bytes:
     """What a proxy answers to a request."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(SECONDS):
         answer = await reader.read()
     writer.close()
     return answer
@@ -147,18 +150,35 @@ async def test_pages_with_text_are_not_shown(web: Web, tmp_path: Path) -> None:
     assert (found.rendered, found.reason) == (None, "")
 
 
-async def test_a_browser_that_hangs_is_ended(web: Web, tmp_path: Path) -> None:
-    stand_in = tmp_path / "stand-in"
+async def test_a_browser_that_hangs_is_ended(
+    web: Web, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in, hangs = tmp_path / "stand-in", tmp_path / "hangs"
     stand_in.write_text(
-        '#!/bin/sh\ncase "$*" in --version) echo Fake 1.0;; *data:*) echo "<p>ready";; *) sleep 60 & sleep 60;; esac\n'
+        '#!/bin/sh\ncase "$*" in --version) echo Fake 1.0;; *data:*) echo "<p>ready";; '
+        f"*) sleep 600 & echo $! > {hangs}.new; mv {hangs}.new {hangs}; sleep 600;; esac\n"
     )
     stand_in.chmod(0o755)
     web.site.routes["a.test/"] = reply(EMPTY + b"<script>go()</script>")
-    found = await web.capture("a.test/", render=stand_in, render_seconds=0.5)
+    start, n_started = asyncio.create_subprocess_exec, 0
+
+    async def counted(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        nonlocal n_started
+        started = await start(*command, **options)
+        n_started += 1
+        return started
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", counted)
+    capture = asyncio.create_task(web.capture("a.test/", render=stand_in, render_seconds=600.0))
+    await until(lambda: n_started == 3 and hangs.exists())
+    clock.advance(600)
+    found = await capture
     assert (found.outcome, found.rendered) == ("page", None)
     assert found.reason == (
-        "its scripts write the page, and could not be run (the browser was not done after 0.5 s)"
+        "its scripts write the page, and could not be run (the browser was not done after 600 s)"
     )
+    child = int(hangs.read_text())
+    await until(lambda: process(child) is None)
 
 
 def test_a_browser_is_found_by_name() -> None:

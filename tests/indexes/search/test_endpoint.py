@@ -57,7 +57,7 @@ def serving(answer: Answer) -> Generator[Server]:
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     try:
         yield server
     finally:

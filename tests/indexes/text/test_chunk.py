@@ -149,7 +149,7 @@ def test_table_rows_stay_whole() -> None:
 @pytest.mark.parametrize("unit", ["word ", "x", "Sentence one. ", "中"])
 def test_one_line_of_megabytes(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     spans = chunk_spans(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert spans[-1][1] == len(text.rstrip())

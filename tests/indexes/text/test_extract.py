@@ -199,11 +199,11 @@ def test_plain_kinds_are_kept_as_they_are() -> None:
 
 
 def test_long_runs_cost_no_more_than_their_length() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     blanks = b" " * 1_000_000
     assert extract(b"# " + blanks + b"x", "a.md").title == "x"
     assert extract(b"<html><body><p>some words that stay</p>" + b"\n" * 1_000_000, "a.html").status == "ok"
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_pdf_with_text() -> None:

@@ -1,8 +1,8 @@
 """Stand-in for vLLM's API server: the stub server with vLLM's arguments, and a child process as vLLM has them.
 
-Environment: FAKE_LOG is printed, and ends the server with status 1, only on the GPU FAKE_GPU if that is set;
-FAKE_DELAY is the seconds before it listens; FAKE_RECORD is a file that gets a line of JSON for each start; FAKE_CONTEXT
-is a context other than the one asked for.
+Environment: FAKE_LOG is printed, and ends the server with status 1, only on the GPU FAKE_GPU if that is set; FAKE_GATE
+is a file before which the server neither ends nor listens; FAKE_RECORD is a file that gets a line of JSON for each
+start; FAKE_CONTEXT is a context other than the one asked for.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def main() -> None:
     if "FAKE_RECORD" in os.environ:
         with Path(os.environ["FAKE_RECORD"]).open("a", encoding="utf-8") as record:
             record.write(json.dumps(started) + "\n")
+    print("loading weights", flush=True)
+    while "FAKE_GATE" in os.environ and not Path(os.environ["FAKE_GATE"]).exists():
+        time.sleep(0.02)
     gpu = os.environ.get("CUDA_VISIBLE_DEVICES")
     if "FAKE_LOG" in os.environ and gpu == os.environ.get("FAKE_GPU", gpu):
         child.kill()
         sys.exit(os.environ["FAKE_LOG"])
-    print("loading weights", flush=True)
-    time.sleep(float(os.environ.get("FAKE_DELAY", "0")))
     context = int(os.environ.get("FAKE_CONTEXT") or given.max_model_len)
     plan = StubPlan(
         model=given.served_model_name, context_tokens=context, answer=answer, alternatives=alternatives
