@@ -71,7 +71,7 @@ def test_a_set_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         (gzip.compress(b'{"claim": "A."}\n')[:14], "damaged or cut off"),
         (gzip.compress(b"\xff\n"), "not UTF-8"),
         (gzip.compress(b""), "no claim with one URL and its passage"),
-        (cited("https://a.example:99999/"), "expertqa.jsonl.gz:1: not a web address"),
+        (cited("https://a.example:99999/"), "expertqa.jsonl.gz:1: not a web"),
         (cited("https://a.example/"), "too few answers of the system 's'"),
     ],
 )
