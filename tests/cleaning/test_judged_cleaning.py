@@ -76,9 +76,7 @@ async def test_a_copy_that_loses_a_word_is_asked_for_block_by_block(make_judge: 
     assert found.n_pieces == 2
     [failure] = found.failures
     assert failure.kind == "invalid_reply"
-    assert failure.detail.endswith(
-        "the copy has 'tosayonemakerholds' where the report has 'difficulttosay' (letters and digits alone)"
-    )
+    assert re.search("'tosayonemakerholds' .*'difficulttosay'", failure.detail)
     assert len(found.replies) == 3
 
 

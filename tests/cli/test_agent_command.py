@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Generator, Iterator
@@ -48,7 +49,7 @@ def test_a_question_is_answered_with_a_quotation_that_was_looked_up(
     assert page.text[checked.start : checked.end] == checked.quote
     assert citation == f'[1] {checked.url} ({checked.start} to {checked.end}): "{checked.quote}"'
     assert ended.startswith("answered: 2 turns, 1 call, ")
-    assert coverage == "asked by search: 1, of which the snapshot could answer 1"
+    assert coverage.startswith("asked by search: 1, ") and coverage.endswith(" 1")
     assert (out / "transcript.md").read_text() == "\n".join(rest[1:]) + "\n"
     assert (out / "evidence_gaps.jsonl").read_text() == ""
     before = len(server.chats)
@@ -76,7 +77,7 @@ def test_an_answer_that_came_before_the_lock_is_not_written_over(
 
     monkeypatch.setattr("local_judge.cli.lab.agent.locked", taken)
     other = ask(command, snapshot, preset, server, "zeppelin", "--out", out)
-    assert "contains the answer to another question" in other.err
+    assert "another question" in other.err and "--out" in other.err
     assert (out / "answer.json").read_bytes() == (first / "answer.json").read_bytes()
 
 
@@ -124,13 +125,14 @@ def test_what_was_not_found_is_a_gap(
 
 
 def test_mistakes_end_in_one_line(command: Command, snapshot: Path, preset: Path, server: StubThread) -> None:
-    assert "--ledger FILE or --out" in ask(command, snapshot, preset, server, QUESTION).line()
+    assert re.search("--ledger FILE .*--out$", ask(command, snapshot, preset, server, QUESTION).line())
     here = ("--ledger", "l.sqlite")
     assert "question is empty" in ask(command, snapshot, preset, server, " ", *here).line()
     half = ask(command, snapshot, preset, server, "How large?\udcff", *here).line()
     assert half == "local-judge: the question is not UTF-8: 'How large?\\udcff'"
     wrong = ask(command, snapshot, preset, server, QUESTION, *here, "--tool", "shell").line()
-    assert wrong.endswith("unknown name; choose from search, search_papers, search_code, open, find")
+    assert "--tool shell: " in wrong
+    assert wrong.endswith(" search, search_papers, search_code, open, find")
 
 
 def test_without_the_sdk_the_extra_is_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -140,7 +141,7 @@ def test_runs_without_a_report_in_common_have_no_difference(
     assert (ended.code, ended.err) == (0, "")
     assert "differences between runs" not in ended.out
     assert "heat - water: pairwise, mean rating; pairwise, each annotator; overall Pearson; " in ended.out
-    assert "mean of the four: no report that both have scored" in " ".join(ended.out.split())
+    assert "of the four: no report" in " ".join(ended.out.split())
     assert "3 reports of heat alone left out; 2 reports of water alone left out" in " ".join(
         ended.out.split()
     )
@@ -167,7 +168,7 @@ def test_one_annotator_gives_correlations_of_all_tasks_and_no_rows_of_dashes(
     ended = command("results", "agree", ratings, run, "--resamples", "20", "--unfiltered")
     assert (ended.code, ended.err) == (0, "")
     assert "correlations within all 2 tasks, not filtered by ICC(1,1)" in " ".join(ended.out.split())
-    assert "mean of the four" not in ended.out and "–" not in ended.out
+    assert "of the four" not in ended.out and "–" not in ended.out
     found = json.loads(
         command("results", "agree", ratings, run, "--resamples", "20", "--unfiltered", "--json").out
     )
@@ -222,14 +223,11 @@ def test_a_score_is_named_by_its_path(command: Command, ratings: Path, tmp_path:
         assert found["runs"][0]["measures"][0]["value"] == 0.75
     ended = command("results", "agree", ratings, run, "--score", "insight")
     assert ended.code == 1
-    assert ended.line().endswith("deer: score 'insight' is not there; there are: form, form/style, overall")
+    assert re.search("deer: score 'insight' .*: form, form/style, overall$", ended.line())
     assert (
         "no profile 'upstream'" in command("results", "agree", ratings, run, "--profile", "upstream").line()
     )
-    assert (
-        "has no scores of 'race'; there are: deer"
-        in command("results", "agree", ratings, run, "--protocol", "race").line()
-    )
+    assert "'race'; there are: deer" in command("results", "agree", ratings, run, "--protocol", "race").line()
     assert command("results", "agree", ratings, tmp_path).code == 1
 
 

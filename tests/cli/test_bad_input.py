@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -183,14 +184,14 @@ def test_an_altered_page_ends_the_run_in_one_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("claims: {metod: scored}", "claims.metod: unknown key; did you mean claims.method?"),
+        ("claims: {metod: scored}", r"claims\.metod: unknown key.* claims\.method"),
         ("seed: 1", "seed: unknown key"),
-        ("claims: {threshold: 2}", "claims.threshold must be less than 1 (got 2)"),
-        ("claims: 5", "claims must be a mapping of keys to values (got 5)"),
-        ("- a", "expected a mapping of settings"),
+        ("claims: {threshold: 2}", r"claims\.threshold .* less than 1 \(got 2\)"),
+        ("claims: 5", r"claims must be a mapping .*\(got 5\)"),
+        ("- a", "expected a mapping"),
         ("a: [", "expected the node content"),
-        ("a: 2001-99-99", "'2001-99-99' is not a date (YYYY-MM-DD)"),
-        ("protocols: [deeer]", "no protocol 'deeer'; there are: deepresearcheval, deer"),
+        ("a: 2001-99-99", "'2001-99-99' .*YYYY-MM-DD"),
+        ("protocols: [deeer]", "no protocol 'deeer'.* deepresearcheval, deer"),
     ],
 )
 def test_wrong_configs(run: Run, report: Path, tmp_path: Path, text: str, said: str) -> None:
@@ -198,7 +199,7 @@ def test_wrong_configs(run: Run, report: Path, tmp_path: Path, text: str, said: 
     config.write_text(text)
     ended = run(report, config)
     assert ended.code == 1
-    assert said in ended.line()
+    assert re.search(said, ended.line())
     assert not (tmp_path / "run/manifest.json").exists()
 
 
@@ -210,23 +211,23 @@ def test_an_empty_section_of_a_config_is_its_defaults(run: Run, report: Path, tm
 
 def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Path, tmp_path: Path) -> None:
     """Missing reports, presets, directories of something else, addresses that are none."""
-    assert "no such file or folder" in run(tmp_path / "nothing.md").line()
+    assert "nothing.md: no such file" in run(tmp_path / "nothing.md").line()
     folder = tmp_path / "folder"
     folder.mkdir()
     assert "no reports in" in run(folder).line()
-    assert "no judge preset 'qwen9'" in run(report, judge="qwen9").line()
+    assert "preset 'qwen9'" in run(report, judge="qwen9").line()
     assert "no preset file" in run(report, judge="./qwen9.yaml").line()
-    assert "not empty and not a run" in run(report, out=tmp_path).line()
+    assert re.search("not empty .*--out$", run(report, out=tmp_path).line())
     assert "not the manifest of a run" in run(report, out=snapshot).line()
     assert not (snapshot / "ledger.sqlite").exists()
     assert "cannot be the directory of a run; choose another --out" in run(report, out=report).line()
-    assert "is not a base URL" in run(report, base_url="http://[::1").line()
-    assert "is not a base URL" in run(report, base_url="localhost:8000").line()
+    assert re.search(r"'http://\[::1' .* base URL", run(report, base_url="http://[::1").line())
+    assert re.search("'localhost:8000' .* base URL", run(report, base_url="localhost:8000").line())
     assert run(report, ledger=report).line().endswith("this file is not a ledger; name another path")
 
 
 def test_a_preset_without_its_server_or_its_weights(command: Command, report: Path, snapshot: Path) -> None:
-    for judge, said in (("qwen3-8b", "start it with `local-judge judge up qwen3-8b`"),):
+    for judge, said in (("qwen3-8b", "`local-judge judge up qwen3-8b`"),):
         ended = command(
             *("run", report, "--snapshot", snapshot, "--judge", judge, "--out", report.parent / "run"),
             *("--set", "deer.parts=[verification]"),
@@ -240,10 +241,9 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
 ) -> None:
     given = ["run", report, "--judge", "qwen3-8b", "--out", tmp_path / "out"]
     ended = command(*given, "--snapshot", snapshot)
-    assert ended.line() == (
-        "local-judge: deer: report 'mill' has no task; give --tasks, or do without: --set deer.parts=[verification]"
-    )
-    assert "needs a snapshot; give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
+    assert ended.line().startswith("local-judge: deer: report 'mill' has no task; ")
+    assert "give --tasks, " in ended.line() and ended.line().endswith(": --set deer.parts=[verification]")
+    assert "give --snapshot" in command(*given, "--set", "deer.parts=[verification]").line()
     assert (
         command(*given, "--set", "deer.part=[rubric]")
         .line()
@@ -278,14 +278,14 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{}", "needs `claim` and `url`"),
-        ('{"claim": "\\ud800", "url": "https://a.example"}', "needs `claim` and `url`"),
+        ("{}", "`claim` and `url`"),
+        ('{"claim": "\\ud800", "url": "https://a.example"}', "`claim` and `url`"),
         ('{"claim": "A.", "url": "nonsense"}', "nonsense"),
-        ('{"claim": "A.", "url": "https://a.example", "id": [1]}', "must be a text or a whole number"),
-        ("[1]", "expected a JSON object"),
+        ('{"claim": "A.", "url": "https://a.example", "id": [1]}', "id [1] must be"),
+        ("[1]", "a JSON object"),
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("", "no claims in it"),
+        ("", "no claims"),
     ],
 )
 def test_claim_files(
@@ -433,7 +433,7 @@ def test_a_model_that_answers_nonsense_is_a_typed_failure(
         # Both sentences together twice, then each alone.
         assert len(server.chats) == 4
     assert ended.code == 3
-    assert ended.line().startswith("Missing: 2 of the judge's answers (")
+    assert re.match(r"Missing: 2 of .* answers \(", ended.line())
     claims = tmp_path / "run/claims.jsonl"
     failures = json.loads(claims.read_text())["extraction_failures"]
     assert {failure["failure"]["kind"] for failure in failures} == {kind}
@@ -450,7 +450,7 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
     with StubThread(StubPlan(answer=answer, top_logprobs=())) as server:
         ended = run(report, base_url=server.url)
         assert ended.code == 3
-        assert ended.line().startswith("Missing: 2 of the judge's answers. Repeat")
+        assert re.match(r"Missing: 2 of .* answers\. Repeat", ended.line())
         assert [record["n_pages_unrated"] for record in records(ended)] == [2]
         config = tmp_path / "config.yaml"
         config.write_text("claims: {reliability: false}")
@@ -461,7 +461,7 @@ def test_a_mistake_cannot_write_on_the_terminal(command: Command, tmp_path: Path
     """One line, whatever the name that it quotes holds."""
     ended = command("text", "parse", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
     assert ended.code == 1
-    assert ended.line().endswith(" [31mred  second.md: no such file or folder")
+    assert " [31mred  second.md: no such file" in ended.line()
 
 
 def test_missing_verdicts_are_told_and_kept_apart(
@@ -474,10 +474,8 @@ def test_missing_verdicts_are_told_and_kept_apart(
         ended = command("verify", claims, *given, "--ledger", tmp_path / "l.sqlite", "--json")
     assert ended.code == 3
     row = json.loads(ended.out)
-    assert ended.line() == (
-        "Missing: 1 of 1 verdicts (the reply does not have the form asked for). "
-        "Repeating the command does not help: use another judge."
-    )
+    assert ended.line().startswith("Missing: 1 of 1 verdicts (the reply does not have the form asked for). ")
+    assert ended.line().endswith(": use another judge.")
     assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")
     with StubThread(
         StubPlan(content='{"1": {"quote": "", "label": "supported"}}', top_logprobs=())
@@ -510,5 +508,5 @@ def test_a_missing_ranker_is_noticed_before_the_first_call(
         json.dumps({**keys, "claims": {"ranker": "dense"}, "out": str(tmp_path / "run")}), encoding="utf-8"
     )
     line = command("run", file, "--base-url", server.url).line()
-    assert "dense search needs the model package" in line
+    assert re.search("dense search needs .*package", line)
     assert server.chats == []

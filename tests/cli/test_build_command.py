@@ -63,7 +63,7 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
     # The judge of this script states a time in every request, and writes nine words of each person.
     assert "0 of 3 backgrounds have 100 to 150 words" in lines
     assert "12 of 12 requests have 10 to 50 words" in lines
-    assert "12 of 12 requests state a time (asked of 70 %)" in lines
+    assert any(re.fullmatch(r"12 of 12 requests .*\(asked of 70 %\)", line) for line in lines)
     assert lines[-1] == f"7 tasks: {out / 'tasks.jsonl'}"
     n_calls = len(server.chats)
     assert command(*make).out == ended.out
@@ -161,10 +161,10 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
     ("options", "says"),
     [
         (("--domains", "11"), "11 domains asked for; the list has 10"),
-        (("--domains", "0"), "make.domains must be at least 1"),
-        (("--duplicates", "guess"), "duplicates.method: 'guess' is not one of embedding, lexical, off"),
-        (("--date", "yesterday"), "date: 'yesterday' is not a date (YYYY-MM-DD)"),
-        ((), "or compare words with `--duplicates lexical`"),
+        (("--domains", "0"), r"make\.domains .*at least 1 "),
+        (("--duplicates", "guess"), r"duplicates\.method: 'guess' .*embedding, lexical, off"),
+        (("--date", "yesterday"), "date: 'yesterday' .*YYYY-MM-DD"),
+        ((), "`--duplicates lexical`"),
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_asked(
@@ -178,7 +178,7 @@ def test_a_mistake_is_one_line_before_anything_is_asked(
     monkeypatch.setitem(sys.modules, MODEL_PACKAGE, None)  # as without the extra `dense`
     ended = command("tasks", "build", tmp_path / "out", "--judge", preset, *options)
     assert ended.code == 1
-    assert says in ended.line()
+    assert re.search(says, ended.line())
     assert not (tmp_path / "out").exists()
 
 

@@ -119,7 +119,7 @@ def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
     assert json.loads((tmp_path / "bare" / "manifest.json").read_text())["judges"][0]["calibrations"] == []
     # What was begun without a calibration is not continued with one.
     refused = command(*run, "--out", tmp_path / "bare", *given)
-    assert (refused.code, "already contains a run with different judges" in refused.line()) == (1, True)
+    assert (refused.code, "run with different judges" in refused.line()) == (1, True)
     assert command(*run, "--out", tmp_path / "bare").code == 0
 
 
@@ -195,7 +195,7 @@ def test_the_calibration_of_other_words_is_refused(
         ("[", "not a file of calibrations"),
         (
             '{"calibrations": []}',
-            "not a file of calibrations (calibrations must not be empty",
+            "(calibrations must not be",
         ),
     ],
 )
@@ -218,12 +218,12 @@ def test_what_cannot_be_calibrated_ends_in_one_line(
         given: list[str | Path] = ["--snapshot", snapshot, "--judge", preset, "--base-url", yes_man.url]
         given += ["--ledger", tmp_path / "l.sqlite"]
         constant = command("judge", "calibrate", write_known(tmp_path), *given)
-        assert "all 20 claims have the same probability" in constant.line()
+        assert "all 20 claims" in constant.line() and "same probability" in constant.line()
         one_page = command("judge", "calibrate", write_known(tmp_path), *given, "--limit", "2")
-        assert "every claim is supported (n = 2)" in one_page.line()
+        assert "every claim" in one_page.line() and "(n = 2)" in one_page.line()
         (tmp_path / "bare.jsonl").write_text('{"claim": "It is so.", "url": "https://a.example/"}')
         bare = command("judge", "calibrate", tmp_path / "bare.jsonl", *given)
-        assert "bare.jsonl:1: no known format of labelled claims" in bare.line()
+        assert "bare.jsonl:1: no known format" in bare.line()
         assert {ended.code for ended in (constant, one_page, bare)} == {1}
 
 
@@ -292,7 +292,7 @@ def test_claims_labelled_by_people_are_fitted_on_with_planted_ones(
     few = command(*given, "--snapshot", snapshot, "--resamples", "0", "--limit", "3", "--json")
     assert json.loads(few.out)["n_rows"] == 6
     twice = command(*given, labelled, "--snapshot", snapshot)
-    assert "id '1' occurs twice in the set 'mill'" in twice.line()
+    assert "id '1' occurs twice" in twice.line() and "'mill'" in twice.line()
 
 
 def test_claims_of_one_document_are_one_page(

@@ -57,23 +57,18 @@ def test_show_and_lint(command: Command, drafted: Path) -> None:
     assert [cell.strip() for cell in table[2].split("│")][:5] == ["mill", "drafted", "3", "1", ""]
     shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
     assert "What did the [b]retrofit[/b] of the mill change?" in shown
-    assert "q3. What was [b]built[/b]?\n   yes-or-no: asks 'What', which neither yes nor no answers" in shown
+    assert "q3. What was [b]built[/b]?\n   yes-or-no: asks 'What'" in shown
     ended = command("tasks", "checklist", "lint", drafted)
     assert ended.code == 1
-    assert ended.out.splitlines()[:3] == [
-        "mill q3: yes-or-no: asks 'What', which neither yes nor no answers",
-        "votes q3: yes-or-no: asks 'What', which neither yes nor no answers",
+    assert [line.partition(",")[0] for line in ended.out.splitlines()[:3]] == [
+        "mill q3: yes-or-no: asks 'What'",
+        "votes q3: yes-or-no: asks 'What'",
         "2 findings in 2 checklists",
     ]
     found = json.loads(command("tasks", "checklist", "lint", drafted, "--json").out)
-    assert found["checklists"][0]["findings"] == [
-        {
-            "rule": "yes-or-no",
-            "item": "q3",
-            "hard": True,
-            "reason": "asks 'What', which neither yes nor no answers",
-        }
-    ]
+    [finding] = found["checklists"][0]["findings"]
+    assert finding.pop("reason").startswith("asks 'What'")
+    assert finding == {"rule": "yes-or-no", "item": "q3", "hard": True}
     assert found["rules"]["number"] == {"hard": False, "says": "3 to 20 items"}
 
 
@@ -83,9 +78,8 @@ def test_lint_of_other_forms_and_where_nothing_is_wrong(command: Command, tmp_pa
     ended = command("tasks", "checklist", "lint", clean)
     assert ended.code == 0
     assert ended.out.splitlines()[0] == "0 findings in 1 checklist"
-    assert ended.out.splitlines()[-1] == (
-        "not checked in 1 checklist, since the request is not known: no-answer, same-language"
-    )
+    last = ended.out.splitlines()[-1]
+    assert last.startswith("not checked in 1 checklist, ") and last.endswith(": no-answer, same-language")
     tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
     assert "not checked" not in command("tasks", "checklist", "lint", clean, "--tasks", tasks).out
     prefixed = write_jsonl(tmp_path / "prefixed.jsonl", [{"task_id": "qid_mill", "items": items}])
@@ -141,7 +135,7 @@ def test_a_run_takes_checklists_and_the_dataset(
     assert given[0]["task_sha256"] != given[1]["task_sha256"]
     foreign = write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "items": ["Is it there?"]}])
     line = command(*run, "--out", tmp_path / "c", "--checklists", foreign).line()
-    assert "none of its rows has the id or the request of a report's task" in line
+    assert "c.jsonl: none of" in line
 
 
 def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,7 @@ def test_an_unreadable_report_is_named_and_the_others_are_cleaned(command: Comma
     (cited.parent / "empty.md").write_text("", encoding="utf-8")
     ended = command("text", "clean", cited.parent, "--out", cited.parent.parent / "out")
     assert ended.code == 1
-    assert ended.line().endswith("empty.md: the report is empty")
+    assert re.search(r"empty\.md: .* is empty$", ended.line())
     assert (cited.parent.parent / "out" / "a.md").read_text(encoding="utf-8") == "# T\n\nA is so.\n"
 
 
@@ -136,7 +137,7 @@ def test_a_judge_says_what_is_a_citation(command: Command, cited: Path, tmp_path
         options = ("--judge", preset, "--base-url", running.url)
         ended = command("text", "clean", cited, *options, "--ledger", tmp_path / "l.sqlite")
         assert ended == (0, "# T\n\nA is so, and so is B.\n", "")
-        assert "Part of a report:\n```\nA is so (Reuters" in running.chats[0].json["messages"][-1]["content"]
+        assert "\n```\nA is so (Reuters" in running.chats[0].json["messages"][-1]["content"]
         ended = command("text", "clean", cited, *options, "--ledger", tmp_path / "l.sqlite", "--diff")
         assert ended.out.splitlines()[-2:] == [
             "-A is so (Reuters, 5 May 2024), and so is B [1].",
@@ -157,9 +158,7 @@ def test_a_copy_with_other_words_is_named_and_code_cleans(
         ended = command("text", "clean", cited, *options, "--json")
     assert ended.code == 3
     assert ended.line().startswith("local-judge: a: a piece was cleaned by code: invalid_reply: reply ")
-    assert ended.line().endswith(
-        "the copy has 'Bisso' where the report has 'Aisso' (letters and digits alone)"
-    )
+    assert re.search("'Bisso' .*'Aisso'", ended.line())
     row = json.loads(ended.out)
     assert row["removed"][0]["text"] == " [1]"
     assert (row["pieces"], [failure["kind"] for failure in row["by_code"]]) == (1, ["invalid_reply"])

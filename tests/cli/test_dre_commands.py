@@ -124,7 +124,7 @@ def test_from_tasks_to_the_result_file(
 
     out = tmp_path / "out"
     ended = command("export", run, out, "--format", "deepresearcheval")
-    assert ended.out == f"quality_results.json of 4 of 4 reports in {out}; reports.json there says which\n"
+    assert ended.out.startswith(f"quality_results.json of 4 of 4 reports in {out}; reports.json ")
     results = json.loads((out / "quality_results.json").read_text())
     assert results["model_names"] == ["ada", "bob"] and results["timestamp"] is None
     found = results["query_results"]["1"]
@@ -139,7 +139,7 @@ def test_from_tasks_to_the_result_file(
     # What was written is read as dimensions again, and asks nothing new.
     again = (*options[:-1], out / "quality_results.json", *parts)
     line = command(*again).line()
-    assert "already contains a run with different reports" in line
+    assert "run with different reports" in line
     once_more = ("run", reports, *judge, "--protocol", "deepresearcheval", "--out", tmp_path / "again")
     dry = command(*once_more, *parts, "--dimensions", out / "quality_results.json", "--dry-run", "--json")
     assert json.loads(dry.out)["calls"] == 4 * 6
@@ -153,7 +153,7 @@ def test_dimensions_are_drafted_once_in_a_run(
     parts = ("--set", "deepresearcheval.parts=quality")
     given = ("--set", "deepresearcheval.quality.draft=false")
     line = command(*options, "--out", run, *parts, *given).line()
-    assert "its task '1' has no dimensions; give --dimensions" in line and server.chats == []
+    assert "its task '1' " in line and "give --dimensions" in line and server.chats == []
     ended = command(*options, "--out", run, *parts)
     assert (ended.code, ended.err) == (0, "")
     # Two tasks drafted once each for both systems, four reports judged.

@@ -88,7 +88,7 @@ def test_the_sample_report(
     run = tmp_path / "run"
     report = sample_folder() / "report.md"
     options = ("run", report, *PARTS, "--judge", preset, "--base-url", server.url, "--out", run)
-    assert "needs a snapshot; give --snapshot" in command(*options).line()
+    assert "give --snapshot" in command(*options).line()
     ended = command(*options, "--snapshot", snapshot)
     assert ended.code == 0, ended.err
     found = scores(run)
@@ -97,13 +97,13 @@ def test_the_sample_report(
     # One supported, one in part, one contradicted: (1 + .5) / 3.
     factuality = found["factuality"]["score"]
     assert (factuality["numerator"], factuality["denominator"], factuality["value"]) == (1.5, 3, 50)
-    assert factuality["note"] == "3 of 27 decided; queries made by code: 1"
+    assert re.fullmatch("3 of 27 decided; queries .*: 1", factuality["note"])
     # Seven domains are cited, of which one has 9 and six have 5: (.9 + 6 * .5) / 7.
     assert found["authority"]["score"]["value"] == pytest.approx(100 * 3.9 / 7)
     # The stub supports what it reads: CF is 1, and CA the claims with a citation of those that can be verified.
     attribution, faithfulness = found["citation"]["children"]
     assert faithfulness["score"]["value"] == 100
-    assert "1 unverifiable, left out" in faithfulness["score"]["note"]  # the gazette's page is dead
+    assert "1 unverifiable" in faithfulness["score"]["note"]  # the gazette's page is dead
     n_cited, n = attribution["score"]["numerator"], attribution["score"]["denominator"]
     ca = 100 * n_cited / n
     assert 0 < n_cited < n
@@ -149,7 +149,7 @@ def test_ratings_by_people_and_a_faulty_file(
     line = command(*options, "--out", tmp_path / "other").line()
     assert f"{ratings}:1: 'www.plant.example' belongs to 'plant.example'; rate that domain" in line
     ratings.write_text('{"domain": "plant.example", "score": 2}\n')
-    assert "already contains a run with different protocols" in command(*options, "--out", run).line()
+    assert "run with different protocols" in command(*options, "--out", run).line()
 
 
 def test_a_task_is_named_where_one_is_needed(

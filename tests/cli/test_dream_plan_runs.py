@@ -142,7 +142,7 @@ def test_another_plan_is_another_run(
     given = ("--tasks", tmp_path / "tasks.jsonl", "--plans", plans, "--snapshot", snapshot, "--judge", preset)
     parts = ("--protocol", "dream", "--set", "dream.parts=[key_information,reasoning]")
     line = command("run", report, *given, "--out", out, *parts, "--base-url", server.url).line()
-    assert "already contains a run with different reports (reports.'mill'.plan_sha256)" in line
+    assert "run with different reports (reports.'mill'.plan_sha256)" in line
 
 
 def test_a_run_without_plans_ends_in_one_line(
@@ -152,5 +152,5 @@ def test_a_run_without_plans_ends_in_one_line(
     given = ("--tasks", tasks, "--snapshot", snapshot, "--judge", preset, "--out", tmp_path / "run")
     parts = ("--protocol", "dream", "--set", "dream.parts=[writing,reasoning]")
     line = command("run", report, *given, *parts, "--base-url", server.url).line()
-    assert "has no plan; give --plans (`local-judge tasks plan draft` makes them), or do without: " in line
+    assert "has no plan; " in line and "give --plans " in line
     assert line.endswith("--set dream.parts=[writing]")

@@ -129,14 +129,12 @@ def test_what_is_stored_can_be_shown_by_judge_and_together(command: Command, pan
     assert "ensemble of 2 judges" in short and "all alike" in short and "pairs alike" not in short
     table = command("show", out, "--all-scores").out
     assert "ensemble of 2 judges" in table and "pairs alike" in table
-    assert "95% bootstrap intervals over reports of 1,000 draws" in table
+    assert "95% bootstrap" in table and "1,000 draws" in table
     assert "deer (paper profile, judge steady)" in command("show", out, "--judge", "steady").out
     assert "without answer" not in command("show", out, "--judge", "steady").out
     alone = command("show", out, "--report", "mill").out
     assert "deer: mill, ensemble of 2 judges" in alone and "deer (paper profile) by judge" in alone
-    assert (
-        "choose it with --judge: steady, shaky" in command("show", out, "--report", "mill", "--claims").line()
-    )
+    assert "--judge: steady, shaky" in command("show", out, "--report", "mill", "--claims").line()
     assert "no judge 'x' to choose; there are: steady, shaky" in command("show", out, "--judge", "x").line()
 
     before = {name: (out / name).read_bytes() for name in ("scores/deer.jsonl", "agreement.jsonl")}
@@ -214,7 +212,7 @@ def test_a_judge_that_cannot_be_reached_at_all_ends_the_run(command: Command, pa
 
 def test_a_judge_is_not_asked_twice_as_two(command: Command, panel: Panel) -> None:
     (panel.folder / "copy.yaml").write_bytes((panel.folder / "steady.yaml").read_bytes())
-    for other, said in (("steady", "several judges are called 'steady'"), ("copy", "are the same model")):
+    for other, said in (("steady", "are called 'steady'"), ("copy", "the same model")):
         judges = ["--judge", panel.folder / "steady.yaml", "--judge", panel.folder / f"{other}.yaml"]
         given = ["run", panel.folder / "reports", "--snapshot", panel.folder / "snapshot", *judges]
         given += ["--set", "deer.parts=[verification]", "--base-url", panel.steady.url]
@@ -230,4 +228,4 @@ def test_a_run_of_one_judge_is_as_it_was(command: Command, panel: Panel) -> None
     assert found["cases"][0]["n_failed_by_judge"] == {}
     assert not (out / "agreement.jsonl").exists()
     assert (out / "findings/deer.jsonl").is_file() and not (out / "findings/deer").exists()
-    assert "it has only one judge" in command("show", out, "--judge", "steady").line()
+    assert "only one judge" in command("show", out, "--judge", "steady").line()

@@ -33,9 +33,8 @@ def test_export(command: Command, tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_run(run, {"a": findings("sf")}, record("a", task="5"))
     ended = command("export", run, tmp_path / "out", "--format", "fact")
-    assert ended.out.splitlines() == [
-        f"4 files of 1 of 1 report in {tmp_path / 'out'}; samples.json there says which",
-        "1 pair failed, written as unknown or with the error of their URL",
-    ]
+    written, failed = ended.out.splitlines()
+    assert written.startswith(f"4 files of 1 of 1 report in {tmp_path / 'out'}; samples.json ")
+    assert failed.startswith("1 pair failed, ")
     row = json.loads((tmp_path / "out/validated.jsonl").read_text(encoding="utf-8"))
     assert row["id"] == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def test_from_a_report_to_files_and_back(
 ) -> None:
     run, out = tmp_path / "run", tmp_path / "out"
     given = ("run", report, "--judge", preset, "--base-url", server.url, *FACTS, "--out", run)
-    assert "needs a snapshot; give --snapshot" in command(*given).line()
+    assert "give --snapshot" in command(*given).line()
     given = (*given, "--snapshot", snapshot)
     assert (
         "deepresearcheval.facts.method" in command(*given, "--set", "deepresearcheval.facts.method=x").line()
@@ -44,7 +45,7 @@ def test_from_a_report_to_files_and_back(
 
     shown = command("show", run, "--report", "mill").out
     assert "facts: 2 statements in 1 segment" in shown and "2 runs of 4 turns: 2 answered" in shown
-    assert "asked by search: 2, of which the snapshot could answer" in shown
+    assert "asked by search: 2, " in shown
     items = command("show", run, "--items").out
     assert "L2.S1.1" in items and "supports: " in items and "(answered)" in items
     dumped: Any = json.loads(command("show", run, "--items", "--json").out)["deepresearcheval"]["facts"]
@@ -66,7 +67,7 @@ def test_from_a_report_to_files_and_back(
     assert files(run) == before and len(server.chats) == 5  # the ledger answered
 
     ended = command("export", run, out, "--format", "deepresearcheval")
-    assert ended.out == f"facts of 1 of 1 report in {out}; facts.json there says which\n"
+    assert ended.out.startswith(f"facts of 1 of 1 report in {out}; facts.json ")
     [entry] = json.loads((out / "facts.json").read_text())
     assert entry["file"] == "results/unnamed/task_1.json" and entry["n_failed"] == 0
     rows = json.loads((out / entry["file"]).read_text())
@@ -81,7 +82,7 @@ def test_from_a_report_to_files_and_back(
     assert command("export", again, tmp_path / "third", "--format", "deepresearcheval").code == 0
     [third] = (tmp_path / "third").glob("results/*/task_1.json")
     assert json.loads(third.read_text()) == rows
-    assert "not an empty folder" in command("import", out, again, "--format", "deepresearcheval").line()
+    assert f"{again}: not an empty" in command("import", out, again, "--format", "deepresearcheval").line()
 
 
 def test_a_sample_of_the_statements_has_an_interval(
@@ -94,7 +95,7 @@ def test_a_sample_of_the_statements_has_an_interval(
     assert ended.code == 0 and "100.00 (95 %: 50.00 to 100.00)" in ended.out
     shown = command("show", run, "--report", "mill").out
     assert "95 % interval" in shown and "50.00 to 100.00" in shown
-    assert "1 of 2 statements were to be checked, drawn at random: the 95 % interval is for all 2" in shown
+    assert re.search("1 of 2 statements .*drawn at random: .* all 2", shown)
     command("export", run, out, "--format", "csv")
     rows = list(csv.DictReader((out / "scores.csv").read_text().splitlines()))
     assert {
@@ -135,7 +136,7 @@ def test_two_judges_of_the_claim_set_vote(
     assert (ended.code, ended.err) == (0, "")
     rows = [json.loads(line) for line in (run / "agreement.jsonl").read_text().splitlines()]
     assert {row["metric"] for row in rows} == {"facts"}
-    assert "choose it with --judge: stub, second" in command("lab", "agent", "transcript", run).line()
+    assert "--judge: stub, second" in command("lab", "agent", "transcript", run).line()
     assert command("lab", "agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
 
 

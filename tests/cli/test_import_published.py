@@ -173,9 +173,9 @@ def test_a_page_that_was_not_scraped_stays_a_gap(command: Command, tmp_path: Pat
             "total_citations: 1\ntotal_valid_citations: 1\nvalid_rate: 1\n",
             "means of a system that no folder names; give --system",
         ),
-        ("other.json", "[" * 200_000, "results of no known format"),
-        ("other.json", '{"a": "' + "b" * 200_000 + '"}', "results of no known format"),
-        ("other.json", '{"a": 1}', "results of no known format"),
+        ("other.json", "[" * 200_000, "no known format"),
+        ("other.json", '{"a": "' + "b" * 200_000 + '"}', "no known format"),
+        ("other.json", '{"a": 1}', "no known format"),
     ],
 )
 def test_a_file_that_is_no_result_is_one_line(
@@ -260,7 +260,7 @@ def test_a_stated_mean_is_no_single_report(command: Command, tmp_path: Path) -> 
     assert "few" not in ended.out
     # It has no row of a report, and no file is written without one.
     line = command("export", run, tmp_path / "out", "--format", "fact").line()
-    assert "no report has a result for FACT's files; a mean over reports" in line
+    assert "result for FACT's files; a mean over reports" in line
     assert not (tmp_path / "out").exists()
 
 

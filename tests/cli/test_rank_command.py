@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -130,15 +131,10 @@ def test_by_a_score(command: Command, made: Path) -> None:
 
 def test_mistakes_are_one_line(command: Command, made: Path, tmp_path: Path) -> None:
     assert "no such folder" in command("results", "rank", tmp_path / "nowhere").line()
-    assert "a comparison counts once" in command("results", "rank", made, made).line()
-    assert (
-        "no judge 'x' to choose; it has only one judge"
-        in command("results", "rank", made, "--judge", "x").line()
-    )
-    assert (
-        "race compared no reports there; give --score"
-        in command("results", "rank", made, "--protocol", "race").line()
-    )
+    assert "counts once" in command("results", "rank", made, made).line()
+    assert "no judge 'x' to choose" in command("results", "rank", made, "--judge", "x").line()
+    line = command("results", "rank", made, "--protocol", "race").line()
+    assert re.search("race compared .*--score", line)
     assert (
         "there are: depth"
         in command("results", "rank", made, "--protocol", "race", "--score", "overall").line()

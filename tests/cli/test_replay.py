@@ -83,7 +83,7 @@ def test_a_call_without_a_reply_is_a_failure_that_is_counted_and_named(
     ended = command(*given, "--replay", "--ledger", ledger, "--out", tmp_path / "second")
     assert ended.code == 3
     [line] = [line for line in ended.err.splitlines() if line.startswith("Missing:")]
-    assert "of the judge's answers (the ledger has no reply). Run the command without --replay" in line
+    assert "(the ledger has no reply). Run the command without --replay" in line
     claims = tmp_path / "second" / "claims.jsonl"
     failures = [one["failure"] for one in json.loads(claims.read_bytes())["verdicts"] if one["failure"]]
     assert {one["kind"] for one in failures} == {"not_in_ledger"}

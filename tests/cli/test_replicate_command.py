@@ -369,7 +369,7 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
             {"command": [["results", "stats", view, "{out}"] for view in ("length", "stability")]},
             "only one command may print statistics",
         ),
-        ({"command": [["results", "agree", "{results}", "--plot=x.svg"]]}, "results must be in {out}"),
+        ({"command": [["results", "agree", "{results}", "--plot=x.svg"]]}, "must be in {out}"),
         ({"columns": {"A": {"mean": ["B"]}}, "rows": {"Ada": [1.0]}}, "there is no column 'B'"),
         ({"command": [["lab", "label", "{results}"]]}, "'lab label' is not one of"),
         ({"command": [["import", "{results.name}"]]}, "{results.name} is not in `needs`"),
@@ -381,7 +381,7 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
             for word in ("/run", "~/run", "{out}/../run", "--prompts=original=~/drb")
         ),
         *(
-            ({"command": [words]}, "results must be in {out}")
+            ({"command": [words]}, "must be in {out}")
             for words in (
                 *(["run", "{results}", *out] for out in (["--out=run"], ["--out", "run"], ["--out={out}x"])),
                 *(

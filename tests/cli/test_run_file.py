@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -141,13 +142,13 @@ def test_a_missing_report_of_a_run_file_is_named_with_the_file(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("judge: [x]\n", "judge: unknown key; did you mean judges?"),
-        ("system: '  '\n", "system must not be empty"),
-        ("attempts: 0\n", "attempts must be at least 1"),
-        ("snapshott: there\n", "snapshott: unknown key; did you mean snapshot?"),
-        ("settings: {deer: {parts: [x]}}\n", "settings.deer.parts: 'x' is not one of verification, rubric"),
-        ("date: '2026-13-01'\n", "date: '2026-13-01' is not a date (YYYY-MM-DD)"),
-        ("reports: 7\n", "reports must be a list, such as [7]"),
+        ("judge: [x]\n", "judge: unknown key.* judges"),
+        ("system: '  '\n", "system .*empty"),
+        ("attempts: 0\n", "attempts .*at least 1"),
+        ("snapshott: there\n", "snapshott: unknown key.* snapshot"),
+        ("settings: {deer: {parts: [x]}}\n", r"settings\.deer\.parts: 'x' .*verification, rubric"),
+        ("date: '2026-13-01'\n", "date: '2026-13-01' .*YYYY-MM-DD"),
+        ("reports: 7\n", r"reports .*list.* \[7\]"),
         ("- a\n", "expected a mapping"),
     ],
 )
@@ -156,4 +157,4 @@ def test_a_mistake_is_one_line_with_the_file_and_the_key(tmp_path: Path, text: s
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         load_run_file(path, {})
-    assert str(caught.value).startswith(f"{path}: ") and says in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ") and re.search(says, str(caught.value))

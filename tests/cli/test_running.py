@@ -120,10 +120,9 @@ def test_a_server_that_fails_is_explained_and_nothing_is_left(command: Command, 
     ended = command("judge", "up", world.write(FAKE_LOG=memory), "--detach")
     assert ended.code == 1
     [log] = (world.folder / "home" / "logs").rglob("*.log")
-    assert ended.line() == (
-        "local-judge: tiny did not start: out of memory; lower context_tokens or max_num_seqs, or raise "
-        f"tensor_parallel, in the preset (log: {log})"
-    )
+    assert ended.line().startswith("local-judge: tiny did not start: out of memory; ")
+    assert re.search("context_tokens .*max_num_seqs, .*tensor_parallel, ", ended.line())
+    assert ended.line().endswith(f" (log: {log})")
     assert recorded() == []
     assert gone(world.starts()[0]["child"])
 
@@ -228,7 +227,7 @@ def test_a_judge_is_reused_only_on_the_gpus_and_the_address_asked_for(
     assert command(*up, "--detach", "--gpus", "2,").code == 0
     assert command(*up, "--gpus", "2,").code == 0
     assert command(*up, "--gpus", "1").code == 0
-    assert "tiny is running on GPUs 2; stop it first" in command(*up, "--gpus", "2").line()
+    assert "on GPUs 2; stop it first" in command(*up, "--gpus", "2").line()
     assert "tiny is running on 127.0.0.1; stop it first" in command(*up, "--host", "0.0.0.0").line()
 
 
@@ -245,9 +244,8 @@ def test_a_server_that_refuses_the_key_is_named(
 def test_other_settings_under_the_same_name_are_not_started_twice(command: Command, world: World) -> None:
     command("judge", "up", world.write(), "--detach")
     ended = command("judge", "up", world.write(EXTRA="1"), "--detach")
-    assert ended.line() == (
-        "local-judge: tiny is running with other settings of the preset; stop it first: local-judge judge down tiny"
-    )
+    assert ended.line().startswith("local-judge: tiny is running with other settings of the preset; ")
+    assert ended.line().endswith(": local-judge judge down tiny")
 
 
 def test_two_commands_at_once_start_one_server(world: World) -> None:
@@ -457,7 +455,7 @@ def test_a_dry_run_prints_a_line_for_each_server(command: Command, world: World)
 
 def test_a_judge_in_process_has_no_server(command: Command, world: World) -> None:
     ended = command("judge", "up", "qwen2.5-coder-1.5b")
-    assert ended.line().endswith("runs in process (openvino); there is nothing to serve")
+    assert "runs in process (openvino)" in ended.line()
 
 
 def test_a_preset_for_gpus_is_refused_before_its_weights_are_fetched(command: Command, world: World) -> None:

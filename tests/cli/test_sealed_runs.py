@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -203,8 +204,9 @@ def test_a_modified_manifest_is_refused_before_anything_is_read_from_it(
 
 def test_what_may_be_modified_is_marked_wherever_it_is_printed(made: Made) -> None:
     path = flip_finding(made.out)
-    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal (of 'a')"
     allowed = ("--allow-modified",)
+    line = made.read("show", more=allowed).out.splitlines()[0].removeprefix("modified: ")
+    assert line.startswith(f"{made.out}: {path.relative_to(made.out)} differs ") and line.endswith("(of 'a')")
     for reader in READERS[:7]:
         if "rank" in reader or "rescore" in reader:  # two reports on two tasks; changes the scores
             continue
@@ -224,23 +226,22 @@ def test_scores_of_a_modified_run_are_not_sealed(made: Made) -> None:
     path = made.out / "findings/deer.jsonl"
     findings = path.read_bytes()
     flip_finding(made.out)
-    line = f"{made.out}: {path.relative_to(made.out)} differs from the seal (of 'a')"
     rescored = made.read("rescore", more=("--allow-modified",))
-    assert (rescored.code, rescored.out.splitlines()[0]) == (0, f"modified: {line}")
+    mark, _, line = rescored.out.splitlines()[0].partition(": ")
+    assert (rescored.code, mark) == (0, "modified")
+    assert line.startswith(f"{made.out}: {path.relative_to(made.out)} differs ") and line.endswith("(of 'a')")
     assert (made.out / "scores/deer.jsonl").read_bytes() != scores
     rows = json.loads(made.read("rescore", more=("--allow-modified", "--json")).out)
     assert all(line in row["modified"] for row in rows)
     ended = made.read("show")
     assert ended.code == 1
-    assert "run ended: scores/deer.systems.jsonl differs from the seal" in ended.line()
+    assert "ended: scores/deer.systems.jsonl differs" in ended.line()
     ended = made.read("rescore")
     assert ended.code == 1
-    assert (
-        f"{path.relative_to(made.out)} differs from the seal (of 'a'), scores/deer.jsonl differs"
-        in ended.line()
-    )
+    differing = rf"{path.relative_to(made.out)} differs .*\(of 'a'\), scores/deer\.jsonl differs"
+    assert re.search(differing, ended.line())
     path.write_bytes(findings)
-    assert ": scores/deer.systems.jsonl differs from the seal" in made.read("show").line()
+    assert ": scores/deer.systems.jsonl differs" in made.read("show").line()
     assert made.read("rescore", more=("--allow-modified",)).code == 0
     assert (made.out / "scores/deer.jsonl").read_bytes() == scores
     assert made.read("show").code == 0
@@ -268,7 +269,7 @@ def test_a_rescoring_that_is_killed_is_continued_by_the_same_command(
         patch.setattr("local_judge.cli.show.reseal_scores", killed)
         assert made.read("rescore").line().endswith("killed")
     raise_score(made.out)  # the scores of another version
-    assert "scores/deer.jsonl is not in the seal" in made.read("show").line()
+    assert "scores/deer.jsonl is not in" in made.read("show").line()
     assert made.read("rescore").code == 0
     assert files(made.out) == before
     assert made.read("show").code == 0
@@ -290,7 +291,7 @@ def test_an_imported_run_is_sealed(tmp_path: Path, command: Command) -> None:
     assert command("show", tmp_path / "run").code == 0
     alter(tmp_path / "run/findings/fact.jsonl", "It is.", "It was.")
     shown = command("show", tmp_path / "run", "--report", "1")
-    assert "findings/fact.jsonl differs from the seal" in shown.line()
+    assert "findings/fact.jsonl differs" in shown.line()
 
 
 def test_a_whole_run_is_confirmed_without_judging_or_scoring(
@@ -327,10 +328,7 @@ def test_the_command_that_made_a_run_restores_it_without_asking(
 def test_a_manifest_that_was_changed_is_not_gone_on_with(made: Made) -> None:
     alter(made.out / "manifest.json", '"run"', '"run and more"')
     assert "manifest.json differs from its seal" in made.run().line()
-    assert (
-        "differs from the seal; restore manifest.json from a copy, --allow-modified"
-        in made.read("show").line()
-    )
+    assert "restore manifest.json from a copy, --allow-modified" in made.read("show").line()
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -426,12 +424,12 @@ def test_a_second_process_asks_nothing(made: Made) -> None:
     with locked(made.out):
         ended = made.run()
         assert ended.code == 1
-        assert "is writing to it; wait until it ends" in ended.line()
+        assert "is writing to" in ended.line() and "wait" in ended.line()
         assert len(made.server.chats) == n_asked
         assert not (made.out / "manifest.json").exists()
     assert made.run().code == 0
     with locked(made.out):
-        assert "is writing to it" in made.read("rescore").line()
+        assert "is writing to" in made.read("rescore").line()
         assert made.read("show").code == 0
     assert RunStore(made.out).read_json("manifest.json")["seal"]["files"].keys() >= {"cases.jsonl"}
 
@@ -492,7 +490,7 @@ def test_a_folder_that_is_a_link_is_refused_and_what_it_leads_to_stays(made: Mad
     before = files(elsewhere)
     for ended in (made.run(), made.read("rescore"), made.read("rescore", more=("--allow-modified",))):
         assert ended.code == 1
-        assert ended.line().endswith(f"{folder}: a link that leads out of {made.out}; remove it")
+        assert f"{folder}: a link " in ended.line() and ended.line().endswith(f" {made.out}; remove it")
     assert files(elsewhere) == before
 
 

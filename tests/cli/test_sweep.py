@@ -233,7 +233,7 @@ def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) 
             assert (state["status"], state["reports"]) == ("running", 8)
             assert state["judges"] == ["stub", "warm"]
             refused = command(*swept(folder, server))
-            assert "is writing to it; wait until it ends" in refused.line()
+            assert "is writing to" in refused.line() and "wait" in refused.line()
         finally:
             process.kill()
             shown.set()
@@ -292,7 +292,7 @@ def test_a_sweep_is_replayed_without_servers(
     assert ended.code == 0 and len(server.chats) == n_calls
     assert set(files(other / "out")) == set(files(folder / "out"))
     empty = write(tmp_path / "c")
-    assert "has no replies by judge 'stub'" in command("sweep", empty / "sweep.yaml", "--replay").line()
+    assert "replies by judge 'stub'" in command("sweep", empty / "sweep.yaml", "--replay").line()
 
 
 def test_draws_of_a_greedy_judge_are_refused_and_others_have_their_own_seeds(
@@ -406,8 +406,9 @@ def test_a_kept_run_is_named_whenever_the_command_was_killed(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", killed)
         command(*swept(folder, server))
-    assert command(*swept(folder, server)).out.splitlines()[-2:] == [
-        f"kept from an earlier sweep file: {folder}/out/kept/{name}" for name in ("stub", "warm")
+    kept = command(*swept(folder, server)).out.splitlines()[-2:]
+    assert [line.rpartition(": ")[2] for line in kept] == [
+        f"{folder}/out/kept/{name}" for name in ("stub", "warm")
     ]
 
 
@@ -422,7 +423,7 @@ def test_a_ledger_in_the_folder_may_have_any_name(
         assert (folder / ledger).exists()
         (folder / "out/sweep.json").unlink()
         (folder / "out/sweep.yaml").rename(folder / "out/shards.yaml")
-        assert "not empty and not a sweep" in command(*swept(folder, server)).line()
+        assert "not a sweep" in command(*swept(folder, server)).line()
 
 
 @pytest.mark.slow
@@ -473,7 +474,7 @@ def test_a_missing_shard_is_counted_and_can_follow(
     assert "expected i/n with i from 1 to n" in command(*swept(folder, server, "--shard", "3/2")).line()
     assert command(*swept(folder, server, "--shard", "2/2")).code == 0
     missing = command(*merge)
-    assert missing.code == 3 and "the ledger has no reply" in missing.err
+    assert missing.code == 3 and "has no reply" in missing.err
     assert command(*swept(folder, server, "--shard", "1/2")).code == 0
     assert command(*merge).code == 0
     # More shards than tasks: some have nothing to do.

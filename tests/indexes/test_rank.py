@@ -97,9 +97,7 @@ def test_fewer_chunks_than_asked_for() -> None:
 
 def test_dense_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("indexes.search.local.MODEL_PACKAGE", "no_such_model_package")
-    with pytest.raises(
-        MissingExtra, match=r"no_such_model_package: in the checkout, pip install '\.\[dense\]'"
-    ):
+    with pytest.raises(MissingExtra, match=r"no_such_model_package: .*'\.\[dense\]'"):
         DenseRanker()
 
 

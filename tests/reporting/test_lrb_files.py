@@ -138,7 +138,7 @@ def test_the_published_average_of_two_judges_is_the_same(tmp_path: Path, shared:
 
 def test_a_run_without_results_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     store = finished(tmp_path / "run", {"1": (None, findings("ffffffffff"))})
-    with pytest.raises(RunError, match="no report has a result for LiveResearchBench's files; no answer"):
+    with pytest.raises(RunError, match="result for LiveResearchBench's files; no answer"):
         export_files(store, tmp_path / "out", PROTOCOL)
     assert not (tmp_path / "out").exists()
     other = RunStore(tmp_path / "other")

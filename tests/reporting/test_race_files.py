@@ -109,17 +109,15 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     store = finished(tmp_path / "run", {"a": (None, whole)})
     (tmp_path / "full").mkdir()
     (tmp_path / "full/file").touch()
-    with pytest.raises(RunError, match="not an empty folder"):
+    with pytest.raises(RunError, match="full: not an empty"):
         export_files(store, tmp_path / "full", "race")
     vanilla = findings(comparison({"overall": 6.0}, None), mode="vanilla", criteria=None)
     other = finished(tmp_path / "other", {"a": (None, vanilla)})
-    with pytest.raises(
-        RunError, match="no report has a result for RACE's files; the published code has no such mode"
-    ):
+    with pytest.raises(RunError, match="result for RACE's files; the published code has no such mode"):
         export_files(other, tmp_path / "out", "race")
     store.write_json(
         "manifest.json",
         {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
     )
-    with pytest.raises(RunError, match="RACE was not run; the run has these protocols: deer"):
+    with pytest.raises(RunError, match=r"RACE was not run; .*: deer"):
         export_files(store, tmp_path / "out", "race")

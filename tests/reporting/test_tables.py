@@ -185,13 +185,13 @@ def test_the_plan_names_what_will_not_be_evaluated() -> None:
         prompt_tokens=9,
         replayed=0,
         sentences_unread=0,
-        unreadable=(NotPlanned(id="[b]a", why="a.md: the report is empty"),),
+        unreadable=(NotPlanned(id="[b]a", why="a.md: not UTF-8"),),
         too_long=("b", "c\x1b[2J"),
     )
     shown = [line.split() for line in printed(plan_table(plan)).splitlines()]
     assert [line[-1] for line in shown[5:]] == ["1", "2"]
     assert list(plan_notes(plan)) == [
-        "cannot be evaluated: \\[b]a: a.md: the report is empty",
+        "cannot be evaluated: \\[b]a: a.md: not UTF-8",
         "too long for the judge: b",
         "too long for the judge: c [2J",
     ]

@@ -87,7 +87,7 @@ def test_the_links_beside_a_report_of_deepresearcheval(tmp_path: Path) -> None:
     ("name", "content", "why"),
     [
         ("x.json", b"{", "not JSON"),
-        ("x.jsonl", b"[1]\n", "expected a JSON object"),
+        ("x.jsonl", b"[1]\n", "a JSON object"),
         ("x.jsonl", b"\xff", "not UTF-8"),
     ],
 )

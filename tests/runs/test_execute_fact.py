@@ -124,5 +124,5 @@ def test_both_ways_need_a_snapshot(snapshot: Snapshot) -> None:
     for given in (FactSettings(), FactSettings(claims="own")):
         fact: Any = Fact(given)
         check_inputs(REPORTS, snapshot, [fact])
-        with pytest.raises(ConfigError, match="fact: verifying claims needs a snapshot; give --snapshot"):
+        with pytest.raises(ConfigError, match=r"fact: verifying claims .*--snapshot"):
             check_inputs(REPORTS, None, [fact])

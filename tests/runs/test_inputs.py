@@ -57,9 +57,9 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
         ('{"id": 1}', "a report needs `id`"),
         ('{"id": 1, "article": 5}', "a report needs `id`"),
         ('{"id": null, "article": "A."}', "a report needs `id`"),
-        ('{"id": {}, "article": "A."}', "must be a text or a whole number"),
-        ('{"id": true, "article": "A."}', "must be a text or a whole number"),
-        ('{"id": "\\udc80", "article": "A."}', "must be a text or a whole number"),
+        ('{"id": {}, "article": "A."}', "text or a whole number"),
+        ('{"id": true, "article": "A."}', "text or a whole number"),
+        ('{"id": "\\udc80", "article": "A."}', "text or a whole number"),
         ('["A."]', "expected a JSON object"),
         ("A.", "not JSON"),
         ("[" * 50_000, "not JSON"),
@@ -143,7 +143,7 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="task id '9' appears twice"):
         load_tasks(twice)
     without = write(tmp_path / "without.jsonl", '{"id": 9}')
-    with pytest.raises(InputError, match="a task needs `id` and one of task, prompt, query, question"):
+    with pytest.raises(InputError, match=r"without\.jsonl:1: .*`id` .*prompt, query, question"):
         load_tasks(without)
 
 
@@ -219,7 +219,7 @@ def test_deer_s_folders_are_reports_with_tasks_and_guidance(tmp_path: Path) -> N
 
 def test_a_system_that_is_no_text(tmp_path: Path) -> None:
     path = write(tmp_path / "reports.jsonl", '{"id": 1, "report": "A.", "system": 5}')
-    with pytest.raises(InputError, match=r"reports\.jsonl:1: `system` must be a text"):
+    with pytest.raises(InputError, match=r"reports\.jsonl:1: `system` must be"):
         load_reports([path])
 
 

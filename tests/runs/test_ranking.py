@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ async def test_judges_of_one_run_are_taken_together(make_judge: MakeJudge, tmp_p
     # Three of four games on each of two tasks: pooled.
     assert (ada.scores[0].score.value, ada.scores[0].find("games").score.value) == (75, 8)
     alone = await run(one, tmp_path / "alone", ("cy",))
-    with pytest.raises(InputError, match="a comparison counts once"):
+    with pytest.raises(InputError, match="counts once"):
         compared([out, alone], None, "paper")
 
 
@@ -295,10 +296,8 @@ def test_scores_that_differ_in_their_last_bits_tie_and_say_how_much_is_known(tmp
     assert found.matches == (Match("t", "ada", "bo", (0.5,)),)
     assert found.coverage is not None and (found.coverage.n_in_part, found.coverage.known) == (2, 0.75)
     table = rank_systems(found.matches, seed=0, draws=10)
-    assert (
-        "2 of 2 scores rest on a part of the answers: 75.0 % known on average, bounds up to 0.20 wide"
-        in ranking_notes(table, found)
-    )
+    known = r"2 of 2 scores rest .*: 75\.0 % known .*0\.20 wide"
+    assert any(re.fullmatch(known, note) for note in ranking_notes(table, found))
     assert ranking_json(table, found)["coverage"]["n_in_part"] == 2
 
 

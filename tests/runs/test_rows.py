@@ -71,7 +71,7 @@ def test_deep_nesting_is_no_json(tmp_path: Path) -> None:
         load_qualification(tmp_path / "deep.json")
     with pytest.raises(InputError, match="not JSON"):
         list(read_jsonl(tmp_path / "deep.json"))
-    with pytest.raises(DigestMismatch, match="a line cannot be read"):
+    with pytest.raises(DigestMismatch, match="a line cannot"):
         list(Cdxj(tmp_path / "cdxj").find("https://example.org/"))
 
 

@@ -78,7 +78,7 @@ def test_a_set_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         (packed(b'{"claim": "A."}\n')[:14], "damaged or cut off"),
         (packed(b"\xff\n"), "not UTF-8"),
         (packed(b""), "no claim with one URL and its passage"),
-        (cited("https://a.example:99999/"), "expertqa.jsonl.gz:1: not a web address"),
+        (cited("https://a.example:99999/"), "expertqa.jsonl.gz:1: not a web"),
         (cited("https://a.example/"), "too few answers of the system 's'"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_preset_without_weights_says_how_to_get_them(
 
 
 def test_a_served_preset_needs_a_server() -> None:
-    with pytest.raises(PresetError, match="start it with `local-judge judge up qwen3-8b`, or add --serve"):
+    with pytest.raises(PresetError, match=r"`local-judge judge up qwen3-8b`, .*--serve"):
         connect(load_preset("qwen3-8b"))
 
 

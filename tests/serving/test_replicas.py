@@ -182,7 +182,7 @@ async def test_a_replica_that_is_back_as_another_judge_gets_no_calls(fleet: Flee
     await until(lambda: len(fleet.told) == 2, fleet)
     await fleet.ask(0, 2)
     assert len(fleet.stubs[place].chats) == asked
-    assert fleet.told[1].startswith(f"{home} is back as another judge: ")
+    assert fleet.told[1].startswith(f"{home} is back as ")
     assert fleet.told[1].endswith("; it gets no calls")
 
 

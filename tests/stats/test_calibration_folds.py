@@ -113,7 +113,7 @@ def test_figures_of_a_part_keep_the_folds() -> None:
         (
             [Judged(number % 2 == 0, number % 2, f"p{number // 2}") for number in range(8)],
             "inverted",
-            "are not higher than those of the others",
+            "not higher than",
         ),
     ],
 )

@@ -292,7 +292,7 @@ def test_words() -> None:
         ("reformulate", [{"id": "a", "question": "Why?"}], "answer is missing"),
         ("reformulate", [{**ITEM, "image": "data:image/png;base64,xx"}], "item 'q1' has an image"),
         ("reformulate", [ITEM, ITEM], "id 'q1' stands twice"),
-        ("clarify", [{"id": "a", "question": " "}], "question must not be empty"),
+        ("clarify", [{"id": "a", "question": " "}], "question .*empty"),
         ("clarify", [{"id": "a", "question": "Why?", "answer": "So."}], "answer: unknown key"),
         ("clarify", [], "contains nothing to make tasks from"),
     ],

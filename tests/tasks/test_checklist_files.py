@@ -60,9 +60,9 @@ def test_a_question_without_items_is_a_task_without_a_checklist(tmp_path: Path) 
             [ROWS[0], {**ROWS[2], "question": "Why?"}],
             r"d.jsonl:2: question 'pumps' differs from its text at .*:1",
         ),
-        ([{**ROWS[0], "checklist": ["a"]}], r"d.jsonl:1: `checklist` must be a text"),
-        ([{**ROWS[0], "checklist": "\ud800"}], r"d.jsonl:1: `checklist` must be a text"),
-        ([{**ROWS[0], "qid": 1.5}], "must be a text or a whole number"),
+        ([{**ROWS[0], "checklist": ["a"]}], r"d.jsonl:1: `checklist` must be"),
+        ([{**ROWS[0], "checklist": "\ud800"}], r"d.jsonl:1: `checklist` must be"),
+        ([{**ROWS[0], "qid": 1.5}], "qid 1.5 must be"),
     ],
 )
 def test_a_faulty_dataset_is_one_line(rows: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_a_faulty_dataset_is_one_line(rows: list[dict[str, Any]], message: str, 
     [
         ('qid,question\na,"Why', r"d.csv:1: not CSV"),
         ("qid,question\na,Why?,more\n", r"d.csv:2: has more cells than columns"),
-        ("id,prompt\na,Why?\n", r"d.csv:2: a row of the dataset needs"),
-        ("", "no tasks in it"),
+        ("id,prompt\na,Why?\n", r"d.csv:2: a row .*`qid`"),
+        ("", "no tasks"),
     ],
 )
 def test_a_faulty_csv_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_what_a_task_may_not_bring(row: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"task_id": "a", "items": []}, "items must not be empty"),
-        ({"task_id": "a", "items": [" "]}, "items.0 must not be empty"),
+        ({"task_id": "a", "items": []}, "items .*empty"),
+        ({"task_id": "a", "items": [" "]}, "items.0 .*empty"),
         ({"task_id": "a", "items": ["A?"], "colour": 1}, "colour: unknown key"),
         ({"items": ["A?"]}, "task_id is missing"),
         ({"task_id": "b", "items": ["A?"]}, "c.jsonl:2: task id 'b' appears twice"),
@@ -146,7 +146,7 @@ def test_checklists_are_joined_by_id_or_request_in_either_form(tmp_path: Path) -
         renamed = CHECKLIST_KIND.join(Task(id="1", prompt=f" {prompt}\n"), rows)
         assert renamed is not None and renamed.checklist is not None and renamed.checklist.joined == "prompt"
     assert CHECKLIST_KIND.join(Task(id="2", prompt="Else?"), rows) is None
-    with pytest.raises(InputError, match="is for a task 'mill' with another request"):
+    with pytest.raises(InputError, match="for a task 'mill'"):
         CHECKLIST_KIND.join(Task(id="mill", prompt="Else?"), rows)
 
 
@@ -205,7 +205,7 @@ def test_a_run_fills_the_dates_of_the_dataset_or_takes_the_published_ones(tmp_pa
     *_, joined = load_reports([reports], TaskFiles(tasks=own, checklists=dataset))
     assert texts(joined.task) == texts(fixed.task)
     foreign = write_jsonl(tmp_path / "c.jsonl", [DRAFTED.model_dump(mode="json")])
-    with pytest.raises(InputError, match=r"c.jsonl: none of its rows has the id or the request"):
+    with pytest.raises(InputError, match=r"c.jsonl: none of"):
         load_reports([reports], TaskFiles(tasks=own, checklists=foreign))
 
 

@@ -94,10 +94,10 @@ def test_the_same_number_of_another_task_is_an_error(tmp_path: Path) -> None:
         ),
         (
             [changed("criterions", "insight", 0, "criterion", to="")],
-            "criterion must not be empty",
+            "criterion .*empty",
         ),
-        ([changed("prompt", to=None)], "prompt must be a text"),
-        ([changed("id", to=1.5)], "id 1.5 must be a text or a whole number"),
+        ([changed("prompt", to=None)], "prompt must be"),
+        ([changed("id", to=1.5)], "id 1.5 must be"),
         ([ROW, ROW], "criteria.jsonl:2: task id '900' appears twice"),
         ([changed("prompt", to="\ud800")], "lone surrogate"),
         ([], "no criteria in it"),

@@ -52,8 +52,8 @@ BOMB = f"dimension_weight: &k0 [x]\ncriterions:\n{_NESTED}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (changed("insight", 0.9), "dimension_weight: the weights must be 0 or more and sum to 1"),
-        (changed("insight", -0.1), "dimension_weight: the weights must be 0 or more and sum to 1"),
+        (changed("insight", 0.9), "dimension_weight: the weights .*sum to 1"),
+        (changed("insight", -0.1), "dimension_weight: the weights .*sum to 1"),
         ("dimension_weight: {insight: 1}", "expected the keys criterions and dimension_weight and no others"),
         (DRAFTED.editable + "status: given\n", "expected the keys criterions and dimension_weight"),
         ("[", "not YAML: "),
@@ -82,7 +82,7 @@ def test_what_no_criteria_file_may_hold_is_refused(text: str, message: str) -> N
 
 
 def test_published_criteria_are_not_reviewed_and_rejected_ones_reach_no_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="its set of criteria was given, not drafted"):
+    with pytest.raises(InputError, match="its set of criteria was given"):
         CriteriaRow.model_validate(ROW).reviewed("Ada")
     path = tmp_path / "criteria.jsonl"
     file = CRITERIA_KIND.file(path)

@@ -108,7 +108,7 @@ async def test_tasks_of_one_request_have_a_row_each(make_judge: MakeJudge, tmp_p
     assert await draft_all(NEED_DRAFTS, twins, needs, judge) == []
     assert (list(load_tasks(needs.path)), len(engine.calls)) == (["a", "b"], 1)
     assert waiting(NEED_DRAFTS, twins, needs) == []
-    with pytest.raises(InputError, match="is for a task 'a' with another request"):
+    with pytest.raises(InputError, match="for a task 'a'"):
         waiting(NEED_DRAFTS, [Task(id="a", prompt="Another?")], needs)
 
 

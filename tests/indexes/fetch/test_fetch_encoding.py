@@ -47,7 +47,7 @@ def test_a_whole_body_is_unpacked_at_once() -> None:
 @pytest.mark.parametrize(
     ("headers", "why"),
     [
-        ((("Content-Encoding", "br"),), "packed as 'br', which was not offered"),
+        ((("Content-Encoding", "br"),), "packed as 'br'"),
         ((("Content-Encoding", "gzip, gzip"),), "packed as 'gzip, gzip'"),
         ((("Content-Encoding", "gzip"), ("Content-Encoding", "gzip")), "packed as 'gzip, gzip'"),
     ],
@@ -63,7 +63,7 @@ def test_what_was_not_offered_is_refused(headers: tuple[tuple[str, str], ...], w
         # 30 MB of zeros pack to about 30 kB, 1,000 to 1.
         (gzip.compress(bytes(30_000_000), mtime=0), 50_000_000, "packed more than 200 to 1"),
         (gzip.compress(bytes(900_000), mtime=0), 800_000, "more than 800,000 bytes once unpacked"),
-        (gzip.compress(TEXT, mtime=0)[:-9], 1_000_000, "it ends too soon"),
+        (gzip.compress(TEXT, mtime=0)[:-9], 1_000_000, "ends too soon"),
         (b"\x1f\x8b\x08" + b"garbage" * 9, 1_000_000, "damaged"),
         (b"<html>", 1_000_000, "damaged"),
     ],

@@ -127,7 +127,7 @@ async def test_a_short_refresh_is_a_redirect(web: Web, refresh: str, followed: b
     found = await web.capture("a.test/")
     if followed is None:
         assert found.outcome == "blocked"
-        assert found.reason == "redirected to neither http nor https: 'javascript:void(0)'"
+        assert found.reason.startswith("redirected to ") and "'javascript:void(0)'" in found.reason
     else:
         assert (found.outcome, found.reason) == ("page", "")
         assert web.site.asked() == (["/", "/new"] if followed else ["/"])
@@ -203,7 +203,7 @@ class TestFullText:
         web.site.routes["a.test/full"] = reply(article("Body. " * 3_000, head))
         found = await web.capture("a.test/paper")
         assert found.final_url == web.site.url("a.test/full")
-        assert found.reason.startswith("the full text was stored (HTML, ")
+        assert "was stored (HTML, " in found.reason
 
     async def test_a_page_that_holds_the_paper_is_the_paper(self, web: Web) -> None:
         head = '<meta name="citation_pdf_url" content="/paper.pdf">'

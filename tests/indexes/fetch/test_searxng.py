@@ -160,13 +160,13 @@ async def test_of_an_answer_only_usable_results_within_bounds_are_kept(web: Web,
 
 async def test_without_a_server_one_line_says_so(web: Web) -> None:
     for url, problem in (
-        ("ftp://a.test", "the search server: neither http nor https"),
-        ("http://user:secret@a.test", "the search server: an address with credentials"),
+        ("ftp://a.test", "the search server: neither .*https"),
+        ("http://user:secret@a.test", "the search server: .*credentials"),
     ):
         with pytest.raises(FetchError, match=problem) as refused:
             Searxng(url, settings(web.site))
         assert "secret" not in str(refused.value)
     nobody = Searxng("http://nobody.example", settings(web.site), resolver=web.names)
-    with pytest.raises(FetchError, match=r"http://nobody\.example: nobody\.example: no such host"):
+    with pytest.raises(FetchError, match=r"http://nobody\.example: nobody\.example: .*host"):
         await nobody.search("ice")
     await nobody.aclose()

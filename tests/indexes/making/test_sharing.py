@@ -290,7 +290,7 @@ def test_a_merger_holds_the_searches_of_both_for_a_page_that_both_found(tmp_path
     assert Snapshot.open(tmp_path / "xy").digest == Snapshot.open(tmp_path / "yx").digest
     stored = tmp_path / "x" / SEARCHES
     stored.write_text(stored.read_text().replace("mill", "MILL"))
-    with pytest.raises(DigestMismatch, match="is not the file of the manifest"):
+    with pytest.raises(DigestMismatch, match=f"{SEARCHES} is not"):
         merge_snapshots([tmp_path / "x", tmp_path / "y"], tmp_path / "tampered", workers=0)
 
 
@@ -373,7 +373,7 @@ def test_vectors_are_compared_when_they_are_first_searched(
     found = Snapshot.open(first.path)
     assert found.corpus(encoder=Lengths()).search(["tower"], 3)[0]
     assert "search/dense/vectors.f32" not in hashed
-    with pytest.raises(IndexDamaged, match=r"vectors\.f32 is not the file of the manifest; .*--dense"):
+    with pytest.raises(IndexDamaged, match=r"vectors\.f32 is not .*--dense"):
         found.corpus(encoder=Lengths()).search(["tower"], 3, mode="dense")
     assert len(hashed) == len(set(hashed))  # once for each opened snapshot
 
@@ -573,9 +573,9 @@ def test_a_file_that_is_no_key(tmp_path: Path, content: bytes | None) -> None:
 def test_a_file_beside_the_archive_brings_no_page_in(tmp_path: Path) -> None:
     first, other = snapshot(tmp_path, "first", "a"), snapshot(tmp_path, "other", "b")
     shutil.copy(other.path / "archive/data-00000.warc.gz", first.path / "archive/data-00009.warc.gz")
-    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not the file of the manifest"):
+    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not"):
         merge_snapshots([first.path], tmp_path / "merged", workers=0)
-    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not the file of the manifest"):
+    with pytest.raises(DigestMismatch, match=r"data-00009\.warc\.gz is not"):
         export_wacz(first, tmp_path / "out.wacz")
     assert not (tmp_path / "merged").exists() and not (tmp_path / "out.wacz").exists()
 
@@ -701,7 +701,7 @@ def test_an_index_of_the_archive_that_was_altered_is_not_used(tmp_path: Path) ->
         path.read_text().replace("org/a", "org/x").replace("org/b", "org/a").replace("org/x", "org/b")
     )
     opened = Snapshot.open(first.path)
-    with pytest.raises(DigestMismatch, match=r"index\.cdxj is not the file of the manifest"):
+    with pytest.raises(DigestMismatch, match=r"index\.cdxj is not"):
         opened.exchange("https://example.org/a")
-    with pytest.raises(DigestMismatch, match=r"index\.cdxj is not the file of the manifest"):
+    with pytest.raises(DigestMismatch, match=r"index\.cdxj is not"):
         export_wacz(opened, tmp_path / "out.wacz")

@@ -103,9 +103,9 @@ def test_files_of_queries(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         ('{"query": "a"}', r"line 1: relevant is missing"),
-        ('{"query": "", "relevant": ["http://a.org"]}', r"line 1: query must not be empty"),
-        ('{"query": "a", "relevant": []}', r"line 1: relevant must not be empty"),
-        ('{"query": "a", "relevant": "http://a.org"}', r"line 1: relevant must be a list"),
+        ('{"query": "", "relevant": ["http://a.org"]}', r"line 1: query .*empty"),
+        ('{"query": "a", "relevant": []}', r"line 1: relevant .*empty"),
+        ('{"query": "a", "relevant": "http://a.org"}', r"line 1: relevant .*list"),
         ('{"query": "a", "relevant": ["http://a.org", "http://A.org/"]}', r"line 1: .*given twice"),
         ('{"query": "a", "relevant": ["http://a.org"], "grades": [1, 2]}', r"line 1: .*2 grades for 1"),
         (

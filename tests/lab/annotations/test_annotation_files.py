@@ -33,7 +33,7 @@ def test_a_report_is_read_with_its_claims(write: Write) -> None:
 
 LINES: list[tuple[dict[str, Any], str]] = [
     ({"m1": {"colour": "red"}}, "mill.claims.jsonl:1: colour: unknown key"),
-    ({"m1": {"type": "G"}}, "mill.claims.jsonl:1: type: 'G' is not one of"),
+    ({"m1": {"type": "G"}}, "mill.claims.jsonl:1: type: 'G' is not"),
     ({"m1": {"sentence": "L3.S9"}}, "mill.claims.jsonl:1: m1: the report has no sentence L3.S9"),
     ({"m1": {"citations": {"2": "supported"}}}, "1: m1: `citations` must be those on L3.S1: 1"),
     ({"m1": {"evidence": ["L3.S2"]}}, "1: m1: class A is cited on its own sentence: no `evidence`"),

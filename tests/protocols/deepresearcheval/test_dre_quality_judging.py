@@ -217,7 +217,7 @@ async def test_a_task_without_dimensions_may_be_refused(make_judge: MakeJudge) -
     protocol = load_protocol("deepresearcheval", {"parts": "quality", "quality": {"draft": False}})
     lacking = protocol.missing_inputs(BARE)
     assert lacking is not None and lacking.startswith("its task '7' has no dimensions; give --dimensions")
-    assert protocol.missing_inputs(TASK) is None and protocol.missing_inputs(None) == "no task; give --tasks"
+    assert protocol.missing_inputs(TASK) is None and "--tasks" in (protocol.missing_inputs(None) or "")
     context = EvalContext(judge=judge, claims=no_claims)
     with pytest.raises(ConfigError, match="report 'a': its task '7' has no dimensions"):
         await protocol.examine(Case(id="a", report=REPORT, task=BARE), context)

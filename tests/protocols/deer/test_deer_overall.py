@@ -161,7 +161,7 @@ def test_a_report_judged_as_a_whole_has_that_score_as_its_overall_one() -> None:
 def test_a_report_without_claims_keeps_the_codes_verdict_on_it() -> None:
     roots = by_id(score([Rows(claims=())], [findings(everywhere(6))], "upstream"))
     assert roots[II].score.value is None
-    assert roots[II].score.note == "the code fails on a report without claims"
+    assert roots[II].score.note.endswith(" without claims")
     assert roots["overall"].score.denominator == 5
 
 

@@ -322,7 +322,7 @@ async def test_a_quotation_that_was_rejected_stays_so_when_the_claim_is_asked_fo
     [budget] = found.facts
     assert (budget.label, len(budget.opposing), len(engine.calls)) == ("contradicted", 1, 3)
     assert budget.rejected == ("The budget was ninety crowns.",)
-    assert "quotations that occur in no passage: 1" in score_factuality([found]).score.note
+    assert "in no passage: 1" in score_factuality([found]).score.note
 
 
 async def test_a_quotation_on_the_wrong_side_is_none_for_the_label(

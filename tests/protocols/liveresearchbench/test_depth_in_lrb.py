@@ -31,7 +31,7 @@ def test_it_is_judged_where_it_is_asked_for() -> None:
     chosen = protocol(parts="depth")
     assert (chosen.needs_claims, chosen.missing_inputs(TASK)) == (False, None)
     bare = TASK.model_copy(update={"references": ()})
-    assert "its task '900' has no reference report" in str(chosen.missing_inputs(bare))
+    assert "its task '900' has no reference" in str(chosen.missing_inputs(bare))
     assert protocol(parts="depth", depth={"against": "all"}).missing_inputs(bare) is None
     assert str(chosen.without_task).startswith("--set liveresearchbench.parts=[presentation,")
 

@@ -132,7 +132,7 @@ async def test_all_against_all(make_judge: MakeJudge) -> None:
     without = TASK.model_copy(update={"references": ()})
     compared = await Depth(ALL).examine(case(task=without, others=OTHERS), context(judge))
     score = score_depth([compared], "paper").score
-    assert (len(compared.pairs), score.value, score.note) == (2, None, "compared with no baseline")
+    assert (len(compared.pairs), score.value) == (2, None) and "no baseline" in score.note
 
 
 async def test_another_report_that_cannot_be_read_is_named(make_judge: MakeJudge) -> None:
@@ -149,7 +149,7 @@ async def test_a_task_without_baseline_is_refused(make_judge: MakeJudge) -> None
         ConfigError, match=r"report 'a': its task '900' has no reference report .*against=all"
     ):
         await DepthAlone().examine(case(task=without), context(judge))
-    with pytest.raises(ConfigError, match="report 'a': no task; give --tasks"):
+    with pytest.raises(ConfigError, match=r"report 'a': no task.* --tasks"):
         await DepthAlone().examine(case(task=None), context(judge))
     assert not engine.calls
 
@@ -164,5 +164,4 @@ async def test_a_defective_baseline_is_flagged_and_asked_about_all_the_same(make
     assert (node.score.value, node.score.note) == (100, "baseline is no report (refusal and plan)")
     left = await Depth(DepthSettings(defective="leave_out")).examine(case(task=task), context(judge))
     node = score_depth([left], "paper")
-    note = "compared with no baseline; baseline is no report (refusal and plan), left out"
-    assert (node.score.value, node.score.note) == (None, note)
+    assert node.score.value is None and node.score.note.endswith("(refusal and plan), left out")

@@ -49,7 +49,7 @@ def test_a_citation_without_entry_is_a_place() -> None:
     assert (found.status, whats(found)) == ("unmet", ["no entry 7"])
     place = found.places[0]
     assert (place.label, text[place.span.start : place.span.end]) == ("L2", "[7]")
-    assert found.rationale == "2 of 3 citations have an entry or an address."
+    assert found.rationale.startswith("2 of 3 citations ")
 
 
 def test_without_citations_and_references_there_is_nothing_to_cite() -> None:
@@ -99,7 +99,8 @@ def test_two_lists_are_one_too_many() -> None:
     text = "# T\n\n" + "".join(chapters)
     found = decided(text)
     assert (found["p5"].status, whats(found["p5"])) == ("unmet", ["a list of references begins"] * 2)
-    assert whats(found["p10"]) == ["[1] stands for two sources"]
+    [what] = whats(found["p10"])
+    assert what.startswith("[1] stands for ")
 
 
 @pytest.mark.parametrize(

@@ -90,14 +90,14 @@ def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        ([1], "the file must be a mapping of keys to values (got a list)"),
+        ([1], "the file must be a mapping … (got a list)"),
         ({"dimensions": DIMENSIONS, "scale": 5}, "scale: unknown key"),
-        (changed("insight", criteria=[]), "dimensions.insight.criteria must not be empty"),
+        (changed("insight", criteria=[]), "dimensions.insight.criteria … empty"),
         (
             changed("insight", criteria=[{"criterion": "A", "weight": 0.4}]),
-            "criterions.insight: the weights must be 0 or more and sum to 1, not 0.4",
+            "criterions.insight: the weights … not 0.4",
         ),
-        (changed("insight", weight=0.5), "dimension_weight: the weights must be 0 or more and sum to 1, not 1.15"),
+        (changed("insight", weight=0.5), "dimension_weight: the weights … not 1.15"),
         (
             {"dimensions": {"insight": DIMENSIONS["insight"] | {"weight": 1.0}}},
             "dimension_weight must name comprehensiveness, insight, instruction_following, readability; it names",
@@ -108,7 +108,7 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, data: object, why: st
     path = written(tmp_path / "own.yaml", data)
     with pytest.raises(ConfigError) as raised:
         static_criteria(path)
-    assert str(raised.value).startswith(f"{path}: {why}")
+    assert re.match(re.escape(f"{path}: {why}").replace("…", ".*"), str(raised.value))
     assert "\n" not in str(raised.value)
 
 
