@@ -7,10 +7,12 @@ register under the entry-point group `local_judge.protocols`, so that anyone can
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -356,9 +358,22 @@ class BaseProtocol(Examiner[S, R]):
 AnyProtocol = BaseProtocol[Any, Any]
 
 
+def registered(group: str) -> EntryPoints:
+    """Return the entry points of a group of all installed packages.
+
+    The metadata of all packages is read once for each search path, because that takes tens of milliseconds.
+    """
+    return _registered(group, tuple(sys.path))
+
+
+@cache
+def _registered(group: str, search_path: tuple[str, ...]) -> EntryPoints:
+    return entry_points(group=group)
+
+
 def protocol_names() -> list[str]:
     """Return the names of all installed protocols."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)})
+    return sorted({entry.name for entry in registered(GROUP)})
 
 
 def file_formats() -> dict[str, FileFormat[Any]]:
@@ -394,7 +409,7 @@ def path_settings(name: str) -> list[tuple[str, ...]]:
 
 
 def _protocol_type(name: str) -> type[AnyProtocol]:
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    found = {entry.name: entry for entry in registered(GROUP)}
     if name not in found:
         there = ", ".join(sorted(found)) or "none: is local-judge installed?"
         raise ConfigError(f"no protocol {name!r}; there are: {there}")

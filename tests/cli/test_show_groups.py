@@ -20,7 +20,7 @@ def fact_alone(group: str) -> list[EntryPoint]:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(base, "entry_points", fact_alone)
+    monkeypatch.setattr(base, "registered", fact_alone)
     return fact_run(tmp_path / "run", [(record("x", "ada", "[b]Law"), "ssu"), (record("z", "bo"), "uu")])
 
 

@@ -96,7 +96,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def entries(group: str) -> list[EntryPoint]:
         return [EntryPoint(kind.name, f"{__name__}:{kind.__name__}", group) for kind in (Tally, Plain)]
 
-    monkeypatch.setattr(base, "entry_points", entries)
+    monkeypatch.setattr(base, "registered", entries)
 
 
 def finished(folder: Path, protocol: str, **points: int | None) -> RunStore:

@@ -39,7 +39,7 @@ def entries(group: str) -> list[EntryPoint]:
 
 @pytest.fixture(autouse=True)
 def known_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "entry_points", entries)
+    monkeypatch.setattr(base, "registered", entries)
 
 
 def record(name: str, system: str | None, topic: str | None = None, status: str = "done") -> CaseRecord:

@@ -219,7 +219,7 @@ def pooling(monkeypatch: pytest.MonkeyPatch) -> None:
             EntryPoint(name, f"local_judge.protocols.{place}", group) for name, place in PROTOCOLS.items()
         ]
 
-    monkeypatch.setattr(base, "entry_points", entries)
+    monkeypatch.setattr(base, "registered", entries)
 
 
 PAIRS: list[tuple[str, Profile]] = [

@@ -50,7 +50,7 @@ def fact_alone(group: str) -> list[EntryPoint]:
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[RunStore, list[CaseRecord]]:
     """Two reports of one system and one of another, by two judges; a third of the first could not be read."""
-    monkeypatch.setattr(base, "entry_points", fact_alone)
+    monkeypatch.setattr(base, "registered", fact_alone)
     found: dict[str, tuple[FactFindings, FactFindings]] = {
         "x": (findings("ssuu", "x"), findings("suuu", "x")),
         "y": (findings("ss", "y"), findings("ff", "y")),

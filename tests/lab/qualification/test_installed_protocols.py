@@ -48,7 +48,7 @@ def tone(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_tone(group: str) -> EntryPoints:
         return EntryPoints([*entry_points(group=group), EntryPoint("tone", f"{__name__}:Tone", group)])
 
-    monkeypatch.setattr(base, "entry_points", with_tone)
+    monkeypatch.setattr(base, "registered", with_tone)
 
 
 @pytest.mark.usefixtures("tone")

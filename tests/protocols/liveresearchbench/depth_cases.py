@@ -179,4 +179,4 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     def registered(group: str) -> list[EntryPoint]:
         return entries
 
-    monkeypatch.setattr(base, "entry_points", registered)
+    monkeypatch.setattr(base, "registered", registered)

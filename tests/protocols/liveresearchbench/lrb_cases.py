@@ -123,4 +123,4 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     def known(group: str) -> list[EntryPoint]:
         return [entry]
 
-    monkeypatch.setattr(base, "entry_points", known)
+    monkeypatch.setattr(base, "registered", known)

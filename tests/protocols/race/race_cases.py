@@ -128,4 +128,4 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
     def known_ones(group: str) -> list[EntryPoint]:
         return [entry]
 
-    monkeypatch.setattr(base, "entry_points", known_ones)
+    monkeypatch.setattr(base, "registered", known_ones)
