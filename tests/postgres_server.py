@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,6 +15,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+from serving.launch import free_ports
+from serving.processes import process
+from tests.waiting import wait_until
 
 PASSWORD = "pässword:@/1"
 """Password of the user `judge`."""
@@ -55,9 +58,8 @@ class PostgresServer:
             shutil.chown(password, "nobody")
         command = ["initdb", "-D", str(self._data), "-U", "judge", "--encoding=UTF8", "--locale=C"]
         self._call([*command, "--auth=scram-sha-256", f"--pwfile={password}", "--no-sync"])
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self._held = contextlib.ExitStack()
+        [self.port] = free_ports("127.0.0.1", 1, self._held)  # kept while the server is down
         self._process: subprocess.Popen[bytes] | None = None
         self._made = 0
         self.start()
@@ -104,7 +106,7 @@ class PostgresServer:
             cwd=self._data.parent,
             start_new_session=True,
         )
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while True:
             try:
                 self.run_sql("postgres", "SELECT 1")
@@ -117,17 +119,22 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill the server and all its processes with SIGKILL."""
         assert self._process is not None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        first = self._process.pid
+        others = map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())
+        killed = [one for one in map(process, [first, *others]) if one is not None]
+        for one in killed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.pid, signal.SIGKILL)
         self._process.wait()
+        wait_until(lambda: not any(one.lives for one in killed))  # until then their memory is in use
         (self._data / "postmaster.pid").unlink(missing_ok=True)
-        time.sleep(0.2)
 
     def stop(self) -> None:
         """Stop the server."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            self._process.wait(30)
+            self._process.wait(300)
+        self._held.close()
 
     def _call(self, command: list[str]) -> None:
         subprocess.run(

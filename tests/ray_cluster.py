@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from serving.launch import free_ports
 
 ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 60.0
@@ -34,11 +35,13 @@ class RayCluster:
     def __init__(self, nodes: int) -> None:
         self._n_nodes = nodes
         self.nodes: list[subprocess.Popen[bytes]] = []
+        self._held = ExitStack()
+        """The reservation of the ports, which the nodes take seconds later, or when they are started again."""
 
     def __enter__(self) -> Self:
         # Sockets lie in it, and their paths may have about 100 characters: no folder of pytest.
         self._folder = Path(tempfile.mkdtemp(prefix="ray-"))
-        [port] = _free_ports(1)
+        [port] = self._free_ports(1)
         self.address = f"127.0.0.1:{port}"
         try:
             head = ["--head", f"--port={port}", f"--temp-dir={self._folder}"]
@@ -62,7 +65,9 @@ class RayCluster:
     def _start(self, options: Sequence[str]) -> None:
         common = ["--block", "--num-cpus=1", "--node-ip-address=127.0.0.1", "--object-store-memory=80000000"]
         # With given ports, the node does not wait for those that its agents choose, for 15 s at most.
-        agents = [f"--{name}={port}" for name, port in zip(_AGENTS, _free_ports(len(_AGENTS)), strict=True)]
+        agents = [
+            f"--{name}={port}" for name, port in zip(_AGENTS, self._free_ports(len(_AGENTS)), strict=True)
+        ]
         common += [*agents, "--disable-usage-stats", "--include-log-monitor=false"]
         command = [*RAY, "start", *options, *common]
         log = self._folder / f"node-{len(self.nodes)}.log"
@@ -86,7 +91,11 @@ class RayCluster:
             except subprocess.TimeoutExpired:
                 node.kill()
                 node.wait()
+        self._held.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _free_ports(self, number: int) -> list[int]:
+        return free_ports("127.0.0.1", number, self._held)
 
     def lose(self, node: subprocess.Popen[bytes]) -> None:
         """Kill a node with all of its processes."""
@@ -111,14 +120,6 @@ _AGENTS = (
     "runtime-env-agent-port",
     "metrics-export-port",
 )
-
-
-def _free_ports(n: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 RAY = [sys.executable, "-m", "ray.scripts.scripts"]

@@ -137,7 +137,9 @@ class Stub:
     silent: bool = False
     """Whether it takes requests of all kinds and answers none."""
     held_from: int | None = None
-    """Number of chat completions after which it takes further ones and answers none; None answers all."""
+    """Number of chat completions after which further ones wait for `release`; None answers all."""
+    held: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """Starts of the answers that wait."""
 
     def __post_init__(self) -> None:
         self.faults = deque(self.plan.faults)
@@ -204,6 +206,12 @@ class Stub:
         if len(self.faults) == 1 and self.plan.last_fault_stays:
             return self.faults[0]
         return self.faults.popleft()
+
+    def release(self) -> None:
+        """Answer what is held, and hold nothing more."""
+        held, self.held, self.held_from = self.held, [], None
+        for begin in held:
+            begin()
 
     def enter(self, request: Received, answer: Callable[[int | None], None]) -> None:
         """Run `answer` with the number of cached tokens, after the delay, when a slot is free."""
@@ -289,9 +297,14 @@ class _Connection(asyncio.Protocol):
             self.send(http_answer(status, body, content_type))
             return
         if self.stub.held_from is not None and len(self.stub.chats) > self.stub.held_from:
-            return
-        fault = self.stub.next_fault()
-        if fault is not None and fault.kind == "hang":
+            self.stub.held.append(partial(self.begin, request))
+        else:
+            self.begin(request)
+
+    def begin(self, request: Received) -> None:
+        """Begin to answer one chat completion, unless the client has gone."""
+        fault = None if self.transport is None else self.stub.next_fault()
+        if self.transport is None or (fault is not None and fault.kind == "hang"):
             return
         self.stub.enter(request, partial(self.chat, request, fault))
 

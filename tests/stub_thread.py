@@ -47,9 +47,13 @@ class StubThread:
         """Listen on the same port again."""
         asyncio.run_coroutine_threadsafe(self._stub.start(port=self.port), self._loop).result()
 
-    def hold(self, count: int | None) -> None:
-        """Answer no chat completions after so many, so that who asks cannot finish before it is ended; None: all."""
+    def hold(self, count: int) -> None:
+        """Answer no more chat completions than so many before `release`: who asks cannot finish until then."""
         self._stub.held_from = count
+
+    def release(self) -> None:
+        """Answer what is held, and hold nothing more."""
+        self._loop.call_soon_threadsafe(self._stub.release)
 
     @property
     def chats(self) -> list[Received]:

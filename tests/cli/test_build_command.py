@@ -239,7 +239,7 @@ def test_a_build_killed_at_any_instant_goes_on_to_the_same_files(tmp_path: Path)
             time.sleep(rng.uniform(0, 0.03))  # at another instant each time
             process.kill()
             assert finish(process).code == -signal.SIGKILL
-            server.hold(None)
+            server.release()
             answered = stored(killed / "out/ledger.sqlite")
             this_start, seen = server.chats[seen:], len(server.chats)
             # Asked and not stored is only what was under way.

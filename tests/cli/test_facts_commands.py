@@ -156,7 +156,7 @@ def test_killed_and_resumed_no_call_is_made_twice(tmp_path: Path, snapshot: Path
         process = start(*given, cwd=killed)
         wait_for(server, half)
         process.kill()
-        server.hold(None)
+        server.release()
         assert finish(process).code == -signal.SIGKILL
         answered, seen = stored(killed / "run/ledger.sqlite"), len(server.chats)
         assert finish(start(*given, cwd=killed)).code == 0

@@ -109,7 +109,7 @@ def test_a_signal_says_how_to_go_on_and_the_same_command_does(
         answered = stored(tmp_path / "run/ledger.sqlite")
         assert answered
         seen = len(server.chats)
-        server.hold(None)
+        server.release()
         assert finish(start(*given, cwd=tmp_path)).code == 0
         assert distinct(server.chats[seen:]).isdisjoint(answered)
     assert (tmp_path / "run/cases.jsonl").exists()
@@ -133,7 +133,7 @@ def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: P
         process = start(*given, cwd=killed)
         wait_for(other, half)
         process.kill()
-        other.hold(None)
+        other.release()
         assert finish(process).code == -signal.SIGKILL
         answered = stored(killed / "run/ledger.sqlite")
         seen = len(one.chats), len(other.chats)

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,6 +31,8 @@ from local_judge.cli.snapshot.fetch import fetch
 from local_judge.errors import ConfigError, InputError
 from local_judge.reporting.fetching import FetchProgress
 
+from ..waiting import SECONDS, wait_until
+
 PAGE = b"<html><title>Ice</title><p>" + b"The lake froze late that year. " * 20
 
 
@@ -42,12 +43,15 @@ class Server(BaseHTTPRequestHandler):
     paths: ClassVar[list[str]] = []
     changed: ClassVar[bool] = False
     not_modified: ClassVar[int] = 0
+    held_from: ClassVar[int] = 1000
+    """Number of requests after which slow pages wait for `go_on`."""
+    go_on: ClassVar[threading.Event] = threading.Event()
 
     def do_GET(self) -> None:
         Server.agents.append(self.headers["User-Agent"])
         Server.paths.append(self.path)
-        if self.path.startswith("/slow"):
-            time.sleep(0.05)
+        if self.path.startswith("/slow") and len(Server.paths) > Server.held_from:
+            Server.go_on.wait(SECONDS)
         page = {"/1": PAGE, "/2": PAGE + b"Changed." if Server.changed else PAGE}.get(self.path)
         page = PAGE + self.path.encode() if self.path.startswith("/slow") else page
         tag = f'"{len(page or b"")}"'
@@ -213,17 +217,19 @@ def test_a_kill_loses_nothing_that_was_stored(place: str, tmp_path: Path) -> Non
     database = tmp_path / ".snap.fetch.db"
     stored: set[str] = set()
     for at_least in (5, 15):
+        Server.paths.clear()
+        Server.go_on.clear()
+        Server.held_from = at_least + 5  # robots.txt, and what may be under way
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            while len(stored) < at_least:
-                assert process.poll() is None
-                time.sleep(0.01)
-                stored = stored_in(database) if database.exists() else stored
+            wait_until(lambda at_least=at_least: database.exists() and len(stored_in(database)) >= at_least)
         finally:
             process.kill()
             process.wait()
         stored = stored_in(database)
-        Server.paths.clear()
+        Server.go_on.set()
+    Server.paths.clear()
+    Server.held_from = 1000
     assert 15 <= len(stored) < 40
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert json.loads(done.stdout)["n_done_before"] == len(stored)

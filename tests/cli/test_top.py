@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,18 +16,21 @@ import pytest
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer
+from ..waiting import wait_until
 from .conftest import ROOT, Command, finish, start
-from .test_interrupted_run import arguments, wait_for
+from .test_interrupted_run import arguments, stored, wait_for
 
 pytestmark = pytest.mark.slow
 
-PLAN = StubPlan(answer=answer, delay=0.5, slots=2)
+PLAN = StubPlan(answer=answer)
 
 
 def test_a_run_is_watched_until_its_end(tmp_path: Path, snapshot: Path, command: Command) -> None:
     with StubThread(PLAN) as server:
+        server.hold(10)
         run = start(*arguments(tmp_path, snapshot, server.url), cwd=tmp_path)
         wait_for(server, 12)
+        wait_until(lambda: stored(tmp_path / "run/ledger.sqlite"))
         state = json.loads(command("top", tmp_path / "run", "--once", "--json").out)
         assert (state["status"], state["reports"], state["judges"]) == ("running", 3, ["stub"])
         assert 0 < state["calls"] < len(server.chats)
@@ -34,18 +38,19 @@ def test_a_run_is_watched_until_its_end(tmp_path: Path, snapshot: Path, command:
         once = command("top", tmp_path / "run", "--once")
         assert once.code == 0 and "/3 reports: " in once.out and " calls/s, " in once.out
         watching = start("top", "run", cwd=tmp_path)
-        shown = in_terminal(tmp_path)
+        assert watching.stdout is not None
+        assert "/3 reports: " in watching.stdout.readline()
+        shown = in_terminal(tmp_path, server.release)
         assert finish(run).code == 0
     ended = finish(watching)
     assert (ended.code, ended.err) == (0, "")
-    first, *_, last = ended.out.splitlines()
-    assert "/3 reports: " in first
+    last = ended.out.splitlines()[-1]
     assert last == "run: finished: 3 of 3 reports"
     assert "last minute: " in shown and shown.rstrip().endswith(last)
 
 
-def in_terminal(folder: Path) -> str:
-    """What `top` draws in a terminal until the run ends."""
+def in_terminal(folder: Path, shown: Callable[[], None]) -> str:
+    """What `top` draws in a terminal until the run ends; `shown` is called once it has drawn something."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "local_judge", "top", "run"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
@@ -55,15 +60,18 @@ def in_terminal(folder: Path) -> str:
         try:
             while part := os.read(ours, 65536):
                 parts.append(part)
+                if len(parts) == 1:
+                    shown()
         except OSError:  # the terminal is closed
             pass
         os.close(ours)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     return b"".join(parts).decode()
 
 
 def test_a_killed_run_was_stopped(tmp_path: Path, snapshot: Path, command: Command) -> None:
     with StubThread(PLAN) as server:
+        server.hold(10)
         run = start(*arguments(tmp_path, snapshot, server.url), cwd=tmp_path)
         wait_for(server, 12)
         run.kill()

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -30,6 +30,8 @@ from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
 from local_judge.judge.requests import Identified, Reply, Request
 from serving.types import EngineIdentity, Generation, Sampling, Usage
 from tests.postgres_server import PASSWORD, PostgresServer, needs_postgres, running
+
+from ..waiting import SECONDS, wait_until
 
 pytestmark = needs_postgres
 
@@ -167,9 +169,14 @@ async def test_a_tail_reads_the_latest_calls_only(server: PostgresServer, url: P
     assert rows_read(server, url) - before < 2000  # two pages, and what the look-up of their judges reads
 
 
+def sessions(server: PostgresServer, url: PostgresUrl) -> int:
+    count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{url.database}'"
+    return int(str(server.run_sql("postgres", count)[0][0]))
+
+
 def rows_read(server: PostgresServer, url: PostgresUrl) -> int:
     """Number of rows of the table of replies that closed sessions have read."""
-    time.sleep(1.5)  # a session reports them as it ends
+    wait_until(lambda: sessions(server, url) == 0)  # a session reports them as it ends
     sql = (
         "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = 'replies'"
     )
@@ -179,20 +186,20 @@ def rows_read(server: PostgresServer, url: PostgresUrl) -> int:
 async def test_the_event_loop_runs_while_a_reply_is_looked_up(url: PostgresUrl) -> None:
     await fill(url)
     key = ask("question 1", "the report").key
+    ticked = threading.Event()
+
+    def slow(ledger: Ledger) -> Reply | None:
+        """As over a network that takes as long as ten turns of the loop."""
+        assert ticked.wait(SECONDS)
+        return ledger.get(key)
+
     with Ledger.open(url, read_only=True) as reader:
         assert reader.is_remote
-        ticks = 0
-        looking = asyncio.create_task(reader.apart(slow, reader, key))
-        while not looking.done():
-            await asyncio.sleep(0.01)
-            ticks += 1
+        looking = asyncio.create_task(reader.apart(slow, reader))
+        for _ in range(10):
+            await asyncio.sleep(0.001)
+        ticked.set()
         assert await looking is None
-        assert ticks >= 10
-
-
-def slow(ledger: Ledger, key: str) -> Reply | None:
-    time.sleep(0.3)  # as a slow network
-    return ledger.get(key)
 
 
 async def test_damage_is_found_and_removed(server: PostgresServer, url: PostgresUrl) -> None:
@@ -314,7 +321,7 @@ async def test_a_full_server_is_asked_again(
 ) -> None:
     from pg8000.native import Connection, DatabaseError
 
-    monkeypatch.setattr("local_judge.judge.ledger_session.CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr("local_judge.judge.ledger_session.CONNECT_SECONDS", SECONDS)
     others: list[Connection] = []
     with Ledger.open(url) as ledger:
         await ledger.put(ask("one"), answer(ask("one"), "yes"))
@@ -362,5 +369,4 @@ def test_a_closed_ledger_does_not_connect_again(server: PostgresServer, url: Pos
     ledger.close()
     with pytest.raises(LedgerError, match="closed; open it again"):
         ledger.get("key")
-    count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{url.database}'"
-    assert server.run_sql("postgres", count) == [[0]]
+    wait_until(lambda: sessions(server, url) == 0)

@@ -24,6 +24,7 @@ from serving.launch import RunningServer
 from serving.presets import Preset, load_preset
 from serving.types import Choice, Generation, Message, Sampling
 
+from ..waiting import until, wait_until
 from .conftest import PRESET
 
 # vLLM is imported into this process, and its imports warn.
@@ -106,7 +107,7 @@ async def test_in_this_process_it_is_the_same_judge(over_http: Engine) -> None:
         assert children()
     finally:
         await here.aclose()
-    assert not children()
+    await until(lambda: not children())
 
 
 async def test_a_model_that_does_not_fit_is_one_line() -> None:
@@ -117,7 +118,7 @@ async def test_a_model_that_does_not_fit_is_one_line() -> None:
         assert "\n" not in str(caught.value)
     finally:
         await engine.aclose()
-    assert not children()
+    await until(lambda: not children())
 
 
 def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
@@ -143,18 +144,12 @@ def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 300
-    while not spawned(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert spawned(process.pid)
+    wait_until(lambda: spawned(process.pid), 600)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err and "Stopped" in err
-    deadline = time.monotonic() + 20  # Python's own resource tracker ends after its process
-    while group(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not group(process.pid)
+    wait_until(lambda: not group(process.pid))  # Python's own resource tracker ends after its process
 
 
 def group(pid: int) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -45,13 +46,26 @@ def judge(home: Path, *arguments: str | Path) -> str:
     return ended.stdout
 
 
-def results(run: Path) -> dict[str, bytes]:
+def results(run: Path) -> dict[str, Any]:
     """Claims with verdicts, findings and scores of a run, by file."""
     return {
-        str(path.relative_to(run)): path.read_bytes()
+        str(path.relative_to(run)): [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         for pattern in ("claims.jsonl", "findings/**/*.jsonl", "scores/**/*.jsonl")
         for path in sorted(run.glob(pattern))
     }
+
+
+def rounded(found: Any) -> Any:
+    """Results without the digits that depend on the order of sums, which differs from one server to the next."""
+    match found:
+        case float():
+            return pytest.approx(found, abs=0.02)
+        case list():
+            return [rounded(one) for one in cast("list[Any]", found)]
+        case dict():
+            return {key: rounded(one) for key, one in cast("dict[str, Any]", found).items()}
+        case _:
+            return found
 
 
 def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(tmp_path: Path, home: Path) -> None:
@@ -79,4 +93,4 @@ def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(tmp_pat
         "scores/deer.jsonl",
         "scores/deer.systems.jsonl",
     ]
-    assert results(tmp_path / "found") == results(tmp_path / "served")
+    assert results(tmp_path / "served") == rounded(results(tmp_path / "found"))
