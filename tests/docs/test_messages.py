@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("local_judge", "serving", "indexes", "problems", "scripts")
 RUN = 4
 """Number of consecutive words of a message that make a quotation of it."""
+WORD = "[a-z]+(?:[-'_][a-z]+)*"
 PUNCTUATION = "`'\"()[]{}<>:;,.!?*^$|-\\"
 HELP = frozenset({"help", "description", "epilog"})
 """Keywords of a call whose texts describe an option or a model."""
@@ -44,7 +45,7 @@ def runs(text: Text) -> set[Run]:
         words = [word.strip(PUNCTUATION) for word in re.sub(r"\\(.)", r"\1", part).lower().split()]
         for at in range(len(words) - RUN + 1):
             run = tuple(words[at : at + RUN])
-            if all(re.fullmatch("[a-z]+([-'_][a-z]+)*", word) for word in run) and max(map(len, run)) > 3:
+            if all(re.fullmatch(WORD, word) for word in run) and max(map(len, run)) > 3:
                 found.add(run)
     return found
 
@@ -54,20 +55,23 @@ def is_message(text: str) -> bool:
     return "\n" not in text.rstrip("\n") and not text.rstrip().endswith(PROMPTS)
 
 
-def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the modules and Python scripts in these folders with their paths."""
+def modules(*folders: str) -> Iterator[tuple[str, str]]:
+    """Yield the paths and texts of the modules and Python scripts in these folders."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix == ".py" or (folder == "scripts" and path.is_file() and not path.suffix):
                 text = path.read_text(encoding="utf-8")
                 if path.suffix or "python" in text.partition("\n")[0]:
-                    yield path.relative_to(ROOT).as_posix(), ast.parse(text)
+                    yield path.relative_to(ROOT).as_posix(), text
 
 
-def messages() -> Iterator[Text]:
-    """Yield the strings of the code without its docstrings and help texts."""
-    for path, tree in modules(*PACKAGES):
-        waiting: list[ast.AST] = [tree]
+def messages(asserted: Set[Run]) -> Iterator[Text]:
+    """Yield the strings, without docstrings and help texts, of the modules in which one of these runs occurs."""
+    for path, text in modules(*PACKAGES):
+        words = re.findall(WORD, re.sub(r"""["']\s+[rf]*["']""", "", text).lower())
+        if asserted.isdisjoint(zip(*(words[at:] for at in range(RUN)), strict=False)):
+            continue
+        waiting: list[ast.AST] = [ast.parse(text)]
         while waiting:
             node = waiting.pop()
             if isinstance(node, ast.JoinedStr):
@@ -87,7 +91,8 @@ def messages() -> Iterator[Text]:
 
 def quotations() -> Iterator[Text]:
     """Yield the literals that tests compare: in assertions, in `match=`, and as values of the names in them."""
-    for path, tree in modules("tests"):
+    for path, text in modules("tests"):
+        tree = ast.parse(text)
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
         functions = [node for body in (tree, *classes) for node in body.body if isinstance(node, Function)]
         walked = {function: list(ast.walk(function)) for function in functions}
@@ -167,18 +172,19 @@ def bind_each(values: Values, target: ast.expr, rows: ast.expr) -> None:
 
 
 def test_the_wording_of_a_message_is_asserted_in_one_test() -> None:
-    templates: defaultdict[Run, set[str]] = defaultdict(set)
-    for message in messages():
-        for run in runs(message):
-            templates[run].add(message.place)
     tests: defaultdict[Run, set[str]] = defaultdict(set)
     for quotation in quotations():
-        for run in runs(quotation) & templates.keys():
+        for run in runs(quotation):
             tests[run].add(quotation.place)
+    asserted = {run for run, places in tests.items() if len(places) > 1}
+    templates: defaultdict[Run, set[str]] = defaultdict(set)
+    for message in messages(asserted):
+        for run in runs(message) & asserted:
+            templates[run].add(message.place)
     wrong = {
-        "\n    ".join((*sorted(templates[run]), *sorted(found))): " ".join(run)
-        for run, found in tests.items()
-        if len(found) > len(templates[run])
+        "\n    ".join((*sorted(places), *sorted(tests[run]))): " ".join(run)
+        for run, places in templates.items()
+        if len(tests[run]) > len(places)
     }
     assert not wrong, (
         "assert in one test the wording, in all others the kind, the values and the remedy:\n"
