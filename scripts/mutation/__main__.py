@@ -27,6 +27,7 @@ from scripts.mutation.checkout import Checkout
 from scripts.mutation.points import PACKAGES, Mutation, draw, mark, mutations
 
 ROOT = Path(__file__).resolve().parents[2]
+TESTS = (*(f"tests/{package}" for package in PACKAGES), "tests/reporting", "tests/test_golden.py")
 LEAST = 0.9
 """Share of changes that tests have to notice."""
 
@@ -165,7 +166,7 @@ def measure(
 def main() -> int:
     """Run what the command line asks for; 1 if too many changes survive."""
     parser = argparse.ArgumentParser(prog="scripts/mutants", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("tests", nargs="*", metavar="TESTS", help="files or folders of tests (default: all)")
+    parser.add_argument("tests", nargs="*", metavar="TESTS", help=f"default: {' '.join(TESTS)}")
     parser.add_argument("--number", type=int, default=60, help="of changes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
     parser.add_argument(
@@ -188,7 +189,7 @@ def main() -> int:
         if options.reached and options.reached.exists():
             reached = Reached(**json.loads(options.reached.read_text(encoding="utf-8")))
         else:
-            reached = record(Checkout(ROOT, folder / "marked"), drawn, options.tests, options.workers)
+            reached = record(Checkout(ROOT, folder / "marked"), drawn, options.tests or TESTS, options.workers)
             if options.reached:
                 options.reached.write_text(json.dumps(asdict(reached)), encoding="utf-8")
         chosen = [
