@@ -189,7 +189,9 @@ def main() -> int:
         if options.reached and options.reached.exists():
             reached = Reached(**json.loads(options.reached.read_text(encoding="utf-8")))
         else:
-            reached = record(Checkout(ROOT, folder / "marked"), drawn, options.tests or TESTS, options.workers)
+            reached = record(
+                Checkout(ROOT, folder / "marked"), drawn, options.tests or TESTS, options.workers
+            )
             if options.reached:
                 options.reached.write_text(json.dumps(asdict(reached)), encoding="utf-8")
         chosen = [

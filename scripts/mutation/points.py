@@ -218,6 +218,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         """Visit the function and the arguments, without `strict` of `zip`."""
+        if isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS:
+            self.add(node.func, ast.Name(FUNCTIONS[node.func.id]))
         self.visit(node.func)
         for argument in (*node.args, *node.keywords):
             if not (isinstance(argument, ast.keyword) and argument.arg == "strict"):
@@ -254,8 +256,6 @@ def _others(node: ast.expr | ast.stmt) -> Iterator[ast.expr | ast.stmt]:
             yield ast.Constant(not value)
         case ast.Constant(value=int(value) | float(value)):
             yield ast.Constant(value + 1)
-        case ast.Name(id=name, ctx=ast.Load()) if name in FUNCTIONS:
-            yield ast.Name(FUNCTIONS[name])
         case ast.Continue():
             yield ast.Break()
         case ast.Break():

@@ -54,6 +54,7 @@ def changes_of(code: str) -> list[tuple[str, str]]:
         ("a = -1", [("1", "2")]),
         ("max(a)", [("max", "min")]),
         ("all(a)", [("all", "any")]),
+        ("[a for a in all]", []),
         ("zip(a, b, strict=True)", []),
         ("a if b else c", [("b", "not b")]),
         ("a if not b else c", [("not b", "b")]),
