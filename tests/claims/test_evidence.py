@@ -98,6 +98,15 @@ def test_each_claim_gets_its_best_passage_before_any_gets_its_second(long_page: 
     assert shown(page_evidence.shared) == ["copper", "tallow", "velvet"]
 
 
+def test_a_page_with_fewer_passages_than_a_claim_may_have_gives_those_that_fit(long_page: LongPage) -> None:
+    snapshot, page = long_page
+    cost = max(estimate_tokens(paragraph(topic)) for topic in TOPICS)
+    # The page has ten passages, a claim may have twenty, and there is room for one and a half.
+    config = ClaimsConfig(evidence_tokens=cost * 3 // 2, passages_per_claim=2 * len(TOPICS))
+    [(page_evidence, _)] = evidence_groups(page, [claim(1, "It traded tallow.")], snapshot, config)
+    assert shown(page_evidence.shared) == ["tallow"]
+
+
 def test_the_cap_holds_but_one_passage_is_always_shown(long_page: LongPage) -> None:
     snapshot, page = long_page
     claims = [claim(n, f"It traded {topic}.") for n, topic in enumerate(TOPICS)]

@@ -155,6 +155,18 @@ async def test_a_report_that_does_not_fit_is_shown_in_parts_under_all_its_headin
     assert all(f"## Part {n}" in report for report in reports for n in range(8))
 
 
+@pytest.mark.parametrize(("spare", "parts"), [(0, 1), (-1, 2)])
+async def test_a_report_fits_if_its_longest_batch_does(make_judge: MakeJudge, spare: int, parts: int) -> None:
+    """Batches of twelve sentences and of one: the first needs 12 * 60 tokens for its reply beside its prompt."""
+    sentence = "The lake rose by one metre. "
+    document = parse_report(f"## Past\n\n{sentence * 12}\n\n## Present\n\n{sentence}\n")
+    prompt = extraction_prompt(document, None, document.sentences[:12], "terse")
+    tokens = await make_judge()[1].count_tokens(prompt.messages())
+    judge, engine = make_judge(one_claim_each, context_tokens=tokens + 12 * 60 + spare)
+    await extract_claims(document, judge, ClaimsConfig(form="terse", batch_sentences=12))
+    assert len({call.messages[1].content.split("Task:")[0] for call in engine.calls}) == parts
+
+
 async def test_a_report_that_does_not_fit_can_be_refused(make_judge: MakeJudge) -> None:
     document = parse_report("The lake rose by one metre. " * 400)
     judge, engine = make_judge(one_claim_each, context_tokens=2_600)

@@ -43,7 +43,9 @@ async def test_the_prompt_as_sent(page_evidence: PageEvidence, make_judge: MakeJ
     listed = "1. The retrofit connected 1,240 dwellings.\n2. Halvorsen Pipework was the contractor."
     assert f"\n\nClaims:\n```\n{listed}\n```" in user.content
     assert "{{" not in user.content
-    assert call.schema is not None
+    assert call.schema is not None and call.sampling is not None
+    # A quotation of 600 characters and a rationale of 400 are about 250 tokens; 260 for each claim with its label.
+    assert call.sampling.max_tokens == 2 * 260
     assert call.schema["required"] == ["1", "2"]
     item = call.schema["properties"]["1"]
     # Evidence comes before the verdict.

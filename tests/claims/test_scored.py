@@ -15,7 +15,7 @@ from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
-from local_judge.claims.yes_no import digest_as_laid_out, less, question, question_digest
+from local_judge.claims.yes_no import digest_as_laid_out, less, question, question_digest, yes_no_probability
 from local_judge.judge.calibration import Calibration, Quality, sigmoid
 from local_judge.judge.judge import ChoiceResult, Judge, JudgeSettings
 from local_judge.runs.calibrations import in_manifest
@@ -423,16 +423,18 @@ async def test_without_the_answer_to_subtract_contrast_has_no_verdict(
     assert verdict.label is None and verdict.failure is not None
 
 
-def test_what_a_server_leaves_open_widens_a_difference() -> None:
-    def choice(yes: float, unreported: float) -> ChoiceResult:
-        return ChoiceResult(
-            probabilities={"Yes": yes, "No": 1 - yes},
-            logprobs={"Yes": math.log(yes), "No": math.log(1 - yes)},
-            mass=1.0,
-            unreported=unreported,
-            reply="0" * 64,
-        )
+def choice(yes: float, unreported: float) -> ChoiceResult:
+    """An answer of which a server did not report a part of the probability."""
+    return ChoiceResult(
+        probabilities={"Yes": yes, "No": 1 - yes},
+        logprobs={"Yes": math.log(yes), "No": math.log(1 - yes)},
+        mass=1.0,
+        unreported=unreported,
+        reply="0" * 64,
+    )
 
+
+def test_what_a_server_leaves_open_widens_a_difference() -> None:
     # ln 4 - ln 1 / 2 is between ln (0.7 / 0.3) and ln (0.9 / 0.1): 0.7 to 0.9, around 0.8.
     found = less(choice(0.8, 0.1), choice(0.5, 0.0))
     assert found.probabilities["Yes"] == pytest.approx(0.8)
@@ -441,6 +443,27 @@ def test_what_a_server_leaves_open_widens_a_difference() -> None:
     assert less(choice(0.8, 0.0), choice(0.7, 0.2)).unreported == pytest.approx(
         max(abs(ratio - sigmoid(math.log(4) - math.log(7 / 3) / 2)) for ratio in (4 / 7, 0.8))
     )
+    # With a prior between 0.1 and 0.5 the most is ln 4 + ln 9 / 2 = ln 12, and 12 / 13 is farther away than the least.
+    assert less(choice(0.8, 0.0), choice(0.3, 0.2)).unreported == pytest.approx(
+        12 / 13 - sigmoid(math.log(4) + math.log(7 / 3) / 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("yes", "unreported", "undecided"),
+    [
+        (0.25, 0.125, False),  # 0.375 at most
+        (0.25, 0.25, True),  # 0.5 at most, which is a yes
+        (0.75, 0.25, False),  # 0.5 at least
+        (0.75, 0.375, True),  # 0.375 at least
+    ],
+)
+def test_an_answer_is_undecided_if_what_is_left_open_reaches_the_threshold(
+    page_evidence: PageEvidence, make_judge: MakeJudge, yes: float, unreported: float, undecided: bool
+) -> None:
+    judge, _ = make_judge()
+    found = yes_no_probability(choice(yes, unreported), "supported", page_evidence, judge, CONFIG)
+    assert (found.threshold, found.yes, found.undecided) == (0.5, yes >= 0.5, undecided)
 
 
 def test_the_words_of_contrast_have_a_digest_of_their_own() -> None:

@@ -240,7 +240,8 @@ async def test_no_answer_is_asked_again_and_then_a_failure(
     assert (failure.kind, failure.attempts) == (kind, 3)
     sampling = [call.sampling for call in engine.calls if call.sampling]
     assert [s.temperature for s in sampling] == [0.0, 0.3, 0.3]
-    assert len({s.seed for s in sampling}) == 3
+    # Seed 0 and a million for each attempt: seeds are in the ledger's keys.
+    assert [s.seed for s in sampling] == [0, 1_000_000, 2_000_000]
     assert [s.max_tokens for s in sampling] == ([64, 128, 256] if finish == "length" else [64] * 3)
     assert judge.meter.reasked == 2
 

@@ -196,6 +196,20 @@ def test_a_repair_that_would_have_to_guess_is_no_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        # 80 characters: eleven and 69.
+        ('Sorry: "é" ' + "x" * 100, '"Sorry: \\"é\\" ' + "x" * 69 + '"'),
+        # 200 as they are shown: a quotation mark, 33 times six, and a backslash.
+        ("\0" * 100, '"' + "\\u0000" * 33 + "\\"),
+    ],
+)
+def test_a_reply_without_json_is_quoted_from_its_start(text: str, start: str) -> None:
+    (item,) = read_one(reply(text), FINDING).items
+    assert item == Unread("invalid_reply", f"not JSON: {start}")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '{"label": "yes" "score": 1}',

@@ -284,6 +284,19 @@ async def test_a_failure_is_stored_if_its_transaction_is_lost(
         assert ledger.failures(ask("failed").key) == [failure]
 
 
+async def test_what_was_written_before_a_refused_statement_is_rolled_back(
+    server: PostgresServer, url: PostgresUrl
+) -> None:
+    """The request of a reply is written before the reply, for which there is no table."""
+    with Ledger.open(url) as ledger:
+        server.run_sql(url.database, "ALTER TABLE local_judge.replies RENAME TO elsewhere")
+        with pytest.raises(LedgerError, match="replies"):
+            await ledger.put(ask("first"), answer(ask("first"), "1"))
+        server.run_sql(url.database, "ALTER TABLE local_judge.elsewhere RENAME TO replies")
+        await ledger.put(ask("second"), answer(ask("second"), "2"))
+    assert (contents(url).rows["requests"], contents(url).rows["replies"]) == (1, 1)
+
+
 def lose_the_answer(monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     """Close the connection after the next statement of these words, before its answer is read."""
     run, left = Session.run, [lost]

@@ -14,7 +14,7 @@ from local_judge.protocols.deer.rubric.judging import Question
 from local_judge.protocols.deer.rubric.original_prompts import read_grades
 from local_judge.protocols.deer.verification.original_prompts import read_claims
 from local_judge.protocols.deer.verification.original_verification import read_results
-from local_judge.protocols.fact.original_prompts import read_citations
+from local_judge.protocols.fact.original_prompts import Cited, read_citations
 from local_judge.protocols.race.original_prompts import on_scale, read_scores
 from local_judge.tasks.criteria import DIMENSIONS
 from local_judge.tasks.model import Criterion
@@ -138,6 +138,23 @@ def test_claims_name_sentences_of_the_report() -> None:
     for wrong in ({"position": "L9.S9"}, {"claim_type": "G"}, {"numeric": 7}, {"claim": None}):
         with pytest.raises(ValueError):
             read_claims(json.dumps({"claims": [{**claim, **wrong}]}), {"L1.S1": ""})
+
+
+def test_citations_have_a_fact_a_url_and_perhaps_a_key() -> None:
+    # Signs that JSON does not escape are read, and a link is reduced to its text.
+    rows = [
+        r'{"fact": "It rose by \> 3 \~ 4 [metres](https://m.example/).", "ref_idx": 2, "url": "https://a.example/"}',
+        '{"fact": "It fell.", "ref_idx": "[7]", "url": "https://b.example/"}',
+        '{"fact": "It stayed.", "ref_idx": [1], "url": ""}',
+    ]
+    assert read_citations(f"```json\n[{', '.join(rows)}]\n```") == (
+        Cited("It rose by > 3 ~ 4 [metres].", "https://a.example/", "2"),
+        Cited("It fell.", "https://b.example/", "[7]"),
+        Cited("It stayed.", "", ""),
+    )
+    for wrong in ({"fact": None}, {"url": None}, {"url": 3}):
+        with pytest.raises(ValueError, match="no fact or no URL"):
+            read_citations(json.dumps([{"fact": "It fell.", "url": "https://b.example/", **wrong}]))
 
 
 def test_of_several_results_the_first_counts() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from local_judge.claims.model import Quote
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
-from local_judge.protocols.fact.protocol import fact_line, pair_table
+from local_judge.protocols.fact.protocol import Fact, fact_line, pair_table
 
 from ..protocols.fact.fact_cases import findings
 
@@ -50,4 +50,11 @@ def test_each_pair_stands_with_its_page_its_outcome_and_the_reason() -> None:
         "",
         "timeout: no answer",
         "see claim L2.S2.1 with --claims",
+    ]
+    # In exports, a pair of the claim set is named by its claim, and one of FACT's own flow by its sentence.
+    assert [(row.item, row.value, row.rationale) for row in Fact().items(found)] == [
+        ("L2.S1", "supported", "The page says so."),
+        ("", "unknown: dead", ""),
+        ("", "unknown: judge_failed", ""),
+        ("L2.S2.1", "unsupported", ""),
     ]

@@ -50,6 +50,16 @@ def test_rows_of_every_shape(tmp_path: Path) -> None:
     ]
 
 
+def test_without_a_report_the_message_says_what_is_there(tmp_path: Path) -> None:
+    empty = write(tmp_path / "reports.jsonl", " \n")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError) as caught:
+        load_reports([tmp_path / "folder", empty])
+    assert str(caught.value) == f"{empty}: the file is empty"
+    with pytest.raises(InputError, match=r"no reports in .*folder: expected \.md, "):
+        load_reports([tmp_path / "folder"])
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

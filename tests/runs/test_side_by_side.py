@@ -11,7 +11,7 @@ from local_judge.runs.records import CaseRecord, ScoreRecord
 from local_judge.runs.seal import seal_run
 from local_judge.runs.side_by_side import score_columns
 from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import write_scores
+from local_judge.runs.summaries import load_system_scores, write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 
@@ -43,6 +43,15 @@ def make(root: Path, cases: Sequence[CaseRecord], roots: dict[str, tuple[ScoreNo
     write_scores(store, "deer", cases, rows)
     seal_run(store)
     return root
+
+
+def test_a_report_without_a_score_has_it_undefined_if_it_has_others_and_else_failed(tmp_path: Path) -> None:
+    # Report 1 has both scores, report 2 has one, and report 3 crashed: the other is 4, undefined and failed.
+    cases = [case("1"), case("2"), case("3", status="crashed")]
+    run = make(tmp_path / "run", cases, {"1": (node("a", 2.0), node("b", 4.0)), "2": (node("a", 3.0),)})
+    found = {one.path: one for one in load_system_scores(RunStore(run), ["deer"])}
+    assert (found[("a",)].score.value, found[("a",)].counts) == (2.5, (3, 2, 1, 0, 0))
+    assert (found[("b",)].score.value, found[("b",)].counts) == (4.0, (3, 1, 1, 0, 1))
 
 
 def test_scores_and_lengths_stand_side_by_side(tmp_path: Path) -> None:
