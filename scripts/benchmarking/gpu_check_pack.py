@@ -1,7 +1,7 @@
 """Folder with all that `gpu_check --random-weights` needs on a machine without a network: `scripts/gpu_check --pack`.
 
-The folder is a checkout without tests and documentation. Its folder `supplies` has the commit, a tokenizer, and packages
-that a machine with torch, transformers and numpy may lack, unpacked for its Python.
+The folder is a checkout without tests and documentation. Its folder `supplies` has the commit, a tokenizer, and the
+packages that a machine with torch, transformers and numpy may lack, unpacked for its Python.
 
 Invariant: the folder is complete and small enough, or it is not there. Needs git and pip, and installs nothing here.
 """
@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.benchmarking.gpu_check_command import SUPPLIES, ROOT
+from scripts.benchmarking.gpu_check_command import ROOT, SUPPLIES
 from scripts.benchmarking.gpu_check_tokenizer import write_tokenizer
 
 SOURCES = ("configs/judges", "problems", "scripts", "serving", "LICENSE")

@@ -159,8 +159,13 @@ def in_process(preset: Preset, folder: Path, quick: bool) -> Figures:
     """Measure the transformers engine; a start that fails is a reason."""
     record: Figures = {"judge": f"{preset.name}, transformers"}
     load, begun = RandomWeights(), time.perf_counter()
-    limits = {"context_tokens": preset.context_tokens, "concurrency": preset.concurrency}
-    engine = TransformersEngine(preset.model, folder, load=load, **limits)
+    engine = TransformersEngine(
+        preset.model,
+        folder,
+        context_tokens=preset.context_tokens,
+        concurrency=preset.concurrency,
+        load=load,
+    )
 
     async def take() -> None:
         try:
@@ -286,6 +291,6 @@ def run(args: argparse.Namespace) -> int:
     except (ServingError, StepFailed) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    weights = {"weights": f"random, {n_layers} layers of {preset.model}"}
+    weights = {"weights": f"random, {preset.model}, layers: {n_layers}"}
     report = {"versions": versions() | weights, "random-weights": True, "quick": args.quick, "runs": runs}
     return publish(report, args.out)

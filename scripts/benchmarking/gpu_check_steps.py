@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from random import Random
 
-from scripts.benchmarking.gpu_check_command import SUPPLIES, ROOT
+from scripts.benchmarking.gpu_check_command import ROOT, SUPPLIES
 from scripts.benchmarking.gpu_check_report import Figures
 from serving.engine import Engine
 from serving.launch import RunningServer

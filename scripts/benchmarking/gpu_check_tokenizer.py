@@ -50,7 +50,7 @@ def write_tokenizer(gguf: Path, folder: Path) -> None:
             if kind != _UNUSED and number not in names
         }
         merges = [merge.split(" ") for merge in cast("list[str]", facts[f"{prefix}merges"])]
-        ends = {
+        ends: dict[str, str] = {
             "eos_token": tokens[facts[f"{prefix}eos_token_id"]],
             "pad_token": tokens[facts[f"{prefix}padding_token_id"]],
         }

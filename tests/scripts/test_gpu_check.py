@@ -107,6 +107,15 @@ def test_the_block_has_at_most_60_lines_whatever_fails() -> None:
     assert block.count(": failed: x") == 15
 
 
+def test_the_report_of_random_weights_has_its_rows_and_options() -> None:
+    run = {"judge": "j, transformers", "prefix": {"cached_tokens": 1200}, "schema": {"reply": "a|b"}}
+    block = markdown({"random-weights": True, "quick": True, "versions": {}, "runs": [run]})
+    assert block.startswith("### gpu_check --random-weights --quick\n")
+    assert "| of these from the cache | 1,200 |" in block
+    assert "| reply under a JSON schema | a\\|b |" in block
+    assert "claims" not in block
+
+
 def test_replies_are_equal_only_if_both_runs_have_them() -> None:
     first = {"a": ("Yes", "-0.1"), "b": ("No", None), "c": ("x", None)}
     second = {"a": ("Yes", "-0.1"), "b": ("No.", None), "d": ("x", None)}
