@@ -43,6 +43,7 @@ from serving.engines.transformers import TransformersEngine
 from serving.engines.transformers_model import Model
 from serving.errors import EngineError, LaunchFailed, ServingError
 from serving.launch import launch
+from serving.metrics import kv_cache_tokens
 from serving.presets import Preset, load_preset
 from serving.types import Message, Sampling
 
@@ -113,9 +114,9 @@ def write_architecture(model: str, layers: int | None, folder: Path) -> int:
     if n_layers > config["num_hidden_layers"]:
         raise StepFailed(f"{model} has {config['num_hidden_layers']} layers; choose no more with --layers")
     shutil.copytree(TOKENIZER, folder, dirs_exist_ok=True)
-    (folder / "config.json").write_text(
-        json.dumps({**config, "num_hidden_layers": n_layers}), encoding="utf-8"
-    )
+    # Without a version as in the published file, transformers takes the tokenizer for a faulty one of Mistral.
+    config |= {"num_hidden_layers": n_layers, "transformers_version": "4.51.0"}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return n_layers
 
 
@@ -234,6 +235,7 @@ def served(preset: Preset, folder: Path, args: argparse.Namespace) -> Figures:
             closing(MeasuredServer(running.base_url, running.model)) as server,
         ):
             record["start_seconds"] = round(running.seconds, 1)
+            record["kv_tokens"] = kv_cache_tokens(server.metrics())
 
             def inside() -> float:
                 time.sleep(0.5)  # the server counts a request after its reply
