@@ -147,8 +147,8 @@ class Model:
                 if not live[i]:
                     chosen.append(min(self._ends))
                     continue
-                self._grammars.mask(matchers[i], logits[i])
-                token = _pick(torch, logits[i], row.sampling, generators[i])
+                masked = self._grammars.mask(matchers[i], logits[i])
+                token = _pick(torch, masked, row.sampling, generators[i])
                 chosen.append(token)
                 if token in self._ends:
                     finished[i], live[i] = True, False
@@ -209,13 +209,16 @@ class _Grammars:
                 raise EngineFault(f"xgrammar cannot compile the schema: {str(error)[:200]}") from error
         return xgrammar.GrammarMatcher(self._compiled[schema])
 
-    def mask(self, matcher: Any, logits: Any) -> None:
+    def mask(self, matcher: Any, logits: Any) -> Any:
+        """Return the logits, those of tokens outside the grammar at minus infinity."""
         if matcher is None:
-            return
+            return logits
         xgrammar = _library("xgrammar")
+        logits = logits.float().cpu()  # xgrammar's kernels for GPUs need a compiler at run time
         bitmask = xgrammar.allocate_token_bitmask(1, self._vocabulary)
         matcher.fill_next_token_bitmask(bitmask)
-        xgrammar.apply_token_bitmask_inplace(logits.unsqueeze(0), bitmask.to(logits.device))
+        xgrammar.apply_token_bitmask_inplace(logits.unsqueeze(0), bitmask)
+        return logits
 
 
 def _pick(torch: Any, logits: Any, sampling: Sampling, generator: Any) -> int:
