@@ -242,12 +242,7 @@ def served(preset: Preset, folder: Path, args: argparse.Namespace) -> Figures:
                 return sum(map(float, _LATENCY.findall(server.metrics())))
 
             async def take() -> None:
-                engine = OpenAIEngine(
-                    [server.base_url],
-                    preset.model,
-                    chat_arguments=preset.chat_arguments,
-                    extra_body={"ignore_eos": True},
-                )
+                engine = OpenAIEngine([server.base_url], preset.model, chat_arguments=preset.chat_arguments)
                 try:
                     await measure(engine, record, inside, args.quick)
                 finally:
