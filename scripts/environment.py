@@ -1,6 +1,8 @@
 """Make the virtual environment that a script runs in, and print the path of its Python.
 
-    python scripts/environment.py dev|embedded|vllm
+    python scripts/environment.py dev|embedded|vllm|python
+
+`python` makes no environment and prints the path of the Python that runs this script.
 
 Environments live in `${LOCAL_JUDGE_HOME:-${XDG_CACHE_HOME:-~/.cache}/local_judge}/envs`, outside any
 checkout, and are shared by all checkouts that ask for the same dependencies: the name holds a hash of what
@@ -150,11 +152,14 @@ def ensure(kind: str) -> Path:
 
 def main(arguments: list[str]) -> int:
     """Print the path of the Python of the environment asked for."""
-    kinds = ("dev", "embedded", "vllm")
+    kinds = ("dev", "embedded", "vllm", "python")
     if len(arguments) != 1 or arguments[0] not in kinds:
         say(f"usage: environment.py {'|'.join(kinds)}")
         return 2
     kind = arguments[0]
+    if kind == "python":
+        print(sys.executable)
+        return 0
     if kind == "vllm":
         kind = "vllm-cuda" if has_cuda() else "vllm-cpu"
     try:

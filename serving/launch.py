@@ -177,6 +177,7 @@ def launch(
     log: Path | None = None,
     timeout: float = 1800.0,
     progress: Progress | None = None,
+    model: Path | None = None,
 ) -> Generator[RunningServer]:
     """Serve `preset` with vLLM while the block runs. Not inside a running event loop.
 
@@ -187,6 +188,7 @@ def launch(
         log: File for the server's output; None for a file in the user's log folder.
         timeout: Time limit of the start in seconds.
         progress: Callback for the progress of the start.
+        model: Checkpoint folder; None for the preset's own weights.
 
     Raises:
         PresetError: The preset is not for vLLM.
@@ -197,7 +199,7 @@ def launch(
     if port is not None:
         check_port(host, port)
     where = log or log_folder() / f"{preset.name}.log"
-    model = checkpoint(preset)
+    model = model or checkpoint(preset)
     with stopping_on_signals(), ExitStack() as held:
         place = Place(host=host, port=port if port is not None else free_ports(host, 1, held)[0])
         server = program(preset, place, model=model, log=where)

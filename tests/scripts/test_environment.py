@@ -105,7 +105,7 @@ def test_a_wrong_kind_is_one_line_and_exit_status_2() -> None:
     command = [str(ROOT / "scripts" / "_env"), "devel"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (tried.returncode, tried.stdout) == (2, "")
-    assert tried.stderr == "usage: environment.py dev|embedded|vllm\n"
+    assert tried.stderr == "usage: environment.py dev|embedded|vllm|python\n"
 
 
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

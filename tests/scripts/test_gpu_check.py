@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from scripts.benchmarking import gpu_check
-from scripts.benchmarking.gpu_check import CPU_JUDGE, beside_recorded, equal_share, main, markdown, reasons
+from scripts.benchmarking.gpu_check import beside_recorded, equal_share, main
+from scripts.benchmarking.gpu_check_command import CPU_JUDGE
+from scripts.benchmarking.gpu_check_report import markdown, reasons
+from scripts.benchmarking.gpu_check_steps import StepFailed, step
 from serving.errors import LaunchFailed
 from serving.launch import RunningServer
 from serving.presets import Preset, load_preset
@@ -88,20 +91,29 @@ def test_a_server_that_does_not_answer_is_one_line(
 
 def test_a_step_that_fails_leaves_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     found: dict[str, Any] = {"judge": "j"}
-    with gpu_check.step(found, "speed") as figures:
+    with step(found, "speed") as figures:
         figures["prefill_tokens_per_s"] = 3.0
-        raise gpu_check.StepFailed("run ended with 1: out of paper")
+        raise StepFailed("run ended with 1: out of paper")
     assert reasons(found) == [("speed", "failed", "StepFailed: run ended with 1: out of paper")]
     assert "j: speed" in capsys.readouterr().err
 
 
 def test_the_block_has_at_most_60_lines_whatever_fails() -> None:
     steps = ("speed", "reports", "claims", "again", "memory")
-    failing = {"judge": "j", **{step: {"failed": "x" * 300} for step in steps}}
+    failing = {"judge": "j", **{name: {"failed": "x" * 300} for name in steps}}
     versions = {f"GPU {number}": "a GPU" for number in range(16)} | {"commit": "c", "python": "3"}
     block = markdown({"quick": False, "versions": versions, "runs": [failing] * 3})
     assert len(block.splitlines()) <= 60
     assert block.count(": failed: x") == 15
+
+
+def test_the_report_of_random_weights_has_its_rows_and_options() -> None:
+    run = {"judge": "j, transformers", "prefix": {"cached_tokens": 1200}, "schema": {"reply": "a|b"}}
+    block = markdown({"random-weights": True, "quick": True, "versions": {}, "runs": [run]})
+    assert block.startswith("### gpu_check --random-weights --quick\n")
+    assert "| of these from the cache | 1,200 |" in block
+    assert "| reply under a JSON schema | a\\|b |" in block
+    assert "claims" not in block
 
 
 def test_replies_are_equal_only_if_both_runs_have_them() -> None:

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from serving.engines.openvino_worker import Request, Worker
 from serving.engines.transformers import TransformersEngine
-from serving.engines.transformers_model import Reply, Row
+from serving.engines.transformers_model import Model, Reply, Row
 from serving.errors import EngineFault, EngineUnreachable
 from serving.types import Message, Sampling
 
@@ -34,7 +34,7 @@ class Tokenizer:
 
 
 async def test_a_call_that_is_given_up_holds_up_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     batches: list[str] = []
@@ -42,17 +42,13 @@ async def test_a_call_that_is_given_up_holds_up_no_other(
     class Echo:
         tokenizer = Tokenizer()
 
-        def __init__(self, _: Path) -> None:
-            pass
-
         def run(self, rows: list[Row]) -> list[Reply]:
             batches.append(" ".join(self.tokenizer.decode(row.prompt) for row in rows))
             begun.set()
             assert go_on.wait(SECONDS)
             return [Reply(row.prompt, True, 0, []) for row in rows]
 
-    monkeypatch.setattr("serving.engines.transformers.Model", Echo)
-    engine = TransformersEngine("echo", tmp_path)
+    engine = TransformersEngine("echo", tmp_path, load=lambda _: cast("Model", Echo()))
 
     def ask(text: str) -> asyncio.Task[Any]:
         message = Message(role="user", content=text)
@@ -69,6 +65,59 @@ async def test_a_call_that_is_given_up_holds_up_no_other(
     assert (await asyncio.wait_for(last, SECONDS)).text == "c"
     await engine.aclose()
     assert batches == ["a", "c"]  # "a" ran on, and its end had nobody to tell
+
+
+class OutOfMemoryError(RuntimeError):
+    """Stands in for torch's."""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (
+            OutOfMemoryError(
+                "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which 1.06 "
+                "GiB is free. Process 7 has 78 GiB memory in use.\nOf the allocated memory 77 GiB is PyTorch's."
+            ),
+            "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which 1.06 GiB "
+            "is free",
+        ),
+        (
+            RuntimeError(
+                "[enforce fail at alloc_cpu.cpp:128] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "
+                "to allocate 9000000000 bytes. Error code 12 (Cannot allocate memory)"
+            ),
+            "[enforce fail at alloc_cpu.cpp:128] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+            "allocate 9000000000 bytes. Error code 12 (Cannot allocate memory)",
+        ),
+        (MemoryError(), "MemoryError"),
+    ],
+)
+async def test_memory_that_runs_out_is_one_line(tmp_path: Path, error: Exception, cause: str) -> None:
+    class Full:
+        tokenizer = Tokenizer()
+
+        def run(self, rows: list[Row]) -> list[Reply]:
+            raise error
+
+    engine = TransformersEngine("full", tmp_path, load=lambda _: cast("Model", Full()))
+    with pytest.raises(EngineFault) as raised:
+        await engine.generate([Message(role="user", content="abc")], Sampling(max_tokens=8))
+    await engine.aclose()
+    assert str(raised.value) == (
+        f"no memory for a batch of 1, prompt and reply up to 11 tokens ({cause}): lower concurrency or "
+        "context_tokens in the preset"
+    )
+
+
+async def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
+    def load(_: Path) -> Model:
+        raise RuntimeError("no such layer\nand where it was looked for")
+
+    engine = TransformersEngine("none", tmp_path, load=load)
+    with pytest.raises(EngineFault, match=rf"^transformers cannot load {tmp_path}: no such layer$"):
+        await engine.identity()
+    await engine.aclose()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

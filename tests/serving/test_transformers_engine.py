@@ -18,7 +18,8 @@ import jsonschema
 import pytest
 
 from serving.engines.transformers import TransformersEngine
-from serving.errors import PromptTooLong, UnsupportedRequest, WeightsMissing
+from serving.engines.transformers_model import Model, load_model
+from serving.errors import EngineFault, PromptTooLong, UnsupportedRequest, WeightsMissing
 from serving.types import Message, Sampling
 
 pytestmark = [
@@ -128,6 +129,32 @@ async def test_a_prompt_that_begins_alike_is_taken_from_the_cache(engine: Transf
     assert first.usage.cached_tokens == 0
     # `<s>` `user:` and 300 letters; tokens are bytes but for the two special ones
     assert second.usage.cached_tokens == 1 + len("user:") + 300
+
+
+async def test_a_pass_that_fails_leaves_nothing_in_the_cache(folder: Path) -> None:
+    failing = [False]
+
+    def load(path: Path) -> Model:
+        model = load_model(path)
+
+        def fail(*_: object) -> None:  # after the first layer has extended the cache, before the second does
+            if failing[0]:
+                raise RuntimeError("out of paper")
+
+        model.network.model.layers[1].register_forward_pre_hook(fail)
+        return model
+
+    engine = TransformersEngine("tiny", folder, load=load)
+    page, options = "x" * 300, ["Y", "N"]
+    await engine.choose(ask(page), options)
+    failing[0] = True
+    with pytest.raises(EngineFault, match="transformers failed: RuntimeError: out of paper"):
+        await engine.choose(ask(page + "a"), options)
+    failing[0] = False
+    choice = await engine.choose(ask(page + "a"), options)
+    await engine.aclose()
+    assert choice.usage.cached_tokens == 0
+    assert list(choice.logprobs.values()) == pytest.approx(reference(folder, page + "a", options), abs=1e-4)
 
 
 async def test_replies_do_not_depend_on_the_batch(engine: TransformersEngine) -> None:
