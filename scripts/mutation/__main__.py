@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import pytest
 
@@ -52,7 +53,7 @@ class Outcome:
 
     change: Mutation
     killed_by: str = ""
-    """Test that fails, or the reason why none could run; empty for a survivor."""
+    """Test that fails, or what ended the tests otherwise; empty for a survivor."""
     is_own: bool = False
     """True if that test is in the package's own folder."""
 
@@ -62,7 +63,7 @@ def record(checkout: Checkout, changes: Sequence[Mutation], tests: Sequence[str]
     marked: dict[str, list[tuple[int, Mutation]]] = defaultdict(list)
     for number, change in enumerate(changes):
         marked[change.path].append((number, change))
-    hits = checkout.files / "hits"
+    hits = checkout.folder / "hits"
     hits.touch()
     modules = {path: mark((checkout.root / path).read_bytes(), rows) for path, rows in marked.items()}
     parallel = ["--numprocesses", str(workers), "--dist", "worksteal"] if workers > 1 else []
@@ -75,22 +76,33 @@ def record(checkout: Checkout, changes: Sequence[Mutation], tests: Sequence[str]
         if row[1] in passed:
             reached[changes[row[0]].name].add(row[1])
     if not passed:
-        output = (checkout.files / "output").read_text(encoding="utf-8")
+        output = (checkout.folder / "output").read_text(encoding="utf-8")
         raise SystemExit(f"no test passes without a change:\n{output}")
+    for test in ended.failed:
+        print(f"fails without a change, left out: {test}", file=sys.stderr)
     return Reached(passed, {name: sorted(tests) for name, tests in sorted(reached.items())})
 
 
-def stages(change: Mutation, reached: Reached, budget: float) -> list[tuple[list[str], list[str], float]]:
-    """Return files, tests and seconds of each stage: the package's own tests, then the others.
+class Stage(NamedTuple):
+    """Tests that run in one process."""
+
+    is_own: bool
+    """True for tests in the package's own folder."""
+    files: list[str]
+    tests: list[str]
+    seconds: float
+
+
+def stages(change: Mutation, reached: Reached, budget: float) -> list[Stage]:
+    """Return the package's own tests and the others, each if there are any.
 
     Files with short tests come first, and the last are those that still fit into `budget` seconds.
     """
-    folder = f"tests/{change.package}/"
-    found: list[tuple[list[str], list[str], float]] = []
-    for own in (True, False):
+    result: list[Stage] = []
+    for is_own in (True, False):
         files: dict[str, list[str]] = defaultdict(list)
         for test in reached.of(change):
-            if test.startswith(folder) == own:
+            if test.startswith(f"tests/{change.package}/") == is_own:
                 files[test.partition("::")[0]].append(test)
         costs = {file: sum(reached.seconds[test] for test in tests) for file, tests in files.items()}
         total, chosen = 0.0, list[str]()
@@ -99,15 +111,14 @@ def stages(change: Mutation, reached: Reached, budget: float) -> list[tuple[list
                 chosen.append(file)
                 total += costs[file]
         if chosen:
-            found.append((chosen, [test for file in chosen for test in files[file]], total))
-    return found
+            result.append(Stage(is_own, chosen, [test for file in chosen for test in files[file]], total))
+    return result
 
 
 def try_change(checkout: Checkout, change: Mutation, reached: Reached, budget: float) -> Outcome:
-    """Run the tests with a change until one fails, and that one again without it."""
+    """Run the tests with a change until a test fails, and that test again without it."""
     module = change.apply((checkout.root / change.path).read_bytes())
-    for files, tests, seconds in stages(change, reached, budget):
-        own = files[0].startswith(f"tests/{change.package}/")
+    for is_own, files, tests, seconds in stages(change, reached, budget):
         limit = 60 + 10 * seconds
         while tests:
             with checkout.changed({change.path: module}):
@@ -115,12 +126,12 @@ def try_change(checkout: Checkout, change: Mutation, reached: Reached, budget: f
             if ended.code in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
                 break
             if ended.code is None:
-                return Outcome(change, f"{limit:.0f} s", own)
+                return Outcome(change, f"a timeout of {limit:.0f} s", is_own)
             if not ended.failed:
-                return Outcome(change, "import", own)
+                return Outcome(change, "an error outside of tests", is_own)
             killer = ended.failed[0]
             if checkout.run([killer.partition("::")[0]], selected=[killer]).code == 0:
-                return Outcome(change, killer, own)
+                return Outcome(change, killer, is_own)
             tests = [test for test in tests if test != killer]
     return Outcome(change)
 
@@ -128,12 +139,14 @@ def try_change(checkout: Checkout, change: Mutation, reached: Reached, budget: f
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return the counts of each package as Markdown, and a line for every survivor."""
     lines = ["| package | changes | killed by its own tests | killed | share |", "|---|---|---|---|---|"]
-    groups = [(name, [one for one in outcomes if one.change.package == name]) for name in PACKAGES]
+    groups = [(name, [row for row in outcomes if row.change.package == name]) for name in PACKAGES]
     for name, rows in [*groups, ("all", list(outcomes))]:
         if rows:
             killed = [row for row in rows if row.killed_by]
-            own = sum(row.is_own for row in killed)
-            lines.append(f"| {name} | {len(rows)} | {own} | {len(killed)} | {len(killed) / len(rows):.2f} |")
+            n_own = sum(row.is_own for row in killed)
+            lines.append(
+                f"| {name} | {len(rows)} | {n_own} | {len(killed)} | {len(killed) / len(rows):.2f} |"
+            )
     for row in outcomes:
         if not row.killed_by:
             change = row.change
@@ -155,8 +168,8 @@ def measure(
             outcome = try_change(checkout, change, reached, budget)
         finally:
             copies.put(checkout)
-        said = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVES"
-        print(f"{change.path}:{change.line}: {change.before} -> {change.after}: {said}", file=sys.stderr)
+        end = f"killed by {outcome.killed_by}" if outcome.killed_by else "SURVIVES"
+        print(f"{change.path}:{change.line}: {change.before} -> {change.after}: {end}", file=sys.stderr)
         return outcome
 
     with ThreadPoolExecutor(workers) as pool:
@@ -202,7 +215,7 @@ def main() -> int:
         ]
         outcomes = measure(ROOT, folder, chosen, reached, options.workers, options.budget)
     print(table(outcomes))
-    return int(sum(bool(one.killed_by) for one in outcomes) < LEAST * len(outcomes))
+    return int(sum(bool(row.killed_by) for row in outcomes) < LEAST * len(outcomes))
 
 
 if __name__ == "__main__":

@@ -51,22 +51,22 @@ class Checkout:
         shutil.copy2(reach.__file__, self.root / "reach.py")
         if (source.parent / "shared").is_dir():  # real data beside the checkout
             (folder / "shared").symlink_to((source.parent / "shared").resolve())
-        self.files = folder
+        self.folder = folder
         self._changes = 0
 
     @contextlib.contextmanager
     def changed(self, modules: dict[str, bytes]) -> Generator[None]:
         """Replace modules, for as long as the context lasts."""
         self._changes += 1  # two changes of one module never have the same time
-        kept = {name: ((self.root / name).read_bytes(), (self.root / name).stat()) for name in modules}
+        before = {name: ((self.root / name).read_bytes(), (self.root / name).stat()) for name in modules}
         try:
             for name, source in modules.items():
                 (self.root / name).write_bytes(source)
-                changed = kept[name][1].st_mtime + LATER + self._changes
+                changed = before[name][1].st_mtime + LATER + self._changes
                 os.utime(self.root / name, times=(changed, changed))
             yield
         finally:
-            for name, (source, stat) in kept.items():
+            for name, (source, stat) in before.items():
                 (self.root / name).write_bytes(source)
                 os.utime(self.root / name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
@@ -78,7 +78,7 @@ class Checkout:
         hits: Path | None = None,
     ) -> Ended:
         """Run pytest, with the selected tests alone if they are listed."""
-        tests, chosen = self.files / "tests", self.files / "selected"
+        tests, chosen = self.folder / "tests", self.folder / "selected"
         tests.unlink(missing_ok=True)
         variables = {"PYTHONPATH": str(self.root), "MUTANTS_TESTS": str(tests)}
         if selected is not None:
@@ -87,7 +87,7 @@ class Checkout:
         if hits is not None:
             variables["MUTANTS_HITS"] = str(hits)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "reach", "-p", "no:cacheprovider", *arguments]
-        with (self.files / "output").open("wb") as output:
+        with (self.folder / "output").open("wb") as output:
             process = subprocess.Popen(
                 command,
                 cwd=self.root,

@@ -269,5 +269,5 @@ def _is_arithmetic(operator: ast.operator, *operands: ast.expr) -> bool:
         return isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
 
     return type(operator) in ARITHMETIC and not any(
-        isinstance(one, TEXTS) or is_text(one) for one in operands
+        isinstance(side, TEXTS) or is_text(side) for side in operands
     )

@@ -11,7 +11,7 @@ from local_judge.errors import InputError
 from local_judge.runs.attributes import OpenRun
 from local_judge.runs.matching import matched_reports, score_pairs
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.scored import Scored
+from local_judge.runs.scored import Nodes, Scored
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.paired import Pair
@@ -28,7 +28,7 @@ def opened(*records: CaseRecord) -> OpenRun:
 
 
 def scored(values: Mapping[str, float | None]) -> Scored:
-    nodes = {
+    nodes: dict[str, Nodes] = {
         name: {PATH: ScoreNode(id="overall", label="Overall", score=Score(value=value))}
         for name, value in values.items()
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.mutation.__main__ import Outcome, Reached, measure, record, stages, table
+from scripts.mutation.__main__ import Outcome, Reached, Stage, measure, record, stages, table
 from scripts.mutation.checkout import Checkout
 from scripts.mutation.points import Mutation, draw, mark, mutations, mutations_of
 
@@ -31,7 +31,7 @@ def share(part: "1 + 1", whole: int = 4) -> float:
 
 
 def changes_of(code: str) -> list[tuple[str, str]]:
-    return [(one.before, one.after) for one in mutations_of(code.encode(), "local_judge/scoring/a.py")]
+    return [(row.before, row.after) for row in mutations_of(code.encode(), "local_judge/scoring/a.py")]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_changes_of_an_expression(code: str, changes: list[tuple[str, str]]) -> 
 
 def test_a_change_replaces_its_place_alone() -> None:
     source = "é = 'é' if (a\n    < b) else f(c)  # é\nwhile é:\n    continue\n".encode()
-    changed = [one.apply(source).decode() for one in mutations_of(source, "local_judge/scoring/a.py")]
+    changed = [row.apply(source).decode() for row in mutations_of(source, "local_judge/scoring/a.py")]
     assert changed == [
         "é = 'é' if ((not a < b)) else f(c)  # é\nwhile é:\n    continue\n",
         "é = 'é' if ((a <= b)) else f(c)  # é\nwhile é:\n    continue\n",
@@ -115,7 +115,7 @@ def change(package: str, function: str, line: int = 1) -> Mutation:
 def test_a_sample_is_that_of_its_seed_and_even_over_the_packages() -> None:
     changes = [change(package, f"f{n}") for package in ("runs", "scoring", "judge") for n in range(20)]
     sample = draw(changes, 9, seed=1)
-    assert [one.package for one in sample] == ["scoring"] * 3 + ["judge"] * 3 + ["runs"] * 3
+    assert [row.package for row in sample] == ["scoring"] * 3 + ["judge"] * 3 + ["runs"] * 3
     assert draw(changes[::-1], 9, seed=1) == sample
     assert draw(changes, 9, seed=2) != sample
 
@@ -123,7 +123,7 @@ def test_a_sample_is_that_of_its_seed_and_even_over_the_packages() -> None:
 def test_a_sample_outlives_code_around_it() -> None:
     changes = [change("scoring", f"f{n}") for n in range(20)]
     moved = [change("scoring", f"f{n}", line=9) for n in range(20)]
-    assert [one.name for one in draw(moved, 5, 1)] == [one.name for one in draw(changes, 5, 1)]
+    assert [row.name for row in draw(moved, 5, 1)] == [row.name for row in draw(changes, 5, 1)]
 
 
 def test_short_tests_of_the_package_come_first() -> None:
@@ -136,16 +136,16 @@ def test_short_tests_of_the_package_come_first() -> None:
         "tests/cli/e.py::g": 8.0,
     }
     reached = Reached(seconds, {change("scoring", "f").name: list(seconds)[:5]})
-    own = (
+    own = Stage(
+        True,
         ["tests/scoring/c.py", "tests/scoring/b.py"],
         ["tests/scoring/c.py::d", "tests/scoring/c.py::e", "tests/scoring/b.py::c"],
+        5.5,
     )
-    assert stages(change("scoring", "f"), reached, budget=6) == [
-        (*own, 5.5),
-        (["tests/runs/a.py"], ["tests/runs/a.py::b"], 1.0),
-    ]
-    on_import = stages(change("scoring", ""), reached, budget=8)
-    assert on_import == [(*own, 5.5), (["tests/runs/a.py"], ["tests/runs/a.py::b"], 1.0)]
+    others = Stage(False, ["tests/runs/a.py"], ["tests/runs/a.py::b"], 1.0)
+    assert stages(change("scoring", "f"), reached, budget=6) == [own, others]
+    # What runs on import can be noticed by every test: those of 9 seconds do not fit, and those of 8 after 1.
+    assert stages(change("scoring", ""), reached, budget=8) == [own, others]
 
 
 def test_a_table_counts_what_is_killed_and_lists_what_survives() -> None:
@@ -181,7 +181,7 @@ def test_changes_are_tried_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text(text)
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    changes = [one for one in mutations(root) if one.before.startswith("n")]
+    changes = [row for row in mutations(root) if row.before.startswith("n")]
     reached = record(Checkout(root, tmp_path / "marked"), changes, ["tests"], workers=1)
     test = "tests/scoring/test_limits.py::test_"
     assert reached.tests == {changes[0].name: [f"{test}least"], changes[1].name: [f"{test}most"]}
