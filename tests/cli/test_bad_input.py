@@ -285,7 +285,7 @@ def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path
         ("[1]", "a JSON object"),
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("", "no claims"),
+        ("", ": no "),
     ],
 )
 def test_claim_files(

@@ -63,7 +63,7 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
     # The judge of this script states a time in every request, and writes nine words of each person.
     assert "0 of 3 backgrounds have 100 to 150 words" in lines
     assert "12 of 12 requests have 10 to 50 words" in lines
-    assert any(re.fullmatch(r"12 of 12 requests .*\(asked of 70 %\)", line) for line in lines)
+    assert any(re.fullmatch(r"12 of 12 .* \(asked of 70 %\)", line) for line in lines)
     assert lines[-1] == f"7 tasks: {out / 'tasks.jsonl'}"
     n_calls = len(server.chats)
     assert command(*make).out == ended.out

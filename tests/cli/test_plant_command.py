@@ -86,7 +86,7 @@ def test_a_judge_may_put_true_claims_in_other_words(command: Command, frozen: Pa
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--kinds", "colour"], "--kinds colour: unknown name; .*contradiction, moved_citations"),
+        (["--kinds", "colour"], "--kinds colour: .* contradiction, moved_citations"),
         (["--n", "5"], "--n is for a snapshot; "),
         (["--share", "2"], r"options: share .*at most 1 \(got 2\.0\)"),
         (["--base-url", "http://x.example"], "--base-url is for a snapshot; "),
@@ -102,8 +102,8 @@ def test_mistakes_with_reports_end_in_one_line(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--kinds", "padding"], "--kinds padding: unknown name; .*number, date"),
-        (["--languages", "fr"], "--languages fr: unknown name; .*en, zh"),
+        (["--kinds", "padding"], "--kinds padding: .* number, date"),
+        (["--languages", "fr"], "--languages fr: .* en, zh"),
         (["--padding", "1"], "--padding is for reports; "),
         (["--n", "1"], r"options: n .*at least 2 \(got 1\)"),
         (

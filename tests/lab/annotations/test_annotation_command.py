@@ -103,7 +103,7 @@ def test_one_part_alone_of_the_sample(command: Command) -> None:
 
 def test_mistakes_are_one_line(command: Command, write: Write) -> None:
     ended = command("--part", "speed")
-    assert ended.code == 1 and ended.err.startswith("local-judge: --part speed: unknown name; ")
+    assert ended.code == 1 and ended.err.startswith("local-judge: --part speed: ")
     assert ended.err.endswith(" extraction, backtracking, verification, coverage\n")
     ended = command(write())
     assert ended.code == 1 and "--snapshot" in ended.err and ended.err.count("\n") == 1

@@ -111,7 +111,7 @@ def inverted(claim: PlantedClaim) -> float:
 @pytest.mark.parametrize(
     ("says", "reason"),
     [
-        (credulous, "the same probability"),
+        (credulous, "the same"),
         (inverted, "not higher than"),
     ],
 )
@@ -423,7 +423,7 @@ def test_labels_by_people_are_named_on_the_page_in_the_record_and_in_warnings(
     assert "on 60 labelled claims: auc 0.983" in page_of(found)
     [line] = qualification_lines({"q": found.record()}, ["deer"])
     assert "on 60 labelled claims: auc 0.983" in line
-    assert "to count for ece (60)" in line
+    assert "for ece (60)" in line
     data = tmp_path / "q" / "qualification.json"
     assert load_qualification(data).record.people == found.people
     stored = json.loads(data.read_bytes())

@@ -78,7 +78,7 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
     # Of four claims, one is partial.
     assert (left.n, left.left_out, left.figures.n, one.left_out) == (4, 1, 3, 0)
     # One document: nothing can be held out.
-    assert one.fitted is None and "two documents" in one.why_not_fitted
+    assert one.fitted is None and "fewer than two" in one.why_not_fitted
 
 
 async def test_the_cost_is_that_of_the_replies(labelled: Path, make_judge: MakeJudge) -> None:

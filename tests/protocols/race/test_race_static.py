@@ -95,9 +95,9 @@ def changed(dimension: str, **fields: Any) -> Mapping[str, Any]:
         (changed("insight", criteria=[]), "dimensions.insight.criteria … empty"),
         (
             changed("insight", criteria=[{"criterion": "A", "weight": 0.4}]),
-            "criterions.insight: the weights … not 0.4",
+            "criterions.insight: … not 0.4",
         ),
-        (changed("insight", weight=0.5), "dimension_weight: the weights … not 1.15"),
+        (changed("insight", weight=0.5), "dimension_weight: … not 1.15"),
         (
             {"dimensions": {"insight": DIMENSIONS["insight"] | {"weight": 1.0}}},
             "dimension_weight must name comprehensiveness, insight, instruction_following, readability; it names",
