@@ -80,9 +80,7 @@ def test_runs_without_a_common_report_are_refused(
         (tmp_path / f"{name}.md").write_text(REPORT)
         _run(command, tmp_path / f"{name}.md", snapshot, preset, server.url, tmp_path / f"run-{name}")
     line = command("results", "diff", tmp_path / "run-a", tmp_path / "run-b").line()
-    assert line.endswith(
-        "no report of one is in the other; reports are matched by id, or by task if each run has one report per task"
-    )
+    assert "no report of " in line and "matched by id" in line
 
 
 def test_systems_are_compared_in_pairs(

@@ -115,6 +115,6 @@ def test_what_is_missing_is_said_before_a_judge_is_asked(snapshot: Snapshot) -> 
     bare = report._replace(task=TASK.model_copy(update={"checklist": None}))
     with pytest.raises(ConfigError, match=r"its task 'mill' has no checklist; .*--checklists"):
         check_inputs([report, bare], snapshot, [protocol])
-    with pytest.raises(ConfigError, match=r"give --tasks, or do without: .*--set"):
+    with pytest.raises(ConfigError, match="give --tasks, or do without: "):
         check_inputs([report._replace(task=None)], snapshot, [protocol])
     check_inputs([report], snapshot, [protocol])

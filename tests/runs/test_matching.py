@@ -71,7 +71,10 @@ def test_reports_are_matched_by_the_first_key_that_two_share(
 
 
 def test_runs_without_a_report_in_common_are_refused() -> None:
-    with pytest.raises(InputError, match="no report of one is in the other"):
+    said = (
+        "no report of one is in the other; reports are matched by id, or by task if each run has one report"
+    )
+    with pytest.raises(InputError, match=said):
         matched_reports(opened(case("a", "t", "x")), opened(case("b", "u", "x")))
 
 
