@@ -86,12 +86,14 @@ class Checkout:
             variables["MUTANTS_SELECTED"] = str(chosen)
         if hits is not None:
             variables["MUTANTS_HITS"] = str(hits)
+        # The variables of a worker of pytest-xdist would make the copy's pytest one too.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "reach", "-p", "no:cacheprovider", *arguments]
         with (self.folder / "output").open("wb") as output:
             process = subprocess.Popen(
                 command,
                 cwd=self.root,
-                env={**os.environ, **variables},
+                env={**inherited, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
