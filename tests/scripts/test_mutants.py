@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.mutation import __main__ as command
 from scripts.mutation.__main__ import Outcome, Reached, Stage, measure, record, stages, table
 from scripts.mutation.checkout import Checkout
 from scripts.mutation.points import Mutation, draw, mark, mutations, mutations_of
@@ -141,25 +142,47 @@ def test_short_tests_of_the_package_come_first() -> None:
         ["tests/scoring/c.py", "tests/scoring/b.py"],
         ["tests/scoring/c.py::d", "tests/scoring/c.py::e", "tests/scoring/b.py::c"],
         5.5,
+        n_left_out=1,
     )
-    others = Stage(False, ["tests/runs/a.py"], ["tests/runs/a.py::b"], 1.0)
+    others = Stage(False, ["tests/runs/a.py"], ["tests/runs/a.py::b"], 1.0, n_left_out=0)
     assert stages(change("scoring", "f"), reached, budget=6) == [own, others]
     # What runs on import can be noticed by every test: those of 9 seconds do not fit, and those of 8 after 1.
-    assert stages(change("scoring", ""), reached, budget=8) == [own, others]
+    assert stages(change("scoring", ""), reached, budget=8) == [own, others._replace(n_left_out=1)]
 
 
 def test_a_table_counts_what_is_killed_and_lists_what_survives() -> None:
-    killed = Outcome(change("scoring", "f"), "tests/scoring/a.py::b", is_own=True)
-    elsewhere = Outcome(change("scoring", "g"), "tests/runs/a.py::b")
-    assert table([killed, elsewhere, Outcome(change("runs", "h", line=7))]).splitlines() == [
-        "| package | changes | killed by its own tests | killed | share |",
-        "|---|---|---|---|---|",
-        "| scoring | 2 | 1 | 2 | 1.00 |",
-        "| runs | 1 | 0 | 0 | 0.00 |",
-        "| all | 3 | 1 | 2 | 0.67 |",
+    outcomes = [
+        Outcome(change("scoring", "f"), "tests/scoring/a.py::b", is_own=True),
+        Outcome(change("scoring", "g"), "tests/runs/a.py::b"),
+        Outcome(change("runs", "h"), "a timeout of 60 s", is_own=True, is_timeout=True),
+        Outcome(change("runs", "h", line=7)),
+        Outcome(change("runs", "h", line=8), n_left_out=3),
+    ]
+    assert table(outcomes).splitlines() == [
+        "| package | changes | killed by its own tests | killed by a timeout | killed | share |",
+        "|---|---|---|---|---|---|",
+        "| scoring | 2 | 1 | 0 | 2 | 1.00 |",
+        "| runs | 3 | 1 | 1 | 1 | 0.33 |",
+        "| all | 5 | 2 | 1 | 3 | 0.60 |",
+        "",
+        "1 of 2 survivors had tests left out; a larger --budget runs them",
         "",
         "local_judge/runs/a.py:7: `a` -> `b`",
+        "",
+        "local_judge/runs/a.py:8: `a` -> `b` (3 tests left out)",
     ]
+
+
+def test_the_tests_of_another_sample_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, file = tmp_path / "local_judge/scoring/a.py", tmp_path / "reached.json"
+    module.parent.mkdir(parents=True)
+    module.write_text("def least(n):\n    return n >= 3\n")
+    file.write_text('{"seconds": {}, "tests": {"local_judge/scoring/a.py:least:n >= 3 -> n > 3:0": []}}')
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["mutants", "--reached", str(file)])
+    with pytest.raises(SystemExit) as refused:  # the sample also has 3 -> 4
+        command.main()
+    assert str(refused.value) == f"--reached {file}: made for another sample; delete it or name another file"
 
 
 def test_changes_are_tried_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
