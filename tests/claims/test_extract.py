@@ -115,6 +115,8 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
         ("L5.S1", "A", ["L3.S1"], "C"),  # supported in an earlier section
         ("L3.S2", "A", [], "F"),  # says cited, is not, names nothing
         ("L3.S2", "B", ["L5.S1"], "B"),  # names a later sentence: as judged, recovers nothing
+        ("L5.S1", "A", ["L5.S2"], "B"),  # supported later in its own paragraph
+        ("L5.S1", "A", ["L5.S1", "L9.S9"], "F"),  # names itself and a sentence that is not there
         ("L5.S1", "E", ["L3.S1"], "E"),
     ],
 )

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 
 from local_judge.errors import InputError
+from local_judge.protocols.deepresearcheval import DreFindings
+from local_judge.protocols.deepresearcheval.export import DreFiles
 from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows
 from local_judge.protocols.deepresearcheval.facts.scores import score_facts
+from local_judge.protocols.file_formats import Exported, ReportFindings, RunFindings
 from tests.golden.deepresearcheval import run_function
 from tests.golden.dre_replies import merged_statements, ratio_range
 
+from .dre_cases import marked
 from .facts_cases import evidence, findings
 
 ROW: dict[str, Any] = {
@@ -111,3 +115,87 @@ def test_what_is_no_result_file_is_said_in_one_line(
 def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no file task_\*.json"):
         result_files(tmp_path)
+
+
+def exported(*reports: tuple[str, str | None], facts: str = "r", **quality: Any) -> Exported:
+    """Files of reports by these systems on these tasks."""
+    rows = [
+        ReportFindings(
+            id=str(n),
+            task=task,
+            system=system,
+            findings=DreFindings(
+                case=str(n),
+                document="d",
+                task=task,
+                facts=findings(facts, unread=1),
+                **quality,
+            ),
+            status="done",
+        )
+        for n, (system, task) in enumerate(reports, 1)
+    ]
+    return DreFiles().write(RunFindings(tuple(rows), None, None, None))
+
+
+@pytest.mark.parametrize(
+    ("reports", "files"),
+    [
+        ([("ada", "7"), ("bob", "7"), ("ada", "mill")], ["ada/task_7", "ada/task_mill", "bob/task_7"]),
+        # Not all file systems tell "mill" from "Mill".
+        ([("ada", "mill"), ("bob", "7"), ("ada", "Mill")], ["ada/task_1", "ada/task_3", "bob/task_7"]),
+        ([("ada", "7"), ("ada", "../x")], ["ada/task_1", "ada/task_2"]),
+        ([("ada", "7"), ("ada", None)], ["ada/task_1", "ada/task_2"]),
+    ],
+)
+def test_a_file_has_the_tasks_name_if_those_of_a_system_are_plain_and_differ(
+    reports: list[tuple[str, str | None]], files: list[str]
+) -> None:
+    assert sorted(exported(*reports).files) == [f"results/{name}.json" for name in files]
+
+
+def test_a_list_counts_what_no_row_tells() -> None:
+    # A failed statement, and a sentence whose statements are not known.
+    [listed] = exported(("ada", "7"), facts="rf").lists
+    [row] = [outcome.row.model_dump() for outcome in listed.outcomes]
+    assert row == {
+        "report": "1",
+        "task": "7",
+        "system": "ada",
+        "left_out": "",
+        "file": "results/ada/task_7.json",
+        "n_failed": 1,
+        "n_unread": 1,
+    }
+    [note] = listed.notes
+    assert "1 statement" in note and "1 sentence" in note
+
+
+@pytest.mark.parametrize(
+    ("kept", "has_quality", "has_facts"),
+    [
+        (["quality_results.json"], True, False),
+        (["results/ada/task_7.json"], False, True),
+        (["quality_results.json", "results/ada/task_7.json"], True, True),
+    ],
+)
+def test_a_folder_may_have_quality_or_facts_or_both(
+    tmp_path: Path, kept: list[str], has_quality: bool, has_facts: bool
+) -> None:
+    files = exported(("ada", "7"), request="What?", quality=marked()).files
+    folder = tmp_path / "results" if not has_quality else tmp_path
+    for name in kept:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(files[name], encoding="utf-8")
+    [report] = DreFiles().read(folder).reports
+    assert (report.system, report.task) == ("ada", "7")
+    assert (report.findings.quality is not None, report.findings.facts is not None) == (
+        has_quality,
+        has_facts,
+    )
+
+
+def test_a_folder_with_neither_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    with pytest.raises(InputError, match=r"quality_results\.json"):
+        DreFiles().read(tmp_path)
