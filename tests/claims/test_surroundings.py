@@ -69,6 +69,7 @@ def test_a_long_title_is_cut_behind_a_word() -> None:
     # 42 words with the space behind each are 294 characters; the 43rd would end at 300, before its space.
     assert head("barley " * 100) == " ".join(["barley"] * 43)
     assert head("parsley " * 100) == " ".join(["parsley"] * 37)  # 37 words and 36 spaces: 295
+    assert (head("x" * 300), head("x" * 301)) == ("x" * 300, "")
 
 
 def test_evidence_is_the_title_and_the_surroundings() -> None:

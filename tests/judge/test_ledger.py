@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from local_judge.judge.errors import LedgerCorrupt, LedgerError, LedgerForeign, 
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
+from local_judge.judge.ledger_place import ledger_place
+from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
 from local_judge.judge.requests import Identified, Reply, Request
 from serving.types import Choice, EngineIdentity, Generation, Sampling, Usage
 
@@ -84,6 +88,19 @@ async def test_a_report_is_stored_once_for_all_its_calls(tmp_path: Path) -> None
     assert (stats.requests, stats.replies, stats.texts, stats.judges) == (50, 50, 53, 1)
     assert (stats.prompt_tokens, stats.completion_tokens, stats.cached_tokens) == (350, 150, 200)
     assert stats.bytes < 200_000
+
+
+@pytest.mark.parametrize(("seconds_before", "n_read"), [(60, 1), (60.5, 0)])
+async def test_a_tail_reads_no_row_before_a_call_that_ended_a_minute_too_early(
+    tmp_path: Path, seconds_before: float, n_read: int
+) -> None:
+    since = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    with Ledger.open(tmp_path / "l.db") as ledger:
+        for name, begun in (("wanted", since), ("early", since - 0.25 - seconds_before)):  # each takes 0.25 s
+            created = {"created": datetime.fromtimestamp(begun, UTC).isoformat()}
+            await ledger.put(ask(name), answer(ask(name), "yes").model_copy(update=created))
+    with closing(LedgerTail(ledger_place(tmp_path / "l.db"), since, frozenset([JUDGE.digest]))) as tail:
+        assert list(tail.answered()) == [AnsweredCall(since, since + 0.25, 7, 3, 4)] * n_read
 
 
 async def test_seconds_in_which_calls_were_under_way_count_once(tmp_path: Path) -> None:
