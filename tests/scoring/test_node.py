@@ -1,4 +1,4 @@
-"""Scores that cannot be, scales, and trees."""
+"""Scores that cannot be, scales, trees, and scores as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from local_judge.scoring.node import PERCENT, UNIT, Place, Scale, Score, ScoreNode, map_scores, placed
+from local_judge.scoring import text as score_text
+from local_judge.scoring.node import (
+    DIAGNOSTIC,
+    PERCENT,
+    UNIT,
+    WHOLE,
+    Place,
+    Scale,
+    Score,
+    ScoreNode,
+    headlines,
+    map_scores,
+    placed,
+)
+from local_judge.terminal import NONE
 
 NUMBERS = ("value", "numerator", "denominator", "known", "low", "high", "interval_low", "interval_high")
 
@@ -78,3 +92,38 @@ def test_trees() -> None:
     (placed_tree,) = placed([tree], {"a/b": Place(vertical="depth", scale=UNIT)})
     assert (placed_tree.find("b").vertical, placed_tree.find("b").scale) == ("depth", UNIT)
     assert placed_tree.find("d") == tree.find("d")
+
+
+def test_headlines_are_the_overall_score_or_what_measures_quality() -> None:
+    insight, overall, noise = node("insight"), node("overall"), node("noise")
+    overall = overall.model_copy(update={"aside": WHOLE})
+    noise = noise.model_copy(update={"aside": DIAGNOSTIC})
+    with_parts = overall.model_copy(update={"children": (insight,)})
+    assert headlines([insight, overall, noise]) == [overall]
+    assert headlines([insight, with_parts, noise]) == [insight, with_parts]
+    assert headlines([noise]) == [noise]
+
+
+@pytest.mark.parametrize(
+    ("score", "texts"),
+    [
+        (Score(value=None), (NONE, "", "", "", "")),
+        (
+            Score(value=2 / 3, numerator=2, denominator=3, n_expected=4, n_failed=1, low=0.5, high=0.75),
+            ("0.67", "2/3", "0.50 to 0.75", "75.0 %", ""),
+        ),
+        (
+            Score(value=1, numerator=2.5, low=0.999, high=1.001, interval_low=0.5, interval_high=1.25),
+            ("1.00", "2.5", "", "", "0.50 to 1.25"),
+        ),
+        # One end alone is no range; four places of what is no count.
+        (
+            Score(value=4, numerator=10 / 3, denominator=3, low=1, interval_high=5, known=1.0),
+            ("4.00", "3.333/3", "", "", ""),
+        ),
+        (Score(value=4, high=5, interval_low=1, known=0.125), ("4.00", "", "", "12.5 %", "")),
+    ],
+)
+def test_a_score_as_text(score: Score, texts: tuple[str, ...]) -> None:
+    names = ("value", "ratio", "bounds", "known_percent", "interval")
+    assert tuple(getattr(score_text, name)(score) for name in names) == texts
