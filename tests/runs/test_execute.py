@@ -13,7 +13,7 @@ from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import execute
+from local_judge.runs.execute import Gate, execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord, load_scores, read_records
@@ -45,6 +45,46 @@ def tree(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+async def test_reports_enter_by_arrival_and_one_that_is_in_progress_at_once() -> None:
+    gate, inside = Gate(limit=2), list[str]()
+    tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def work(name: str) -> None:
+        async with gate.entered(name[0]):
+            inside.append(name)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                inside.remove(name)
+
+    async def enter(*names: str) -> list[str]:
+        tasks.update({name: asyncio.create_task(work(name)) for name in names})
+        await asyncio.sleep(0)
+        return inside
+
+    async def end(name: str) -> list[str]:
+        tasks[name].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[name]
+        await asyncio.sleep(0)
+        return inside
+
+    # The letter is the report; a second run works on a and on c.
+    assert await enter("a1", "b1", "c1", "d1", "e1", "a2", "c2") == ["a1", "b1", "a2"]
+    assert await end("a1") == ["b1", "a2"]  # a is still in progress
+    assert await end("d1") == ["b1", "a2"]  # it waited
+    assert await end("a2") == ["b1", "c1", "c2"]
+    assert await end("b1") == ["c1", "c2", "e1"]
+    assert await end("c1") == ["c2", "e1"]
+    assert await enter("f1") == ["c2", "e1"]
+    assert await end("e1") == ["c2", "f1"]
+    assert await end("c2") == ["f1"]
+    assert await end("f1") == []
+    assert await enter("g1", "h1", "i1") == ["g1", "h1"]
+    for name in ("i1", "g1", "h1"):
+        await end(name)
 
 
 async def test_a_run_directory_holds_what_the_store_says(
