@@ -310,7 +310,7 @@ class RunStore:
             return RunError(f"{self.root}: no such folder")
         if not self._has_manifest():
             return RunError(f"{self.root}: not a run; `local-judge run` makes one")
-        if name == CASES or not (self.root / CASES).exists():
+        if not (self.root / CASES).exists():
             return RunError(f"{self.root}: the run is not finished; repeat its command")
         return RunError(f"{self.root}: no {name} there; repeat the command of the run")
 

@@ -104,23 +104,24 @@ confined = pytest.mark.skipif(
 )
 
 
-def connects(port: int) -> subprocess.CompletedProcess[str]:
+def connects(port: int, close_fds: bool) -> subprocess.CompletedProcess[str]:
     """A child process that connects to a port of this machine, if it may."""
     command = [sys.executable, "-c", CONNECTS, str(port)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, close_fds=close_fds)
 
 
 @confined
-def test_a_child_process_has_no_sockets_and_this_process_keeps_its_own() -> None:
+@pytest.mark.parametrize("close_fds", [True, False])  # without it, `subprocess` calls `os.posix_spawn`
+def test_a_child_process_has_no_sockets_and_this_process_keeps_its_own(close_fds: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
         with offline.only([url]):
-            done = connects(server.getsockname()[1])
+            done = connects(server.getsockname()[1], close_fds)
             assert done.stdout == "" and done.stderr.endswith(
                 "PermissionError: [Errno 13] Permission denied\n"
             )
             socket.create_connection(server.getsockname()).close()
-        assert connects(server.getsockname()[1]).stdout == "through\n"
+        assert connects(server.getsockname()[1], close_fds).stdout == "through\n"
 
 
 def test_where_a_child_cannot_be_confined_one_line_says_so(

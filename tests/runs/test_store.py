@@ -131,7 +131,14 @@ def test_an_unfinished_run_lists_no_reports(tmp_path: Path) -> None:
     store.write_json("manifest.json", {"config": {}})
     store.unfinish()
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
-    with pytest.raises(RunError, match="the run is not finished"):
+    for name in ("cases.jsonl", "scores.jsonl"):
+        with pytest.raises(RunError, match="the run is not finished"):
+            store.read_models(name, Row)
+    store.write_jsonl("cases.jsonl", [Row(text="a")])
+    with pytest.raises(RunError, match=r"scores\.jsonl"):
+        store.read_models("scores.jsonl", Row)
+    store = RunStore(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="elsewhere"):
         store.read_models("cases.jsonl", Row)
 
 
