@@ -164,8 +164,9 @@ def weighted(parts: Sequence[Weighted], *, unit: float = 1.0, empty: str = "all 
 
 
 def _weighted_mean(ends: Sequence[tuple[float, float]] | None) -> float | None:
-    whole = math.fsum(weight for weight, _ in ends or ())
-    return math.fsum(weight * end for weight, end in ends) / whole if ends and whole else None
+    if ends is None:
+        return None
+    return math.fsum(weight * end for weight, end in ends) / math.fsum(weight for weight, _ in ends)
 
 
 _Ends = list[tuple[float, float]] | None

@@ -437,7 +437,7 @@ def choice(yes: float, unreported: float) -> ChoiceResult:
 def test_what_a_server_leaves_open_widens_a_difference() -> None:
     # ln 4 - ln 1 / 2 is between ln (0.7 / 0.3) and ln (0.9 / 0.1): 0.7 to 0.9, around 0.8.
     found = less(choice(0.8, 0.1), choice(0.5, 0.0))
-    assert found.probabilities["Yes"] == pytest.approx(0.8)
+    assert found.probabilities == pytest.approx({"Yes": 0.8, "No": 0.2})
     assert found.unreported == pytest.approx(0.1)
     # With a prior between 0.5 and 0.9 the least is ln 4 - ln 9 / 2, and 4 / 7 is 0.8 - 0.228571.
     assert less(choice(0.8, 0.0), choice(0.7, 0.2)).unreported == pytest.approx(

@@ -11,15 +11,18 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.observations import PagePassage
 from local_judge.agents.toolbox import ToolSettings
-from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
+from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote
 from local_judge.documents.model import Span
 from local_judge.errors import ConfigError
 from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
+    Evidence,
     FactLabel,
     FactualityFindings,
     FactualitySettings,
+    RefusedQuery,
+    SearchQuery,
 )
 from local_judge.protocols.dream.factuality.metric import Factuality
 from local_judge.protocols.dream.factuality.searching import grouped
@@ -398,6 +401,46 @@ async def test_an_agent_without_answer_is_a_failure(make_judge: MakeJudge, snaps
         case(), context(judge, claims(BUDGET), snapshot)
     )
     assert found.facts[0].label is None and found.facts[0].failure is not None and found.n_failed == 1
+
+
+def test_items_list_queries_and_evidence_on_both_sides() -> None:
+    def located(words: str, **place: Any) -> Evidence:
+        quote = Quote(text=words, start=3, end=9, **place)
+        return Evidence(url="https://a.example/", text_digest="d", quote=quote)
+
+    whole = CheckedFact(
+        id="L1.S1.1",
+        text=BUDGET,
+        salient=True,
+        queries=(SearchQuery(text="retrofit budget"), SearchQuery(text="council", by="code")),
+        refused=(
+            RefusedQuery(text="23.6 million", why=("23.6", "million")),
+            RefusedQuery(text="b", why=(*"abcde",)),
+        ),
+        label="contradicted",
+        supporting=(located("The budget", in_title=True),),
+        opposing=(located("32.6 million"),),
+        rejected=("It was free.",),
+        rationale="Another sum.",
+    )
+    bare = CheckedFact(id="L1.S2.1", text=PUMP, salient=False, failure=FAILURE)
+    found = findings("").model_copy(update={"facts": (whole, bare)})
+    [table] = Factuality().tables(found)
+    assert [list(map(str, column.cells)) for column in table.columns] == [
+        ["L1.S1.1", "L1.S2.1"],
+        [BUDGET, PUMP],
+        ["contradicted", f"failed: {FAILURE.kind}"],
+        [
+            "retrofit budget\ncouncil (code)\nrefused: 23.6 million (23.6, million)\nrefused: b (a, b, c, and 2 more)",
+            "",
+        ],
+        [
+            'for: "The budget" (https://a.example/, title 3-9)\nagainst: "32.6 million" (https://a.example/, 3-9)\n'
+            'not in the passages: "It was free."\nAnother sum.',
+            "",
+        ],
+    ]
+    assert list(Factuality().tables(findings(""))) == []
 
 
 def shown(page: str, start: int, characters: int = 350) -> PagePassage:
