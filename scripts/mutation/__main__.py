@@ -201,7 +201,7 @@ def main() -> int:
         "tests",
         nargs="*",
         metavar="TESTS",
-        help=f"default: {' '.join(TESTS)}; what only tests/cli asserts counts as not tested, unless you name it",
+        help=f"default: {' '.join(TESTS)}; what only others, such as tests/cli, notice counts as a survivor",
     )
     parser.add_argument("--number", type=int, default=60, help="of changes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
