@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from indexes.making import building
+from indexes.text.extracting import ExtractionPool
 from serving.launch import free_ports
 from tests.waiting import Clock
 
@@ -107,6 +109,18 @@ def qualifications(qualification_folders: Iterator[Path], monkeypatch: pytest.Mo
     folder.mkdir()
     monkeypatch.setenv("LOCAL_JUDGE_QUALIFICATIONS", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def extraction_in_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Extract pages in the process of the tests, since starting another takes a second.
+
+    Not in the tests of `indexes`, nor in those of the commands that make snapshots.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "indexes" not in request.path.parts and not request.path.name.startswith("test_snapshot"):
+            patch.setattr(building, "ExtractionPool", lambda workers: ExtractionPool(0))
+        yield
 
 
 @pytest.fixture

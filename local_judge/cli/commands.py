@@ -6,6 +6,7 @@ checks that the help texts in the table equal those of the commands.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -29,18 +30,23 @@ class Lazy(TyperCommand):
     def load(self) -> Any:
         """Import the command itself."""
         assert self.name is not None
-        module, _, attribute = self.target.partition(":")
-        found = getattr(import_module(f"local_judge.cli.{module}"), attribute)
-        around: Any = import_module("local_judge.cli.options").CommandGroup()
-        if isinstance(found, typer.Typer):
-            around.add_typer(found, name=self.name)
-        else:
-            around.command(self.name)(found)
-        return get_group(around).commands[self.name]
+        return _load(self.target, self.name)
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """Parse the arguments with the imported command, which then runs, prints help or completes."""
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+@cache
+def _load(target: str, name: str) -> Any:
+    module, _, attribute = target.partition(":")
+    found = getattr(import_module(f"local_judge.cli.{module}"), attribute)
+    around: Any = import_module("local_judge.cli.options").CommandGroup()
+    if isinstance(found, typer.Typer):
+        around.add_typer(found, name=name)
+    else:
+        around.command(name)(found)
+    return get_group(around).commands[name]
 
 
 def _named(commands: dict[str, Lazy | HelpGroup]) -> dict[str, Any]:

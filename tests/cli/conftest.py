@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -22,8 +25,10 @@ from ..stub_thread import StubThread, answer, write_preset
 ROOT = Path(__file__).resolve().parents[2]
 
 
-SUMMARY = re.compile(r"^[\w ]+ in (\d+ (h|min|s) ?)+: [\d,]+ calls?\b.*\n", re.MULTILINE)
-"""Line in which a command says what it took."""
+SUMMARY = re.compile(
+    r"^([\w ]+ in (\d+ (h|min|s) ?)+|(\d+/\d+ )?\w+): ([\d,]+ calls?\b|loading the model).*\n", re.MULTILINE
+)
+"""Line in which a command says how far it is, which a slow one does, or what it took."""
 
 
 class Ended(NamedTuple):
@@ -32,7 +37,7 @@ class Ended(NamedTuple):
     code: int
     out: str
     err: str
-    """Standard error without the line that says what the command took."""
+    """Standard error without the lines that say how far the command is and what it took."""
 
     def line(self) -> str:
         """The one line of standard error."""
@@ -61,6 +66,26 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return _ended(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def commands_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes `lab replicate` run its commands in this process: each process of its own imports everything again."""
+
+    def run(words: list[str], *, stdout: int, check: bool) -> subprocess.CompletedProcess[bytes]:
+        assert words[:4] == [sys.executable, "-P", "-m", "local_judge"]
+        printed, code = io.BytesIO(), 0
+        with monkeypatch.context() as patch, redirect_stdout(io.TextIOWrapper(printed, "utf-8")) as stream:
+            patch.setattr(sys, "argv", ["local-judge", *words[4:]])
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 0
+            stream.flush()
+            return subprocess.CompletedProcess(words, code, printed.getvalue())
+
+    processes = SimpleNamespace(run=run, PIPE=subprocess.PIPE)
+    monkeypatch.setattr("local_judge.lab.replication.subprocess", processes)
 
 
 def _ended(code: int, out: str, err: str) -> Ended:

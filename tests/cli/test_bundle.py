@@ -79,26 +79,26 @@ def test_equal_runs_have_equal_bundles(command: Command, run: Path) -> None:
     assert command("bundle", run, "-o", run.with_name("run.ljz")).line().endswith("choose another file")
 
 
-def test_each_of_50_changed_bytes_in_a_bundle_is_found(command: Command, run: Path) -> None:
+def test_each_of_20_changed_bytes_in_a_bundle_is_found(command: Command, run: Path) -> None:
     bundle = packed(command, run)
     whole = bundle.read_bytes()
     rng = random.Random(7)
     named = 0
-    for place in sorted(rng.sample(range(len(whole)), 50)):
+    for place in sorted(rng.sample(range(len(whole)), 20)):
         changed = bytearray(whole)
         changed[place] = (changed[place] + rng.randrange(1, 256)) % 256
         bundle.write_bytes(changed)
         ended = command("audit", bundle, "--json")
         assert ended.code == 1, place
         named += ended.out != "" and len(checks(ended)["digests"]["problems"]) > 1
-    assert named > 25  # besides the whole file's digest, most are pinned to one file
+    assert named > 10  # besides the whole file's digest, most are pinned to one file
 
 
-def test_each_of_50_changed_bytes_in_a_run_is_found(command: Command, run: Path) -> None:
+def test_each_of_20_changed_bytes_in_a_run_is_found(command: Command, run: Path) -> None:
     files = [path for path in sorted(run.rglob("*")) if path.is_file() and path.suffix in (".json", ".jsonl")]
     places = [(path, place) for path in files for place in range(path.stat().st_size)]
     rng = random.Random(11)
-    for path, place in rng.sample(places, 50):
+    for path, place in rng.sample(places, 20):
         before = path.read_bytes()
         changed = bytearray(before)
         changed[place] = (changed[place] + rng.randrange(1, 256)) % 256

@@ -22,6 +22,8 @@ from .conftest import ROOT, Command
 from .published_results import DETAILED, written
 from .test_import_published import jsonl, race_row
 
+pytestmark = pytest.mark.usefixtures("commands_in_process")
+
 FILES = sorted((ROOT / "configs" / "replications").glob("*.yaml"))
 ORIGINALS = ROOT.parent / "shared" / "originals"
 FROM_FIGURES = {

@@ -22,6 +22,8 @@ from .published_results import quality, written
 from .test_import_published import jsonl
 from .test_published_prompts import ARTICLE, ORIGINALS, race_answer, write
 
+pytestmark = pytest.mark.usefixtures("commands_in_process")
+
 LINE = "The retrofit connected 1,240 dwellings [1]."
 END = "\n\n## References\n\n[1] https://heat.example/fernholt/renewal\n"
 

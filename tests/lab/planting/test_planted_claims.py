@@ -96,6 +96,7 @@ def test_lengths_are_estimated_tokens() -> None:
     assert length_of("字" * 501) == "medium"
 
 
+@pytest.mark.slow
 def test_real_pages_fill_all_kinds_in_english_and_most_in_chinese(real: Snapshot) -> None:
     pages = plant_pages(usable(real.pages()), seed=0)
     draw = draw_claims(pages, DrawSettings(n=120, seed=0))

@@ -56,6 +56,7 @@ def test_a_quotation_overlaps_a_supporting_sentence_or_not(tmp_path: Path) -> No
     assert quotation_rate([(other, "made of oak")]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PEOPLE.is_dir(), reason="needs the shared sets of human labels")
 def test_recall_of_bm25_on_wice_at_a_thousand_tokens() -> None:
     given = load_sets([PEOPLE / "wice.jsonl.gz"])

@@ -273,6 +273,7 @@ async def test_word_overlap_is_the_share_of_a_claims_words(labelled: Path) -> No
     assert values[3] == pytest.approx(5 / 6)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PEOPLE.is_dir(), reason="needs the shared sets of human labels")
 def test_the_floor_on_three_public_sets() -> None:
     paths = [PEOPLE / f"{name}.jsonl.gz" for name in ("wice", "expertqa", "factcheck")]
