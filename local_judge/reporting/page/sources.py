@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from local_judge.judge.ledger import Ledger, Trace
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import read_manifest
+from local_judge.runs.records import read_records
 from local_judge.runs.run_file import is_run_file, load_run_file
 from local_judge.runs.store import RunStore
 
@@ -122,14 +122,15 @@ def _exists(path: Path) -> bool:
 
 def _report_texts(store: RunStore, paths: Iterable[Path]) -> dict[str, str]:
     """Return the texts of the run's reports by the ids of their documents."""
-    wanted = {report.get("sha256") for report in store.inputs()}
+    documents = {record.id: record.document for record in read_records(store)}
+    wanted = {report.get("sha256"): documents.get(report["id"]) for report in store.inputs()}
     found: dict[str, str] = {}
     for path in paths:
         with suppress(UserError, OSError):
             for report in load_reports([path]):
-                if sha256(report.content).hexdigest() in wanted:
-                    text = report.content.decode("utf-8", "replace").lstrip("\ufeff")
-                    found[sha256(text.encode()).hexdigest()[:16]] = text
+                document = wanted.get(report.digest())
+                if document is not None:
+                    found[document] = report.content.decode("utf-8", "replace").lstrip("\ufeff")
     return found
 
 
