@@ -38,7 +38,9 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def parse(
-    report: Annotated[Path, typer.Argument(help="A Markdown or text file, or a JSONL file of one report.")],
+    report: Annotated[
+        Path, typer.Argument(help="A Markdown, text or HTML file, or a JSONL file of one report.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print a report's sentences, citations and references, and list unresolved citations."""
@@ -83,7 +85,8 @@ def _references(document: Document) -> Table:
 
 def clean(
     reports: Annotated[
-        list[Path], typer.Argument(help="Reports: Markdown or text files, folders of them, or JSONL files.")
+        list[Path],
+        typer.Argument(help="Reports: Markdown, text or HTML files, folders of them, or JSONL files."),
     ],
     judge: OptionalJudge,
     out: Annotated[

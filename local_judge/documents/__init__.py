@@ -17,7 +17,7 @@ from local_judge.documents.model import (
     Span,
     UnreadableReport,
 )
-from local_judge.documents.parse import parse_report
+from local_judge.documents.parse import document_id, parse_report
 
 __all__ = [
     "Block",
@@ -35,5 +35,6 @@ __all__ = [
     "Span",
     "UnreadableReport",
     "describe",
+    "document_id",
     "parse_report",
 ]

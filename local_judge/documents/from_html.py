@@ -279,7 +279,7 @@ class _Page:
         if (
             element.get("data-cites") and not element.text_content().strip()
         ):  # pandoc, without a list of sources
-            return f" [@{'; @'.join(element.get('data-cites').split())}]"
+            return "".join(f"[^{key}]" for key in element.get("data-cites").split())
         text = self._inlines(element, note)
         if element.tag == "sup" and text.strip() and not _NOTES.fullmatch(text):
             return f"<sup>{text.strip()}</sup>"

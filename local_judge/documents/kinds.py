@@ -73,8 +73,9 @@ def why_not_read(name: str, suffix: str) -> str | None:
     if suffix in _PANDOC:
         form = "" if path.suffix.lower() == suffix else f" -f {suffix[1:]}"
         cited = " --citeproc" if suffix in (".tex", ".latex") else ""
-        target = quote(f"{path.stem}.html")
-        return f"{suffix} is not read; convert it: pandoc {quote(path.name)}{form}{cited} -s -o {target}"
+        command = f"pandoc {quote(path.name)}{form}{cited} -s -o {quote(f'{path.stem}.html')}"
+        other = f", or, where it has \\bibitem, make4ht {quote(path.name)}" if cited else ""
+        return f"{suffix} is not read; convert it: {command}{other}"
     if suffix == ".pdf":
         return "a PDF has no paragraphs, and often not its links; give the Markdown, HTML or Word file it was made from"
     if suffix in _ROWS:

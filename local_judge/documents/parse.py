@@ -85,9 +85,7 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
         r.model_copy(update={"state": "cited"}) if r.id in named else r for r in (*references, *beside)
     ]
     document = Document(
-        id=hashlib.sha256("\0".join((report, *(s.model_dump_json() for s in sources))).encode()).hexdigest()[
-            :16
-        ],
+        id=document_id(report, sources),
         text=report,
         language=language,
         blocks=_blocks(blocks, roles),
@@ -97,6 +95,12 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     )
     notes = _notes(document, _prose(blocks, roles), wrapped=wrapper.found, chatter=bool(chatter))
     return document.model_copy(update={"notes": notes})
+
+
+def document_id(text: str, sources: Sequence[Source] = ()) -> str:
+    """Return the id of the document that a report, decoded, and its sources give."""
+    parts = (text, *(source.model_dump_json() for source in sources))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def _readable(text: str | bytes) -> str:

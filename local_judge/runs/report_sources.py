@@ -55,7 +55,11 @@ def read_sources(value: object, report: str, place: str) -> SourcedReport:
     Raises:
         InputError: the value, or a part of it, has another type or is too long, or names a part that the text lacks.
     """
-    if not is_text(json.dumps(value, ensure_ascii=False)):
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # a row of the Python interface
+        raise InputError(f"{place}: sources: not JSON; give lists, objects and texts") from None
+    if not is_text(text):
         raise InputError(f"{place}: sources: contains a lone surrogate, which cannot be written as UTF-8")
     keys = cast("dict[str, object]", value).keys() if isinstance(value, dict) else set[str]()
     try:

@@ -36,6 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from indexes.strict_json import strict_json
 from local_judge.documents import Source
+from local_judge.documents.kinds import REPORT_SUFFIXES
 from local_judge.errors import InputError, brief, first_problem, os_errors
 from local_judge.rows import is_text, read_text, row_id
 from local_judge.tasks.model import Guidance, Task
@@ -382,7 +383,6 @@ def _texts(path: Path, found: dict[str, object], key: str) -> tuple[str, ...]:
 # DeepResearchEval
 
 _METHOD = re.compile(r"(?:deep_research_(?P<task>\d+)_.*|(?P<plain>\d+))\.json", re.DOTALL)
-_OTHERS = (".md", ".markdown", ".txt")
 SOURCES = "deep_research_sources"
 """Field with the sources of a response, as links in Markdown: first those that its numbers refer to, in their order."""
 _ONLY_READ = "Sources read but not used"
@@ -403,7 +403,7 @@ def _holds_method(folder: Path) -> bool:
     except OSError:  # a folder that cannot be read counts as empty
         return False
     return any(_METHOD.fullmatch(file.name) for file in files) and not any(
-        file.suffix.lower() in _OTHERS for file in files
+        file.suffix.lower() in REPORT_SUFFIXES for file in files
     )
 
 

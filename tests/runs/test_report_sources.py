@@ -31,7 +31,7 @@ BARE = (Source(key="1", address=A), Source(key="2", address=B))
             id="perplexity: search_results",
         ),
         pytest.param(
-            [{"url": A, "title": "Heat", "raw_content": "…", "image_urls": []}, {"url": B, "title": "Flow"}],
+            [{"url": A, "title": "Heat", "raw_content": "…"}, {"url": B, "title": "Flow"}],
             TITLED,
             id="gpt-researcher",
         ),
@@ -157,6 +157,11 @@ def test_other_values_are_refused_by_name(tmp_path: Path, value: Any, problem: s
     assert problem in str(caught.value)
 
 
+def test_a_row_of_objects_that_are_not_json() -> None:
+    with pytest.raises(InputError, match="sources: not JSON"):
+        load_reports([{"id": "q", "report": "It rose.", "sources": [object()]}])
+
+
 def test_sources_resolve_what_the_text_lacks_and_are_part_of_the_report() -> None:
     row = {"id": "q", "report": f"It rose [1]. It fell [2].\n\n## References\n\n[1] {A}\n"}
     (with_sources,) = load_reports([{**row, "sources": ["https://other.example/", B]}])
@@ -166,3 +171,13 @@ def test_sources_resolve_what_the_text_lacks_and_are_part_of_the_report() -> Non
     assert with_sources.content == without.content
     assert with_sources.digest() != without.digest()
     assert with_sources.parse().id != without.parse().id
+
+
+def test_the_examples_of_the_documentation_resolve() -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/formats/inputs.md").read_text()
+    rows = [json.loads(line) for line in text.splitlines() if line.startswith("{") and '"sources"' in line]
+    assert len(rows) == 7
+    for report in load_reports(rows):
+        assert [citation.url for citation in report.parse().citations] == ["https://heat.example/renewal"], (
+            report.id
+        )

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 from indexes.errors import SnapshotError
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.documents import document_id
 from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import read_manifest
-from local_judge.runs.records import read_records
 from local_judge.runs.run_file import is_run_file, load_run_file
 from local_judge.runs.store import RunStore
 
@@ -122,15 +122,14 @@ def _exists(path: Path) -> bool:
 
 def _report_texts(store: RunStore, paths: Iterable[Path]) -> dict[str, str]:
     """Return the texts of the run's reports by the ids of their documents."""
-    documents = {record.id: record.document for record in read_records(store)}
-    wanted = {report.get("sha256"): documents.get(report["id"]) for report in store.inputs()}
+    wanted = {report.get("sha256") for report in store.inputs()}
     found: dict[str, str] = {}
     for path in paths:
         with suppress(UserError, OSError):
             for report in load_reports([path]):
-                document = wanted.get(report.digest())
-                if document is not None:
-                    found[document] = report.content.decode("utf-8", "replace").lstrip("\ufeff")
+                if report.digest() in wanted:
+                    text = report.content.decode("utf-8", "replace").lstrip("\ufeff")
+                    found[document_id(text, report.sources)] = text
     return found
 
 
