@@ -14,7 +14,17 @@ from typing import Any
 
 from indexes.limits import MAX_MARKUP
 from indexes.text.markup import MAX_DEPTH
-from local_judge.documents.html_notes import BLOCKS, HEADINGS, WIDE, Notes, flat, host_of, is_short, is_web
+from local_judge.documents.html_notes import (
+    BLOCKS,
+    HEADINGS,
+    WIDE,
+    Notes,
+    address_of,
+    flat,
+    host_of,
+    is_short,
+    is_web,
+)
 from local_judge.documents.model import UnreadableReport
 
 # Neither has types.
@@ -43,6 +53,8 @@ _UNSEEN = frozenset(
 )
 _UNSEEN_CLASSES = frozenset(("mw-editsection", "navbox", "noprint", "sr-only", "visually-hidden"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_RAISED = re.compile(r"vertical-align\s*:\s*super", re.IGNORECASE)
+_RAISED_CLASS = re.compile(r"\.([\w-]{1,60})\{[^{}]{0,1000}vertical-align\s*:\s*super", re.IGNORECASE)
 _TOO_DEEP: Any = _etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 
 _SPACE = re.compile(r"[ \t\r\n\f\xa0]+")
@@ -98,6 +110,8 @@ class _Page:
     """
 
     def __init__(self, tree: Any) -> None:
+        rules = " ".join(style.text or "" for style in tree.iter("style"))
+        self._raised = frozenset(_RAISED_CLASS.findall(rules))  # by Google Docs
         _etree.strip_elements(tree, *_DROPPED, with_tail=False)
         self._elements = list(tree.iter())  # alive, so that an element is always the same object
         address = tree.xpath("string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)")
@@ -281,25 +295,31 @@ class _Page:
         ):  # pandoc, without a list of sources
             return "".join(f"[^{key}]" for key in element.get("data-cites").split())
         text = self._inlines(element, note)
-        if element.tag == "sup" and text.strip() and not _NOTES.fullmatch(text):
+        if self._is_raised(element) and text.strip() and not _NOTES.fullmatch(text):
             return f"<sup>{text.strip()}</sup>"
         if element.tag in ("code", "kbd", "samp", "tt") and text.strip() and "`" not in text:
             return f"`{text.strip()}`"
         return text
+
+    def _is_raised(self, element: Any) -> bool:
+        return (
+            element.tag == "sup"
+            or _RAISED.search(element.get("style", "")) is not None
+            or not self._raised.isdisjoint(element.get("class", "").split())
+        )
 
     def _mark(self, element: Any) -> str:
         marks, text = self._notes.mark(element), flat(_escaped(element.text_content()))
         return marks if is_short(text) else f"{text}{marks}"
 
     def _link(self, element: Any, note: Any) -> str:
-        href = element.get("href", "").strip()
+        href = address_of(element)
         text = self._inlines(element, note)
         if self._notes.fragment(href):
             if note is None:
                 return text
             other = next((other for other in self._notes.cited.get(element, ()) if other is not note), None)
             return text + self._address_of(other) if other is not None else ""
-        href = f"https:{href}" if href.startswith("//") else href
         if not is_web(href) or host_of(href) == self._site or not text.strip():
             return text
         if flat(text).startswith(("http://", "https://", "www.")):
@@ -310,7 +330,7 @@ class _Page:
 
     def _address_of(self, note: Any) -> str:
         """Return the first address of another note, for a note such as `Kim 2024, p. 3` that refers to it."""
-        return next((f" <{href}>" for link in note.iter("a") if is_web(href := link.get("href", ""))), "")
+        return next((f" <{href}>" for link in note.iter("a") if is_web(href := address_of(link))), "")
 
 
 def _nodes(element: Any) -> Iterator[Any]:

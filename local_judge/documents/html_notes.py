@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 BLOCKS = frozenset(
@@ -131,7 +131,9 @@ class Notes:
         names = (shown[1] if shown else "", re.sub(r"[^\w.-]+", "-", name)[:39], f"n{len(self.shown)}")
         key = next(key for key in names if key and key not in self._taken)
         self._taken.add(key)
-        self.shown[note] = key if flat(note.text_content()).startswith(f"[{key}]") else f"^{key}"
+        leads_back = any(self.fragment(link.get("href", "")) for link in note.iter("a"))
+        is_numbered = flat(note.text_content()).startswith(f"[{key}]") and not leads_back
+        self.shown[note] = key if is_numbered else f"^{key}"
 
 
 def is_short(text: str) -> bool:
@@ -142,6 +144,15 @@ def is_short(text: str) -> bool:
 def flat(text: str) -> str:
     """Return a text with single spaces."""
     return " ".join(text.split())
+
+
+def address_of(link: Any) -> str:
+    """Return the address that a link has; Google Docs puts one of its own around it."""
+    href: str = link.get("href", "").strip()
+    href = f"https:{href}" if href.startswith("//") else href
+    if href.startswith("https://www.google.com/url?"):
+        return parse_qs(urldefrag(href)[0].partition("?")[2]).get("q", [href])[0]
+    return href
 
 
 def is_web(href: str) -> bool:

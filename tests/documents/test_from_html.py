@@ -88,6 +88,22 @@ x = a[1]
 > One
 > two"""
 
+# As Google Docs exports a report of Gemini: numbers are raised by a class, and links lead through its own address.
+DOCS = """<html><head><style>.c1{font-size:11pt}.c5{color:red;vertical-align:super}</style></head><body>
+<p><span class="c1">It draws 6.2&nbsp;MW.</span><span class="c5">1</span><span> Cheap.</span><span
+class="c1 c5">2</span><sup><a href="#ftnt1" id="ftnt_ref1">[1]</a></sup></p><h4><span>Works cited</span></h4>
+<ol start="1"><li><span>Heat, <a href="https://www.google.com/url?q=https://a.example/x%3Fy%3D1&amp;sa=D">here</a></span></li>
+<li><a href="https://www.google.com/url?q=https://a.example/2&amp;sa=D">https://a.example/2</a></li></ol><hr>
+<div><p><a href="#ftnt_ref1" id="ftnt1">[1]</a><span>&nbsp;See the minutes.</span></p></div></body></html>"""
+DOCS_TEXT = """It draws 6.2 MW.<sup>1</sup> Cheap.<sup>2</sup>[^1]
+
+#### Works cited
+
+1. Heat, [here](<https://a.example/x?y=1>)
+2. <https://a.example/2>
+
+[^1]: See the minutes."""
+
 # Written by hand: marks with and without links, entries that begin with their number.
 BY_HAND = """<h1>Lake</h1><p>It draws 6.2 MW [1]. Cheap [<a href="#r1">1</a>&ndash;<a href="#r3">3</a>].</p>
 <p># no heading<br><br>- no list</p><p>See <a href="#t">Table 2</a>, <a href="other.html">next</a>.</p>
@@ -137,6 +153,9 @@ See Table 2, next.
             id="pandoc",
         ),
         pytest.param(CHAT, CHAT_TEXT, ["https://a.example/1"], id="chat"),
+        pytest.param(
+            DOCS, DOCS_TEXT, ["https://a.example/x?y=1", "https://a.example/2", None], id="google docs"
+        ),
         pytest.param(BY_HAND, BY_HAND_TEXT, [f"https://a.example/{n}" for n in (1, 1, 2, 3)], id="by hand"),
     ],
 )

