@@ -1,4 +1,4 @@
-"""A run of a report whose sources are beside its text."""
+"""Runs of reports with sources beside their text, and of folders with other files."""
 
 from __future__ import annotations
 
@@ -50,3 +50,16 @@ def test_sources_beside_the_text_are_a_part_of_the_run(
     audited = command("audit", tmp_path / "run.ljz", "--json")
     assert audited.code == 0
     assert {check["status"] for check in json.loads(audited.out)["checks"]} == {"ok"}
+
+
+def test_a_run_of_a_folder_names_the_files_that_it_does_not_read(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    report.rename(folder / report.name)
+    (folder / "other.pdf").write_text("%PDF-1.7")
+    where = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", tmp_path / "run")
+    planned = command("run", folder, *where, "--protocol", "fact", "--dry-run")
+    assert planned.code == 0
+    assert planned.err.startswith(f"{folder}: 1 of 2 files ") and "other.pdf (" in planned.err
