@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike, fspath
@@ -24,6 +25,7 @@ from local_judge.reporting.warnings import RunWarning, run_warnings, stored_clai
 from local_judge.runs.job import job_of, run_job, unwatched
 from local_judge.runs.manifest import protocols_of, read_manifest
 from local_judge.runs.records import load_records
+from local_judge.runs.report_files import left_out
 from local_judge.runs.run_file import load_run_file
 from local_judge.runs.store import RunStore
 from local_judge.runs.tables import (
@@ -124,6 +126,8 @@ def evaluate(
         },
     )
     job = job_of(file, rows)
+    if progress:
+        sys.stderr.writelines(f"{plain(line)}\n" for line in left_out(file.reports))
     _finish(lambda: run_job(job, (), RunProgress if progress else unwatched))
     return load(job.store.root, ledger=job.ledger)
 

@@ -37,7 +37,7 @@ from local_judge.cli.options import (
     SystemName,
     said,
 )
-from local_judge.cli.output import print_json
+from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.planned import print_batch, print_plan
 from local_judge.cli.run_output import (
     Results,
@@ -134,6 +134,7 @@ def run(
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
     _check_reports(reports or (), file)
     job = job_of(file, replay=replay, batch=batch)
+    print_left_out(file.reports)
     if dry_run:
         print_plan(job, as_json)
         return

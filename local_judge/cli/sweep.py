@@ -15,7 +15,7 @@ from local_judge.cli.ending import leave_runs, stoppable
 from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
 from local_judge.cli.options import AsJson, CommandGroup, DryRun
-from local_judge.cli.output import print_json
+from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
 from local_judge.errors import ConfigError, RunError, brief, plain
@@ -103,6 +103,7 @@ def run_(
     if print_config:
         print("---\n".join(f"# {one.name}\n{one.file.as_yaml()}" for one in sweep.runs), end="")
         return
+    print_left_out(dict.fromkeys(path for one in sweep.runs for path in one.file.reports))
     if shard is not None:
         number, of = parse_shard(shard)
         sweep = part_of(sweep, shards(sweep, of)[number - 1])

@@ -16,8 +16,8 @@ from rich.text import Text
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import AsJson
-from local_judge.cli.output import print_json
-from local_judge.documents import describe, parse_report
+from local_judge.cli.output import print_json, print_left_out
+from local_judge.documents import describe
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
 from local_judge.errors import InputError, plain
@@ -38,14 +38,16 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def parse(
-    report: Annotated[Path, typer.Argument(help="A Markdown or text file, or a JSONL file of one report.")],
+    report: Annotated[
+        Path, typer.Argument(help="A Markdown, text or HTML file, or a JSONL file of one report.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print a report's sentences, citations and references, and list unresolved citations."""
     reports = load_reports([report])
     if len(reports) > 1:
         raise InputError(f"{report}: contains {len(reports)} reports; `text parse` takes one report")
-    document = parse_report(reports[0].content)
+    document = reports[0].parse()
     if as_json:
         print_json({**document.model_dump(mode="json"), "summary": describe(document)})
         return
@@ -83,7 +85,8 @@ def _references(document: Document) -> Table:
 
 def clean(
     reports: Annotated[
-        list[Path], typer.Argument(help="Reports: Markdown or text files, folders of them, or JSONL files.")
+        list[Path],
+        typer.Argument(help="Reports: Markdown, text or HTML files, folders of them, or JSONL files."),
     ],
     judge: OptionalJudge,
     out: Annotated[
@@ -106,6 +109,7 @@ def clean(
     if diff and as_json:
         raise InputError("--diff and --json exclude each other")
     loaded = load_reports(reports)
+    print_left_out(reports)
     if len(loaded) > 1 and not (out or diff or as_json):
         raise InputError(f"{len(loaded)} reports: give --out, --diff or --json")
     spec = judge.spec()

@@ -15,7 +15,6 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folder
-from local_judge.documents import parse_report
 from local_judge.errors import RunError
 from local_judge.runs.config import RunConfig, settled
 from local_judge.runs.inputs import load_reports
@@ -69,7 +68,7 @@ async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResu
     if records[0].status != "done":
         raise RunError(f"{job.store.root}: the sample could not be evaluated: {records[0].detail}")
     claims = job.store.read_item(claims_file(None), records[0].key, ClaimSet)
-    document = parse_report(job.reports[0].content)
+    document = job.reports[0].parse()
     return DemoResult(
         records,
         load_scores(job.store, job.config.protocols),

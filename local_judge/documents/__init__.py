@@ -6,30 +6,35 @@ from local_judge.documents.model import (
     BlockKind,
     BlockRole,
     Citation,
+    CitationForm,
     CitationState,
     Document,
     DocumentError,
     Reference,
     ReferenceState,
     Sentence,
+    Source,
     Span,
     UnreadableReport,
 )
-from local_judge.documents.parse import parse_report
+from local_judge.documents.parse import document_id, parse_report
 
 __all__ = [
     "Block",
     "BlockKind",
     "BlockRole",
     "Citation",
+    "CitationForm",
     "CitationState",
     "Document",
     "DocumentError",
     "Reference",
     "ReferenceState",
     "Sentence",
+    "Source",
     "Span",
     "UnreadableReport",
     "describe",
+    "document_id",
     "parse_report",
 ]

@@ -9,9 +9,10 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from indexes.text.language import detect_language
-from local_judge.documents.inline import Mark, scan
+from local_judge.documents.inline import Mark
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import (
     Block,
@@ -20,10 +21,12 @@ from local_judge.documents.model import (
     Document,
     Reference,
     Sentence,
+    Source,
+    Span,
     UnreadableReport,
 )
-from local_judge.documents.preamble import find_chatter, refusal_notes, unwrap
-from local_judge.documents.references import Entry, find_references
+from local_judge.documents.preamble import find_chatter, hidden_ranges, refusal_notes, unwrap
+from local_judge.documents.references import Entry, find_references, web_address
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
 
@@ -36,11 +39,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 
 
-def parse_report(text: str | bytes) -> Document:
+def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     """Parse a report.
 
     Args:
         text: Markdown or plain text; bytes are UTF-8, with or without a byte order mark.
+        sources: Sources that accompany the text, for marks whose entry the text lacks or gives without an address.
 
     Raises:
         UnreadableReport: The text is empty, white space, binary, not UTF-8, longer than `MAX_CHARACTERS`, or has more
@@ -48,30 +52,40 @@ def parse_report(text: str | bytes) -> Document:
     """
     report = _readable(text)
     wrapper = unwrap(report)
-    before = parse_blocks(report, 0, wrapper.start)
-    found = find_references(parse_blocks(report, wrapper.start, wrapper.end))
-    after = parse_blocks(report, wrapper.end)
-    blocks = (*before, *found.blocks, *after)
-    inner = range(len(before), len(before) + len(found.blocks))
-    labels = frozenset(entry.key for entry in found.entries if entry.key is not None)
-    listed = frozenset(index + inner.start for index in found.listed)
-    marks = [
-        scan(block.piece.flat, labels)
-        if index in inner and index not in listed and block.kind != "code"
-        else []
-        for index, block in enumerate(blocks)
+    hidden = [
+        (0, wrapper.start),
+        *hidden_ranges(report, wrapper.start, wrapper.end),
+        (wrapper.end, len(report)),
     ]
-    cited = [index in listed or any(is_clearly_citing(mark) for mark in marks[index]) for index in inner]
-    chatter = frozenset(index + inner.start for index in find_chatter(found.blocks, cited))
-    roles: list[BlockRole] = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
+    beside = _beside(sources, len(report))
+    found = find_references(
+        [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)],
+        frozenset(reference.key for reference in beside if reference.key is not None),
+    )
+    cited = [
+        index in found.listed or any(is_clearly_citing(mark) for mark in marks)
+        for index, marks in enumerate(found.marks)
+    ]
+    chatter = find_chatter(found.blocks, cited)
+    read: list[tuple[RawBlock, BlockRole, Sequence[Mark]]] = [
+        (block, "preamble", ()) for start, end in hidden for block in parse_blocks(report, start, end)
+    ]
+    for index, block in enumerate(found.blocks):
+        role = "references" if index in found.listed else "preamble" if index in chatter else "body"
+        read.append((block, role, found.marks[index]))
+    read.sort(key=lambda item: item[0].piece.origins[0])
+    blocks, roles, marks = zip(*read, strict=True) if read else ((), (), ())
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
-    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries))
+    beside = [r.model_copy(update={"id": f"r{len(references) + n}"}) for n, r in enumerate(beside, 1)]
+    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries, beside))
     sentences = _sentences(blocks, roles, marks, language, places)
     named = {citation.reference for citation in citations}
-    references = [r.model_copy(update={"state": "cited"}) if r.id in named else r for r in references]
+    references = [
+        r.model_copy(update={"state": "cited"}) if r.id in named else r for r in (*references, *beside)
+    ]
     document = Document(
-        id=hashlib.sha256(report.encode("utf-8")).hexdigest()[:16],
+        id=document_id(report, sources),
         text=report,
         language=language,
         blocks=_blocks(blocks, roles),
@@ -81,6 +95,12 @@ def parse_report(text: str | bytes) -> Document:
     )
     notes = _notes(document, _prose(blocks, roles), wrapped=wrapper.found, chatter=bool(chatter))
     return document.model_copy(update={"notes": notes})
+
+
+def document_id(text: str, sources: Sequence[Source] = ()) -> str:
+    """Return the id of the document that a report, decoded, and its sources give."""
+    parts = (text, *(source.model_dump_json() for source in sources))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def _readable(text: str | bytes) -> str:
@@ -117,12 +137,6 @@ def _readable(text: str | bytes) -> str:
     return text
 
 
-def _role(index: int, inner: range, listed: frozenset[int], chatter: frozenset[int]) -> BlockRole:
-    if index not in inner or index in chatter:
-        return "preamble"
-    return "references" if index in listed else "body"
-
-
 def _prose(blocks: Sequence[RawBlock], roles: Sequence[BlockRole]) -> str:
     return "\n".join(block.piece.flat for block, role in zip(blocks, roles, strict=True) if role == "body")
 
@@ -154,6 +168,23 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
             original_url=entry.original_url,
         )
         for number, entry in enumerate(entries, 1)
+    ]
+
+
+def _beside(sources: Sequence[Source], end: int) -> list[Reference]:
+    """Return the references of the sources beside the text, whose ids follow those of the text."""
+    keyed = any(source.key is not None for source in sources)
+    return [
+        Reference(
+            id=f"r{number}",
+            key=source.key if keyed else str(number),
+            text=squeezed(f"{source.title or ''} {source.address}"),
+            span=Span(start=end, end=end),
+            section=-2,
+            url=web_address(source.address),
+            original_url=source.address,
+        )
+        for number, source in enumerate(sources, 1)
     ]
 
 

@@ -22,7 +22,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.model import ClaimSet, Quote
-from local_judge.documents.model import Document
+from local_judge.documents.model import Document, Source
 from local_judge.errors import ConfigError, SettingError, first_problem
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -50,6 +50,7 @@ class OtherReport(Frozen):
     id: str
     system: str | None
     content: bytes
+    sources: tuple[Source, ...] = ()
 
 
 class Case(Frozen):

@@ -23,7 +23,7 @@ from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge.claims.model import ClaimSet, Quote
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport
 from local_judge.errors import InputError, RunError, UserError, brief
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import JudgeError
@@ -439,7 +439,7 @@ def _quotations(material: Material) -> Check:
     if material.public or material.reports is None:
         note = "page texts are left out" if material.public else material.absent
         return Check(name="quotations", status="not checked", note=note)
-    reports = {report.id: report.content for report in material.reports}
+    reports = {report.id: report for report in material.reports}
     snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
     if read_manifest(store)["snapshot"] is not None and snapshot is None:
         return Check(name="quotations", status="not checked", note=material.absent)
@@ -449,7 +449,7 @@ def _quotations(material: Material) -> Check:
         text: Sequence[str] = ()
         if url is None:
             try:
-                text = (parse_report(reports.get(report, b"")).text,)
+                text = (reports[report].parse().text,) if report in reports else ()
             except UnreadableReport:
                 text = ()
         elif snapshot is not None:

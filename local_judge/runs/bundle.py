@@ -43,6 +43,7 @@ from indexes.model import Page
 from indexes.records import PageRecord, render_record
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from local_judge.documents import Source
 from local_judge.errors import InputError, RunError, os_errors
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.layout import Prompt
@@ -91,6 +92,7 @@ class PackedReport(Frozen):
     system: str | None
     task_id: str | None
     guidance: Guidance | None
+    sources: tuple[Source, ...] = ()
 
 
 class Call(Frozen):
@@ -507,7 +509,16 @@ def material_of(unpacked: Unpacked) -> Material:
     """
     folder = unpacked.folder
     reports = [
-        RawReport(one.id, one.content, one.task, f"report {one.id}", one.system, one.task_id, one.guidance)
+        RawReport(
+            one.id,
+            one.content,
+            one.task,
+            f"report {one.id}",
+            one.system,
+            one.task_id,
+            one.guidance,
+            sources=one.sources,
+        )
         for one in read_rows(folder / "reports.jsonl", PackedReport)
     ]
     try:

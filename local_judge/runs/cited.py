@@ -13,13 +13,11 @@ from typing import Any, NamedTuple, cast
 
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.result import read_evidence_gaps
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import Document, UnreadableReport, parse_report
 from local_judge.errors import InputError, not_json
 from local_judge.rows import read_jsonl, read_text
 from local_judge.runs.inputs import load_reports
-
-_SOURCES = "deep_research_sources"
-"""Field of DeepResearchEval's reports with the links of the numbered citations, as Markdown."""
+from local_judge.tasks.layouts import SOURCES
 
 
 class Unreadable(NamedTuple):
@@ -62,7 +60,7 @@ def collect_urls(
     if reports:
         for report in load_reports(reports):
             try:
-                urls.update(dict.fromkeys(_cited(report.content)))
+                urls.update(dict.fromkeys(_cited(report.parse())))
             except UnreadableReport as error:
                 unreadable.append(Unreadable(report.place, str(error)))
             urls.update(dict.fromkeys(_listed_beside(report.place)))
@@ -83,9 +81,8 @@ def collect_urls(
     return Cited(tuple(urls), tuple(unreadable), tuple(queries))
 
 
-def _cited(text: str | bytes) -> Iterator[str]:
-    """Yield every URL that a report cites or lists. Raises UnreadableReport."""
-    document = parse_report(text)
+def _cited(document: Document) -> Iterator[str]:
+    """Yield every URL that a report cites or lists."""
     for one in (*document.citations, *document.references):
         if one.url is not None:
             yield _fetchable(one.original_url, one.url)
@@ -111,7 +108,7 @@ def _listed_beside(place: str) -> Iterator[str]:
         return
     data: Any = _load(path)
     try:
-        sources = data["entries"][0][_SOURCES]
+        sources = data["entries"][0][SOURCES]
     except (KeyError, IndexError, TypeError):
         return
     yield from _in_value(sources)
@@ -153,7 +150,7 @@ def _in_text(text: str) -> Iterator[str]:
         yield text.strip()
         return
     try:
-        yield from _cited(text)
+        yield from _cited(parse_report(text))
     except UnreadableReport:  # a field of symbols contains no URL
         return
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.cleaning.judged import JudgedCleaning, clean_by_judge
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport
 from local_judge.documents.clean import Cleaned, clean
 from local_judge.errors import InputError
 from local_judge.judge.judge import Judge
@@ -44,7 +44,7 @@ def clean_reports(reports: Sequence[RawReport], *, chatter: bool = False) -> Ite
     """Clean each report by code."""
     for report in reports:
         try:
-            document = parse_report(report.content)
+            document = report.parse()
         except UnreadableReport as error:
             yield report, error
         else:
@@ -71,7 +71,7 @@ async def clean_reports_by_judge(
     async def one(report: RawReport) -> Outcome:
         async with gate:
             try:
-                document = parse_report(report.content)
+                document = report.parse()
             except UnreadableReport as error:
                 done()
                 return report, error

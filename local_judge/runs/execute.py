@@ -22,7 +22,7 @@ from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from local_judge.claims.build import ClaimMethod
 from local_judge.claims.model import ClaimSet
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport
 from local_judge.documents.words import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
@@ -237,7 +237,7 @@ def other_reports_of(
         return ()
     _, *later = dropwhile(lambda other: other is not report, by_task[report.task])
     return tuple(
-        OtherReport(id=other.id, system=other.system, content=other.content)
+        OtherReport(id=other.id, system=other.system, content=other.content, sources=other.sources)
         for other in later
         if other.system is None or other.system != report.system
     )
@@ -304,7 +304,7 @@ async def _evaluated(
         status="done",
     )
     try:
-        document = parse_report(report.content)
+        document = report.parse()
     except UnreadableReport as error:
         return record.model_copy(update={"status": "unreadable", "detail": f"{report.place}: {error}"}), {}
     record = record.model_copy(

@@ -37,6 +37,7 @@ def divided(reports: Iterable[RawReport], n: int) -> list[list[str]]:
     citing: dict[bytes, set[int]] = {}
     for task, own in tasks.items():
         pages = {url for report in own.values() for url in _URL.findall(report.content)}
+        pages |= {source.address.encode() for report in own.values() for source in report.sources}
         shared = Counter(group for page in pages for group in citing.get(page, ()))
         best = max(
             range(n),

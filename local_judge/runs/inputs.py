@@ -6,27 +6,41 @@ so that an unreadable report fails alone and not the run.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from indexes.strict_json import strict_json
+from local_judge.documents import Document, Source, UnreadableReport, parse_report
+from local_judge.documents.kinds import DOCTYPE, REPORT_SUFFIXES, is_html, markdown_of, why_not_read
 from local_judge.errors import InputError, os_errors
-from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_jsonl, row_id
+from local_judge.rows import (
+    attributes_of,
+    first_text,
+    is_text,
+    object_of,
+    optional_text,
+    read_jsonl,
+    read_text,
+    row_id,
+)
+from local_judge.runs.report_files import left_out, report_files
+from local_judge.runs.report_sources import read_sources
 from local_judge.tasks.dates import dated as with_date
 from local_judge.tasks.files import Join, TaskFiles, joins
 from local_judge.tasks.layouts import FoundReport, published_reports
 from local_judge.tasks.load import TASK_KEYS, bare, load_tasks
 from local_judge.tasks.model import Guidance, Task
 
-REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 TEXT_KEYS = ("report", "article", "text", "response")
 
 _NO_FILES = TaskFiles()
 
 
 class RawReport(NamedTuple):
-    """Report with its unparsed content."""
+    """Report with its unparsed content, as Markdown; one that cannot be converted keeps its own."""
 
     id: str
     content: bytes
@@ -41,6 +55,17 @@ class RawReport(NamedTuple):
     """Guidance that came with the report, used if its task has none."""
     rows: Path | None = None
     """JSONL file that it is a row of."""
+    sources: tuple[Source, ...] = ()
+    """Sources that came with the report, for marks whose entry the text lacks."""
+
+    def parse(self) -> Document:
+        """Return the report as a document. Raises UnreadableReport."""
+        return parse_report(markdown_of(self.content), self.sources)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the content and of the sources, in hex digits."""
+        sources = (source.model_dump_json().encode() for source in self.sources)
+        return hashlib.sha256(b"\0".join((self.content, *sources))).hexdigest()
 
 
 def load_reports(
@@ -50,13 +75,14 @@ def load_reports(
     system: str | None = None,
     open_dates: bool = False,
 ) -> list[RawReport]:
-    """Read the reports of `paths`: Markdown or text files, folders of them, JSONL files, and published layouts.
+    """Read the reports of `paths`: files, folders of them, JSONL files, and published layouts.
 
-    A JSONL row has `id`, the report under `report`, `article`, `text` or `response`, and may have its task under
-    `task`, `prompt`, `query` or `question`, the task's id under `task_id` (else it is the report's), its `guidance`,
-    and the `system` that wrote it. If an id occurs in several JSONL files, each file contains the reports of one
-    system, as in DeepResearch Bench: the file's name is their system, and `SYSTEM/ID` their id. `tasks.layouts`
-    describes the layouts of DEER, LiveResearchBench and DeepResearchEval.
+    A file is Markdown, plain text or HTML. A JSONL row, or an entry of a list in a JSON file, has `id`, the report
+    under `report`, `article`, `text` or `response`, and may have its task under `task`, `prompt`, `query` or
+    `question`, the task's id under `task_id` (else it is the report's), its `guidance`, its `sources` (see
+    `runs.report_sources`), and the `system` that wrote it. If an id occurs in several of these files, each contains the
+    reports of one system, as in DeepResearch Bench: the file's name is their system, and `SYSTEM/ID` their id.
+    `tasks.layouts` describes the layouts of DEER, LiveResearchBench and DeepResearchEval.
 
     Args:
         paths: files and folders, or rows with the keys of a JSONL file of reports.
@@ -76,8 +102,10 @@ def load_reports(
         ]
         if empty:
             raise InputError(f"{empty[0]}: the file is empty")
+        unread = next(left_out(path for path in paths if isinstance(path, Path)), None)
         raise InputError(
-            f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
+            unread
+            or f"no reports in {', '.join(map(str, paths))}: expected {', '.join(REPORT_SUFFIXES)} or .jsonl"
         )
     if system is None and _share_ids(reports):
         reports = [_by_system(report) for report in reports]
@@ -191,23 +219,36 @@ def _load(path: Path | Mapping[str, Any], number: int) -> Iterator[RawReport]:
         return
     if not (path.is_dir() or path.is_file()):
         raise InputError(f"{path}: no such file or folder")
-    if path.suffix.lower() == ".jsonl" and path.is_file():
-        yield from _rows(path)
+    suffix = path.suffix.lower()
+    rows = _rows(path, suffix) if path.is_file() else None
+    if rows is not None:
+        yield from rows
         return
     published = published_reports(path)
     if published is not None:
         yield from map(_published, published)
-    elif path.is_file():
-        yield _file(path)
+    elif path.is_dir():
+        yield from map(_file, report_files(path).read)
+    elif (reason := why_not_read(path.name, suffix)) is not None:
+        raise InputError(f"{path}: {reason}")
     else:
-        for file in sorted(path.iterdir()):
-            if file.suffix.lower() in REPORT_SUFFIXES and file.is_file():
-                yield _file(file)
+        yield _file(path)
 
 
-def _rows(path: Path) -> Iterator[RawReport]:
-    for place, row in read_jsonl(path):
-        yield _row(row, place)._replace(rows=path)
+def _rows(path: Path, suffix: str) -> Iterator[RawReport] | None:
+    """Return the rows of a JSONL file, or of a JSON file with a list of them; None for other files."""
+    if suffix == ".jsonl":
+        return (_row(row, place)._replace(rows=path) for place, row in read_jsonl(path))
+    if suffix != ".json":
+        return None
+    try:
+        rows: object = strict_json(read_text(path))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(rows, list):
+        return None
+    places = ((f"{path}: [{number}]", row) for number, row in enumerate(cast("list[object]", rows)))
+    return (_row(object_of(row, place), place)._replace(rows=path) for place, row in places)
 
 
 def _row(given: Mapping[str, Any], place: str) -> RawReport:
@@ -218,29 +259,43 @@ def _row(given: Mapping[str, Any], place: str) -> RawReport:
         raise InputError(f"{place}: a report needs `id` and one of {', '.join(TEXT_KEYS)}")
     task_id = row_id(row, place, "task_id")
     guidance = optional_text(row, "guidance", place)
+    sources: tuple[Source, ...] = ()
+    if row.get("sources") is not None:
+        report, sources = read_sources(row["sources"], report, place)
     return RawReport(
         id=identity,
-        content=_encoded(report),
+        content=_as_markdown(_encoded(report)),
         task=_task(row, task_id or identity, place),
         place=place,
         system=optional_text(row, "system", place),
         task_id=task_id,
         guidance=Guidance(text=guidance) if guidance else None,
+        sources=sources,
     )
 
 
 def _published(report: FoundReport) -> RawReport:
     """Return a report of a published project with its content."""
     task = report.task or _task({"query": report.query or None}, report.task_id, report.place)
-    content = _file(report.path).content if report.text is None else _encoded(report.text)
-    return RawReport(report.id, content, task, report.place, report.system, report.task_id)
+    content = _file(report.path).content if report.text is None else _as_markdown(_encoded(report.text))
+    return RawReport(
+        report.id, content, task, report.place, report.system, report.task_id, sources=report.sources
+    )
 
 
 def _file(path: Path) -> RawReport:
     if not is_text(path.stem):
         raise InputError(f"{path!r}: the file's name is the report's id and is not UTF-8; rename it")
     with os_errors(InputError, f"{path}: cannot be read"):
-        return RawReport(path.stem, path.read_bytes(), None, str(path))
+        return RawReport(path.stem, _as_markdown(path.read_bytes(), path.name), None, str(path))
+
+
+def _as_markdown(content: bytes, name: str = "") -> bytes:
+    """Return a report as Markdown; one that cannot be converted stays what it is, so that `parse` gives the reason."""
+    try:
+        return markdown_of(content, name)
+    except UnreadableReport:
+        return DOCTYPE + content if is_html(name) else content
 
 
 def _encoded(text: str) -> bytes:
@@ -254,5 +309,5 @@ def _task(row: dict[str, Any], identity: str, place: str) -> Task | None:
         return None
     if not (prompt.strip() and is_text(prompt)):
         raise InputError(f"{place}: its task is empty, or cannot be written as UTF-8")
-    used = {*TASK_KEYS, *TEXT_KEYS, "task_id", "system", "guidance"}
+    used = {*TASK_KEYS, *TEXT_KEYS, "task_id", "system", "guidance", "sources"}
     return Task(id=identity, prompt=prompt, attributes=attributes_of(row, used))

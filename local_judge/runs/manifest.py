@@ -103,7 +103,7 @@ def input_rows(reports: Iterable[RawReport]) -> Iterator[dict[str, Any]]:
     for report in reports:
         yield {
             "id": report.id,
-            "sha256": hashlib.sha256(report.content).hexdigest(),
+            "sha256": report.digest(),
             "system": report.system,
             "task": report.task.id if report.task else report.task_id,
             "task_sha256": _sha256(report.task.prompt) if report.task else None,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from local_judge.claims.evidence import estimate_tokens
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport
 from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_tail import LedgerTail
@@ -157,7 +157,7 @@ def _unverified(run: SweepRun, records: Iterable[CaseRecord], pages: dict[str, i
         if report.id not in unread:
             continue
         try:
-            document = parse_report(report.content)
+            document = report.parse()
         except UnreadableReport:
             continue
         for url in dict.fromkeys(citation.url for citation in document.citations if citation.url):

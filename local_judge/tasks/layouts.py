@@ -35,6 +35,8 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from indexes.strict_json import strict_json
+from local_judge.documents import Source
+from local_judge.documents.kinds import REPORT_SUFFIXES
 from local_judge.errors import InputError, brief, first_problem, os_errors
 from local_judge.rows import is_text, read_text, row_id
 from local_judge.tasks.model import Guidance, Task
@@ -57,6 +59,8 @@ class FoundReport(NamedTuple):
     """Report, if it is part of a JSON file; otherwise the file itself is the report."""
     task: Task | None = None
     """Task, if its folder has one."""
+    sources: tuple[Source, ...] = ()
+    """Sources that accompany the text."""
 
 
 def published_reports(path: Path) -> Iterator[FoundReport] | None:
@@ -379,7 +383,11 @@ def _texts(path: Path, found: dict[str, object], key: str) -> tuple[str, ...]:
 # DeepResearchEval
 
 _METHOD = re.compile(r"(?:deep_research_(?P<task>\d+)_.*|(?P<plain>\d+))\.json", re.DOTALL)
-_OTHERS = (".md", ".markdown", ".txt")
+SOURCES = "deep_research_sources"
+"""Field with the sources of a response, as links in Markdown: first those that its numbers refer to, in their order."""
+_ONLY_READ = "Sources read but not used"
+_LINK = re.compile(r"\]\((https?://[^\s\[\]]{1,4096})\)")
+_NUMBERED_LINK = re.compile(r"\[(\d{1,4})\]\((https?://[^\s\[\]]{1,4096})\)")
 BASE = "method_results"
 """Name of the folder of all systems in the published project."""
 
@@ -395,7 +403,7 @@ def _holds_method(folder: Path) -> bool:
     except OSError:  # a folder that cannot be read counts as empty
         return False
     return any(_METHOD.fullmatch(file.name) for file in files) and not any(
-        file.suffix.lower() in _OTHERS for file in files
+        file.suffix.lower() in REPORT_SUFFIXES for file in files
     )
 
 
@@ -431,10 +439,21 @@ def method_report(path: Path) -> FoundReport:
             raise TypeError
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise InputError(
-            f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response)"
+            f"{path}: not a report of DeepResearchEval (needs query_id and entries[0].response), nor a list of reports"
         ) from None
     if by_name is not None and identity != by_name:
         raise InputError(f"{path}: its query_id is {identity!r}, and its name says {by_name!r}; correct one")
     above = path.absolute().parent
     system = above.name if above.parent.name == BASE else None
-    return FoundReport(identity, identity, system, path, str(path), query, response)
+    sources = _numbered_sources(entry.get(SOURCES), response)
+    return FoundReport(identity, identity, system, path, str(path), query, response, sources=sources)
+
+
+def _numbered_sources(listed: object, response: str) -> tuple[Source, ...]:
+    """Return the sources to which the numbers in a response refer; none if a number that is a link contradicts them."""
+    used = listed.partition(_ONLY_READ)[0] if isinstance(listed, str) else ""
+    addresses = [match[1] for match in _LINK.finditer(used)]
+    for number, address in _NUMBERED_LINK.findall(response):
+        if not 0 < int(number) <= len(addresses) or addresses[int(number) - 1] != address:
+            return ()
+    return tuple(Source(key=str(number), address=address) for number, address in enumerate(addresses, 1))

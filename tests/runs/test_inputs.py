@@ -28,6 +28,7 @@ def test_a_folder_gives_its_reports_in_order_of_name(tmp_path: Path) -> None:
         ("a", b"a.txt", None),
         ("b", b"b.md", None),
         ("c", b"c.MARKDOWN", None),
+        ("d", b"d.html", None),
     ]
 
 
@@ -161,7 +162,6 @@ def test_tasks_are_joined_by_id(tmp_path: Path) -> None:
     "data",
     [
         "{",
-        "[]",
         "{}",
         '{"query_id": 1, "entries": []}',
         '{"query_id": 1, "entries": [{"response": null, "query": "q"}]}',

@@ -89,11 +89,35 @@ def test_a_folder_with_reports_of_another_form_is_read_as_before(tmp_path: Path)
     assert [one.id for one in load_reports([tmp_path])] == ["mill"]
 
 
+@pytest.mark.parametrize(
+    ("response", "urls"),
+    [
+        ("It cost 8 million [2].", ["https://b.example/2"]),
+        ("It cost 8 million [1](https://a.example/1) [2].", ["https://a.example/1", "https://b.example/2"]),
+        # Numbers of another list: a number has another link, or is beyond the list of what was used.
+        ("It cost 8 million [2](https://a.example/1) [1].", ["https://a.example/1", None]),
+        ("It cost 8 million [3](https://c.example/3) [1].", ["https://c.example/3", None]),
+    ],
+)
+def test_numbers_refer_to_the_sources_beside_the_response(
+    tmp_path: Path, response: str, urls: list[str | None]
+) -> None:
+    sources = (
+        "Sources used in the report[a.exampleHeat](https://a.example/1)[b.exampleFlow](https://b.example/2)"
+        "Sources read but not used in the report[c.exampleFire](https://c.example/3)"
+    )
+    entry = {"query": REQUEST, "response": response, "deep_research_sources": sources}
+    [report] = load_reports([write(tmp_path / "1.json", 1, entries=[entry])])
+    assert [citation.url for citation in report.parse().citations] == urls
+
+
 def test_the_published_files(shared: Path) -> None:
     folder = shared / "data" / "reports" / "dre"
     found = load_reports([folder], TaskFiles(tasks=folder / "query.jsonl"))
     assert [(one.id, one.task_id) for one in found] == [("dre/1", "1"), ("dre/3", "3"), ("dre/5", "5")]
     assert all(one.task and one.task.topic for one in found)
     for one in found:
-        text = parse_report(one.content).labelled()
+        document = one.parse()
+        text = document.labelled()
         assert "Conversation with Gemini" not in text and len(text) > 40_000
+        assert {citation.state for citation in document.citations} == {"resolved"}

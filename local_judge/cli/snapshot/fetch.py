@@ -24,7 +24,7 @@ from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
 from local_judge.cli.options import AsJson, Options, Reports
-from local_judge.cli.output import print_json
+from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.snapshot.make import Workers, page_bar
 from local_judge.errors import ConfigError, plain, problem_of
 from local_judge.reporting.fetching import FetchProgress, fetch_table
@@ -139,6 +139,7 @@ def fetch(
     """Fetch the pages that reports cite into a snapshot: each page once, at a polite rate."""
     settings = options.settings()
     cited = collect_urls(reports or (), tasks or (), urls or (), evidence_gaps or ())
+    print_left_out(reports or ())
     earlier = None if base is None else Snapshot.open(base)
     with resumable(out), fetch_displays() as (fetched, built):
         done = asyncio.run(

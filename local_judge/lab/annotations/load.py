@@ -17,12 +17,12 @@ from pathlib import Path
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.documents import parse_report
+from local_judge.documents.kinds import TEXT_SUFFIXES
 from local_judge.errors import InputError
 from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim, traced
 from local_judge.rows import read_models
 
 SUFFIX = ".claims.jsonl"
-REPORT_SUFFIXES = (".md", ".markdown", ".txt")
 SAMPLE = "sample"
 """Name of the packaged annotated reports, in place of a path."""
 
@@ -61,7 +61,7 @@ def load_report(path: Path) -> AnnotatedReport:
         UnreadableReport: the file beside it is not a report.
     """
     stem = path.name.removesuffix(SUFFIX)
-    texts = [path.with_name(stem + suffix) for suffix in REPORT_SUFFIXES]
+    texts = [path.with_name(stem + suffix) for suffix in TEXT_SUFFIXES]
     text = next((one for one in texts if one.is_file()), None)
     if text is None:
         raise InputError(f"{path}: the report {texts[0].name} is not beside it")

@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import Field
 
 from indexes.snapshot import Snapshot
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport
 from local_judge.errors import InputError
 from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
 from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
@@ -112,7 +112,7 @@ def plant_reports(reports: Sequence[RawReport], settings: FlawSettings) -> Plant
     unreadable: dict[str, str] = {}
     for raw in reports:
         try:
-            document = parse_report(raw.content)
+            document = raw.parse()
         except UnreadableReport as error:
             unreadable[raw.id] = str(error)
             continue
@@ -141,7 +141,9 @@ def _requirements(raw: RawReport) -> list[str]:
 def _row(raw: RawReport, identity: str, text: str) -> PerturbedRow:
     task_id = raw.task_id or (raw.task.id if raw.task is not None else raw.id)
     prompt = raw.task.prompt if raw.task is not None else None
-    return PerturbedRow(id=identity, report=text, task=prompt, task_id=task_id, system=raw.system)
+    return PerturbedRow(
+        id=identity, report=text, task=prompt, task_id=task_id, system=raw.system, sources=raw.sources
+    )
 
 
 def write_claims(out: Path, draw: Draw, summary: ClaimsSummary) -> None:

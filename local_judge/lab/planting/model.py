@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from local_judge.documents import Source
 from local_judge.protocols.probes import FlawKind
 from serving.types import EngineIdentity, Frozen
 
@@ -151,3 +152,4 @@ class PerturbedRow(Frozen):
     task: str | None = None
     task_id: str
     system: str | None = None
+    sources: tuple[Source, ...] = ()

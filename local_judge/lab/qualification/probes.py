@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from local_judge.documents import parse_report
 from local_judge.errors import ConfigError
 from local_judge.lab.planting.commands import plant_reports
 from local_judge.lab.planting.flaws.flaws import FlawSettings
@@ -106,7 +105,7 @@ def families(reports: Sequence[RawReport], flaws: FlawSettings) -> tuple[list[Fa
                 for flaw in made.flaws
                 if flaw.report == raw.id
             }
-            found.append(Family(raw, parse_report(raw.content).language, perturbed))
+            found.append(Family(raw, raw.parse().language, perturbed))
     notes = [f"{raw}: cannot be read: {why}" for raw, why in made.summary.unreadable.items()]
     notes += [f"{one.report}: no place for {one.kind}: {one.reason}" for one in made.summary.not_planted]
     return found, notes

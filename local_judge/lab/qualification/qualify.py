@@ -15,7 +15,6 @@ function of the manifest and the judge's replies: a second start that makes no c
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -244,7 +243,7 @@ def manifest_of(
         "reports": [
             {
                 "id": one.id,
-                "sha256": hashlib.sha256(one.content).hexdigest(),
+                "sha256": one.digest(),
                 "task_sha256": one.task and sha256(canonical(one.task.model_dump(mode="json"))),
             }
             for one in subject.reports

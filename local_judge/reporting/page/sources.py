@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from indexes.errors import SnapshotError
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.documents import document_id
 from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
@@ -127,9 +127,9 @@ def _report_texts(store: RunStore, paths: Iterable[Path]) -> dict[str, str]:
     for path in paths:
         with suppress(UserError, OSError):
             for report in load_reports([path]):
-                if sha256(report.content).hexdigest() in wanted:
+                if report.digest() in wanted:
                     text = report.content.decode("utf-8", "replace").lstrip("\ufeff")
-                    found[sha256(text.encode()).hexdigest()[:16]] = text
+                    found[document_id(text, report.sources)] = text
     return found
 
 

@@ -91,7 +91,7 @@ def _reports(context: PartContext) -> list[Candidate[str]]:
     found: list[Candidate[str]] = []
     for raw in context.reports:
         try:
-            text = parse_report(raw.content).text
+            text = raw.parse().text
         except UnreadableReport:
             continue
         if raw.task is not None:

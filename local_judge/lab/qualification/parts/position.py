@@ -147,7 +147,7 @@ class Position(Part[PositionSettings]):
 def _opening(report: RawReport, words: int) -> RawReport:
     """Return the beginning of a report without citations, up to the end of a paragraph; unreadable ones unchanged."""
     try:
-        document = parse_report(clean(parse_report(report.content)).text)
+        document = parse_report(clean(report.parse()).text)
     except UnreadableReport:
         return report
     n, end = 0, len(document.text)
@@ -214,7 +214,7 @@ async def _by_protocol(name: Pairwise, found: Sequence[Family], context: PartCon
         task = family.report.task
         assert task is not None
         others = [family.report, *family.perturbed.values()]
-        references = tuple(Reference(text=parse_report(one.content).text) for one in others)
+        references = tuple(Reference(text=one.parse().text) for one in others)
         reports.append(family.report._replace(task=task.model_copy(update={"references": references})))
     job = context.job(name, reports, protocol, settings)
     model = RaceFindings if name == "race" else LiveResearchBench.findings_type

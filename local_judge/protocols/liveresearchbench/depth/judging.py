@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from local_judge.claims.evidence import shared_report
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import Source, UnreadableReport, parse_report
 from local_judge.documents.model import Document
 from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
@@ -81,7 +81,7 @@ async def compare(
     others = [_baseline(reference.text) for reference in task.references]
     unreadable: list[str] = []
     for other in case.others if others_too else ():
-        document = _document(other.content)
+        document = _document(other.content, other.sources)
         if document is None:
             unreadable.append(other.id)
         else:
@@ -103,10 +103,10 @@ async def compare(
 
 
 @lru_cache(maxsize=256)
-def _document(content: bytes) -> Document | None:
+def _document(content: bytes, sources: tuple[Source, ...] = ()) -> Document | None:
     """Parse a report that many others are compared with; None if it is not readable."""
     try:
-        return parse_report(content)
+        return parse_report(content, sources)
     except UnreadableReport:
         return None
 
