@@ -42,6 +42,12 @@ class RawReport(NamedTuple):
     rows: Path | None = None
     """JSONL file that it is a row of."""
 
+    @property
+    def format(self) -> str:
+        """Ending of the file that it comes from, such as `md`; `row` for a row that no file has."""
+        name, _, _ = self.place.partition(":")
+        return (self.rows or Path(name)).suffix.lstrip(".").lower() or "row"
+
 
 def load_reports(
     paths: Sequence[Path | Mapping[str, Any]],
