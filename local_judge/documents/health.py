@@ -126,11 +126,9 @@ _NAMED = {
         r"[\[【〔［⟦](?P<name>(?:[^\d\s\[\]()][^\d\[\]()\n]{0,13})?)(?!(?:1\d|20)\d\d[a-z]?\W)(?P<key>\d{1,18})"
         r"(?:(?:[\s,;&–-]|and){1,3}(?P=name)\d{1,18}){0,20}(?:[,:†‡][^\[\]【】\n]{0,60})?[\]】〕］⟧](?![(:\[])"
     ),
-    "command": re.compile(r"(?P<name>\[@|\\\w{0,12}cite\w{0,12}\{)(?P<key>[^\]{}\n]{1,200})[\]}]"),
     "element": re.compile(
         r"<(?P<name>[a-z_:-]{0,20}(?:cite|citation|source|ref|render)[a-z_:-]{0,20})\s(?P<key>[^<>]{1,400})>"
     ),
-    "token": re.compile(r"(?<![A-Za-z])(?P<name>(?:cite)?turn)(?P<key>\d{1,3}[a-z]{1,12}\d{1,3})"),
 }
 """Marks that name a key. A form of a mark occurs several times, with several keys."""
 _AFTER = r"(?=[.,;:!?。，；：！？、]|\s*$|\s+[^\W\d_a-z])"
