@@ -264,11 +264,15 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     ),
     "text": _group(
         DATA,
-        "Parse reports, and remove citations from them.",
+        "Parse and check reports, and remove citations from them.",
         {
             "parse": Lazy(
                 "text:parse",
                 "Print a report's sentences, citations and references, and list unresolved citations.",
+            ),
+            "check": Lazy(
+                "text:check",
+                "Check how much of the reports' citations and source lists is read.",
             ),
             "clean": Lazy(
                 "text:clean",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.markup import escape
 
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.bundle import material_of_run
@@ -32,6 +33,7 @@ from local_judge.reporting.group_tables import group_tables, label_counts, label
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import cost_table, score_notes, score_table, trees
+from local_judge.reporting.warnings import unread_citations
 from local_judge.runs.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
 from local_judge.runs.costs import RunCost, tokens_of
 from local_judge.runs.items import claims_file, findings_file
@@ -240,7 +242,8 @@ def _show_groups(
         found = group_scores(
             opened, by, profile or "paper", options.scores, given, mean=options.mean, ranks=options.ranks
         )
-        dumped, parts = found.model_dump(mode="json"), group_tables(found)
+        unread = dict.fromkeys(one.text for run in opened for one in unread_citations(run.records))
+        dumped, parts = found.model_dump(mode="json"), [*map(escape, unread), *group_tables(found)]
     print_found(dumped, parts, as_json)
 
 

@@ -1,4 +1,4 @@
-"""`local-judge text`: parsed reports, and reports without their citations."""
+"""`local-judge text`: parsed reports, what was read of them, and reports without their citations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json, print_left_out
-from local_judge.documents import describe
+from local_judge.documents import UnreadableReport, check_health, describe
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
 from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.reporting.health import CheckedReport, health_lines, health_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.clean import (
     CleanedReport,
@@ -81,6 +82,42 @@ def _references(document: Document) -> Table:
     for reference in document.references:
         table.add_row(safe(reference.key or ""), safe(reference.url or "no URL"), reference.state)
     return table
+
+
+def check(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(help="Reports: Markdown, text or HTML files, folders of them, or JSONL files."),
+    ],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 1 if a report has a problem.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check how much of the reports' citations and source lists is read.
+
+    Makes no model calls. With --json, prints one object per report.
+    """
+    found: list[CheckedReport] = []
+    unreadable = 0
+    loaded = load_reports(reports)
+    print_left_out(reports)
+    for report in loaded:
+        try:
+            health = check_health(report.parse())
+        except UnreadableReport as error:
+            unreadable += 1
+            sys.stderr.write(f"local-judge: {plain(f'{report.place}: {error}')}\n")
+            continue
+        found.append(CheckedReport(report.id, report.format, health))
+        if as_json:
+            print_json({"id": report.id, "format": report.format, **health.model_dump(mode="json")})
+    if found and not as_json:
+        stdout().print(health_table(found))
+        for line in health_lines(found):
+            stdout().print(line, soft_wrap=True)
+    if unreadable or (strict and any(one.health.problems for one in found)):
+        raise SystemExit(1)
 
 
 def clean(

@@ -1,6 +1,7 @@
 """A report's text -> `Document`: blocks, sentences (Lx.Sy), citations, references, language."""
 
 from local_judge.documents.describe import describe
+from local_judge.documents.health import Problem, ReportHealth, check_health
 from local_judge.documents.model import (
     Block,
     BlockKind,
@@ -28,12 +29,15 @@ __all__ = [
     "CitationState",
     "Document",
     "DocumentError",
+    "Problem",
     "Reference",
     "ReferenceState",
+    "ReportHealth",
     "Sentence",
     "Source",
     "Span",
     "UnreadableReport",
+    "check_health",
     "describe",
     "document_id",
     "parse_report",

@@ -88,6 +88,10 @@ class Source(Frozen):
     title: str | None = None
 
 
+BESIDE = -2
+"""Section of the sources beside a report's text."""
+
+
 class Reference(Frozen):
     """Entry of a reference section, footnote definition, or source beside the text."""
 
@@ -100,8 +104,8 @@ class Reference(Frozen):
     span: Span
     """Empty, at the end of the text, for a source beside it."""
     section: int
-    """0-based index of the reference section; -1 for footnote definitions outside any section, -2 for sources beside
-    the text."""
+    """0-based index of the reference section; -1 for footnote definitions outside any section, `BESIDE` for sources
+    beside the text."""
     url: str | None = None
     """Normalised URL, from a URL, DOI or arXiv id."""
     original_url: str | None = None

@@ -15,6 +15,7 @@ from indexes.text.language import detect_language
 from local_judge.documents.inline import Mark
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import (
+    BESIDE,
     Block,
     BlockRole,
     Citation,
@@ -180,7 +181,7 @@ def _beside(sources: Sequence[Source], end: int) -> list[Reference]:
             key=source.key if keyed else str(number),
             text=squeezed(f"{source.title or ''} {source.address}"),
             span=Span(start=end, end=end),
-            section=-2,
+            section=BESIDE,
             url=web_address(source.address),
             original_url=source.address,
         )

@@ -135,6 +135,8 @@ class ImportedReport(NamedTuple, Generic[F]):
     """Id of its task; `all` where the findings are about all reports of a system."""
     system: str | None = None
     """System that wrote it, if the files name it."""
+    text: str = ""
+    """Its text, if the files have it."""
 
 
 class FailedReport(NamedTuple):

@@ -36,7 +36,7 @@ NO_SYSTEM = "no system named"
 FEW = 3
 """Most scores that stand in one table beside the coverage columns."""
 
-REPORTS, SOURCES, FAILED = "reports", "sources read", "answers missing"
+REPORTS, SOURCES, FAILED, IN_PART = "reports", "sources read", "answers missing", "read in part"
 _INTERVAL_NOTE = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
 
 
@@ -155,7 +155,13 @@ def run_summary(
     sections = _sections(records, judge, {row.case for row in scores}, options)
     head, who = "report" if sections[0][0].single else "system", by_whom(records, judge)
     parts += _tables(
-        head, lambda own: _title(own, who), sections, columns, found, options, (REPORTS, SOURCES, FAILED)
+        head,
+        lambda own: _title(own, who),
+        sections,
+        columns,
+        found,
+        options,
+        (REPORTS, SOURCES, FAILED, *([IN_PART] if any(record.problems for record in records) else [])),
     )
     if options.all_scores:
         shown = {(column.protocol, column.profile) for column in columns}
@@ -264,7 +270,7 @@ def _cell(row: _Row, column: _Column, found: _Scores, options: TableOptions, bet
 
 
 def _coverage(row: _Row) -> dict[str, str]:
-    """Return the reports evaluated, the sources read of those cited, and the judges' answers that are missing."""
+    """Return the reports evaluated and read in part, the sources read, and the judges' answers that are missing."""
     n, done = len(row.records), sum(record.status == "done" for record in row.records)
     n_means = sum(record.is_mean for record in row.records)
     n_sources = sum(record.n_sources for record in row.records)
@@ -274,6 +280,7 @@ def _coverage(row: _Row) -> dict[str, str]:
         REPORTS: count(n, "stated mean") if n_means == n else str(done) if done == n else f"{done} of {n}",
         SOURCES: f"{n_read}/{n_sources}" if n_sources else NONE,
         FAILED: str(n_failed),
+        IN_PART: str(sum(bool(record.problems) for record in row.records)),
     }
 
 

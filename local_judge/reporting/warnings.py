@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 from local_judge.claims.model import ClaimSet
 from local_judge.errors import plain
 from local_judge.judge.qualification_record import QualificationRecord
+from local_judge.reporting.health import problem_text
 from local_judge.reporting.qualification import qualification_line
 from local_judge.runs.items import claims_file
 from local_judge.runs.manifest import judges_of, prompts_of, protocols_of, read_manifest
@@ -27,6 +28,7 @@ Kind = Literal[
     "not_evaluated",
     "few_sources",
     "failed_calls",
+    "unread_citations",
     "qualification",
     "partial_pages",
     "single_draw",
@@ -43,7 +45,8 @@ FEW_TASKS = 20
 is about 1.96 sqrt((n - 1) / n) / t(n - 1) as wide as Student's (Hesterberg 2015, The American Statistician 69(4)):
 0.91 at n = 20, 0.82 at n = 10."""
 MANY_FAILED = 0.1
-"""Share of the reports with missing answers above which these are a warning instead of a note."""
+"""Share of the reports with missing answers, and of a report's citations that were not read, above which these are a
+warning instead of a note."""
 
 
 class RunWarning(Frozen):
@@ -112,6 +115,7 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
     if (left := len(troubled) - NAMED) > 0:
         text = f"{left} more reports were not evaluated: `--json` lists them"
         yield RunWarning(kind="not_evaluated", level="warning", text=text, n=left, of=len(records))
+    yield from unread_citations(records)
     missing = [failed for record in records if (failed := record.calls_failed(judge))]
     if missing:
         text = (
@@ -120,6 +124,26 @@ def record_warnings(records: Sequence[CaseRecord], judge: str | None = None) -> 
         )
         level: Level = "warning" if len(missing) > MANY_FAILED * len(records) else "note"
         yield RunWarning(kind="failed_calls", level=level, text=text, n=len(missing), of=len(records))
+
+
+def unread_citations(records: Sequence[CaseRecord]) -> Iterator[RunWarning]:
+    """Yield warnings about the reports of which citations were not read, those with the largest shares first."""
+    unread = sorted((record for record in records if record.problems), key=_unread_share, reverse=True)
+    for record in unread[:NAMED]:
+        text = plain(f"{record.id} was read in part: {'; '.join(map(problem_text, record.problems))}")
+        level: Level = "warning" if _unread_share(record) > MANY_FAILED else "note"
+        yield RunWarning(
+            kind="unread_citations", level=level, text=text, n=record.n_unread_citations, of=len(records)
+        )
+    if (left := len(unread) - NAMED) > 0:
+        text = f"{left} more reports have citations that were not read: `local-judge text check` names them"
+        level = "warning" if _unread_share(unread[NAMED]) > MANY_FAILED else "note"
+        yield RunWarning(kind="unread_citations", level=level, text=text, n=left, of=len(records))
+
+
+def _unread_share(record: CaseRecord) -> float:
+    """Return the largest share that a problem names; entries in the text count in full."""
+    return max(problem.n / problem.of if problem.of else 1.0 for problem in record.problems)
 
 
 def _unfinished(store: RunStore, records: Sequence[CaseRecord]) -> Iterator[RunWarning]:

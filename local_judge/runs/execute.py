@@ -22,7 +22,7 @@ from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from local_judge.claims.build import ClaimMethod
 from local_judge.claims.model import ClaimSet
-from local_judge.documents import UnreadableReport
+from local_judge.documents import UnreadableReport, check_health
 from local_judge.documents.words import body_size
 from local_judge.errors import ConfigError, UserError
 from local_judge.judge.errors import JudgeError
@@ -312,6 +312,7 @@ async def _evaluated(
             "document": document.id,
             "attributes": record.attributes or {"language": document.language},
             **body_size(document)._asdict(),
+            "problems": check_health(document).problems,
         }
     )
     case = Case(id=report.id, report=document, task=report.task, others=others)

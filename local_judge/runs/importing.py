@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import local_judge
+from local_judge.documents import Problem, UnreadableReport, check_health, parse_report
 from local_judge.errors import ConfigError, InputError, RunError
 from local_judge.protocols.base import Findings, file_formats
 from local_judge.protocols.file_formats import Imported, ImportedReport, ReadableFormat, glimpse
@@ -20,7 +21,7 @@ from local_judge.protocols.stated import ALL
 from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.lock import LOCK, locked
 from local_judge.runs.manifest import listed_inputs
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.records import CaseRecord, problems_of
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore
@@ -150,7 +151,7 @@ def _sealed(
         )
     store.write_jsonl(CASES, records)
     rescore(store, list(found), records)
-    seal_run(store)
+    seal_run(store, problems_of(records))
     return records
 
 
@@ -162,6 +163,15 @@ def _record(reports: Sequence[ImportedReport[Findings]], system: str | None) -> 
         document=first.findings.document,
         task=first.task,
         system=first.system if system is None else system,
+        problems=_problems(reports),
         status="done",
         n_questions_failed=sum(report.findings.n_failed for report in reports),
     )
+
+
+def _problems(reports: Sequence[ImportedReport[Findings]]) -> tuple[Problem, ...]:
+    """Return what of a report's citations would not be read, if a file has its text."""
+    text = next((report.text for report in reports if report.text.strip()), None)
+    with suppress(UnreadableReport):
+        return check_health(parse_report(text)).problems if text is not None else ()
+    return ()

@@ -67,6 +67,12 @@ class RawReport(NamedTuple):
         sources = (source.model_dump_json().encode() for source in self.sources)
         return hashlib.sha256(b"\0".join((self.content, *sources))).hexdigest()
 
+    @property
+    def format(self) -> str:
+        """Ending of the file that it comes from, such as `md`; `row` for a row that no file has."""
+        name, _, _ = self.place.partition(":")
+        return (self.rows or Path(name)).suffix.lstrip(".").lower() or "row"
+
 
 def load_reports(
     paths: Sequence[Path | Mapping[str, Any]],

@@ -46,7 +46,7 @@ from local_judge.runs.qualifications import (
     qualifications_as_json,
     qualifications_of,
 )
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.records import CaseRecord, problems_of
 from local_judge.runs.resume import begin_journal, kept_of, remove_journal
 from local_judge.runs.run_file import RunFile, Selection
 from local_judge.runs.seal import seal_run
@@ -404,7 +404,7 @@ async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Cas
                     extractor=job.extractor,
                     gates=job.gates,
                 )
-            seal_run(job.store)
+            seal_run(job.store, problems_of(records))
         remove_journal(job.store)
         return records
 

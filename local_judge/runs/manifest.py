@@ -214,7 +214,7 @@ def claim_directory(
         made = {key: value for key, value in made.items() if key not in _DERIVED_FROM}
         made |= {key: manifest[key] for key in (*_DERIVED_FROM, "arguments") if key in manifest}
         made |= {"qualifications": found | merged} if "qualifications" in manifest else {}
-    made = sealed_as(made, seal.files) if seal is not None and same else made
+    made = sealed_as(made, seal.files, seal.problems) if seal is not None and same else made
     if made != there:
         store.write_json(MANIFEST, made)
     if not (store.root / INPUTS).is_file() or store.file_digest(INPUTS) != manifest["reports"]["sha256"]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field
 
+from local_judge.documents.health import Problem, n_unread_citations
 from local_judge.errors import RunError, brief
 from local_judge.judge.failures import Failure
 from local_judge.protocols.stated import ALL
@@ -45,6 +46,8 @@ class CaseRecord(Frozen):
     """Words of the body, as counted by `documents.words`."""
     n_sentences: int = 0
     """Sentences of the body."""
+    problems: tuple[Problem, ...] = ()
+    """Citations and list entries that were not read, as `text check` names them."""
     status: Literal["done", "unreadable", "crashed"]
     """Result of reading and evaluating it."""
     detail: str = ""
@@ -71,6 +74,11 @@ class CaseRecord(Frozen):
         """True for the mean over a system's reports that a published file states: it has no text."""
         return self.task == ALL and self.status == "done" and not self.n_sentences
 
+    @property
+    def n_unread_citations(self) -> int:
+        """Citations of which the source is unknown, by `documents.health`."""
+        return n_unread_citations(self.problems)
+
     def calls_failed(self, judge: str | None) -> int:
         """Return the number of missing answers of one judge; of the ensemble for None."""
         return self.n_calls_failed if judge is None else self.n_failed_by_judge.get(judge, 0)
@@ -81,6 +89,11 @@ class CaseRecord(Frozen):
         return (
             self.n_sentences_failed + self.n_verdicts_failed + self.n_pages_unrated + self.n_questions_failed
         )
+
+
+def problems_of(records: Iterable[CaseRecord]) -> dict[str, tuple[Problem, ...]]:
+    """Return what was not read of the reports that have problems, by id."""
+    return {record.id: record.problems for record in records if record.problems}
 
 
 def records_by_system(records: Sequence[CaseRecord]) -> dict[str | None, list[CaseRecord]]:

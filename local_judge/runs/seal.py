@@ -8,15 +8,17 @@ detects accidental changes: anyone who can write the directory can also write a 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from local_judge.agents.result import EVIDENCE_GAPS
+from local_judge.documents.health import Problem
 from local_judge.errors import RunError, brief, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.runs.items import Index, claims_file, digest_of, file_key, index_of, is_item_file
@@ -47,6 +49,8 @@ class Seal(Frozen):
     """SHA-256 by name, of every file of the run except manifest, journal and ledger."""
     manifest: str
     """SHA-256 of the manifest without its seal, as canonical JSON."""
+    problems: dict[str, tuple[Problem, ...]] = Field(default_factory=dict[str, tuple[Problem, ...]])
+    """Reports, by id, of which citations were not read, as in `cases.jsonl`."""
 
 
 @contextmanager
@@ -157,8 +161,12 @@ def _altered(store: RunStore, name: str, seal: Seal) -> str:
     return f" (of {', '.join(shown)}{more})" if shown else ""
 
 
-def seal_run(store: RunStore) -> None:
+def seal_run(store: RunStore, problems: Mapping[str, tuple[Problem, ...]] = MappingProxyType({})) -> None:
     """Seal the files written through `store`, and remove other files of earlier attempts.
+
+    Args:
+        store: the run.
+        problems: what was not read of its reports, by id.
 
     Raises:
         RunError: a file was changed after it was written.
@@ -171,7 +179,7 @@ def seal_run(store: RunStore) -> None:
         raise RunError(
             f"{store.root}: changed during the run: {', '.join(changed[:NAMED])}; the same command restores it"
         )
-    store.write_json(MANIFEST, sealed_as(unsealed(store.read_json(MANIFEST)), files))
+    store.write_json(MANIFEST, sealed_as(unsealed(store.read_json(MANIFEST)), files, problems))
     store.checked = True
 
 
@@ -188,7 +196,7 @@ def unseal_scores(store: RunStore) -> None:
     if seal is not None:
         files = {name: digest for name, digest in seal.files.items() if not is_score(name)}
         store.write_json(
-            MANIFEST, {**manifest, "seal": Seal(files=files, manifest=seal.manifest).model_dump()}
+            MANIFEST, {**manifest, "seal": seal.model_copy(update={"files": files}).model_dump()}
         )
 
 
@@ -213,7 +221,7 @@ def reseal_scores(store: RunStore) -> None:
         return
     scores = {name: digest for name, digest in store.digests.items() if is_score(name)}
     _remove(store, (name for name in run_files(store.root) if is_score(name) and name not in scores))
-    sealed = Seal(files=kept | scores, manifest=seal.manifest)
+    sealed = seal.model_copy(update={"files": kept | scores})
     store.write_json(MANIFEST, {**manifest, "seal": sealed.model_dump()})
 
 
@@ -222,9 +230,13 @@ def seal_of(manifest: dict[str, Any]) -> Seal | None:
     return Seal.model_validate(manifest["seal"]) if "seal" in manifest else None
 
 
-def sealed_as(manifest: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
+def sealed_as(
+    manifest: dict[str, Any],
+    files: dict[str, str],
+    problems: Mapping[str, tuple[Problem, ...]] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Return a manifest with a seal over itself and these files."""
-    seal = Seal(files=files, manifest=content_digest(manifest))
+    seal = Seal(files=files, manifest=content_digest(manifest), problems=dict(problems))
     return {**manifest, "seal": seal.model_dump()}
 
 

@@ -62,6 +62,7 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
         "detail": str,
         "n_words": int,
         "n_sentences": int,
+        "n_unread_citations": int,
         "n_sources": int,
         "n_sources_read": int,
         "n_calls_failed": int,

@@ -88,6 +88,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "@/out/benchmark.json",
     ),
     "text parse": ("@/mill.md",),
+    "text check": ("@/mill.md",),
     "lab plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
     "text clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
     "judge up": ("qwen3-8b", "--dry-run", "--gpus", "1"),

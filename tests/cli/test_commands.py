@@ -43,6 +43,7 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "export",
         "verify",
         "text parse",
+        "text check",
         "text clean",
         "judge up",
         "demo",

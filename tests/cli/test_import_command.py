@@ -41,6 +41,14 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+def test_articles_that_would_be_read_in_part_are_named(command: Command, tmp_path: Path) -> None:
+    article = "A is so [1].\n\nB is so [7].\n\n## References\n\n[1] A. https://a.example/x\n"
+    file = write(tmp_path / "validated.jsonl", [row(1, "supported"), {**row(2), "article": article}])
+    assert "2 was read in part: " in command("import", file, tmp_path / "run", "--system", "ada").out
+    seal = json.loads((tmp_path / "run" / "manifest.json").read_text())["seal"]
+    assert seal["problems"] == {"2": [{"kind": "dangling_marks", "n": 1, "of": 2}]}
+
+
 def test_from_a_file_to_a_run_and_back(command: Command, tmp_path: Path) -> None:
     rows = [row(1, "supported", "supported", "unsupported"), row(2, "supported", "unknown"), row(3)]
     file, run, out = write(tmp_path / "validated.jsonl", rows), tmp_path / "run", tmp_path / "out"

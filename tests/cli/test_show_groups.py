@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.documents import Problem
 from local_judge.protocols import base
 
 from ..reporting.test_groups import fact_run, record
@@ -29,6 +30,14 @@ def test_names_from_files_are_printed_as_they_are(command: Command, run: Path) -
     assert ended.code == 0
     assert "fact by topic, system (paper profile)" in ended.out
     assert [line.split("│")[0].strip() for line in ended.out.splitlines() if "│" in line] == ["[b]Law", "–"]
+
+
+def test_reports_that_were_read_in_part_are_named(command: Command, tmp_path: Path, run: Path) -> None:
+    part = record("[b]y", "ada").model_copy(update={"problems": (Problem(kind="unread_marks", n=3, of=4),)})
+    other = fact_run(tmp_path / "other", [(part, "s")])
+    ended = command("show", run, other, "--by", "run")
+    assert ended.out.splitlines()[0].startswith("[b]y was read in part: ") and "3 of 4" in ended.out
+    assert "read in part" not in command("show", run, "--by", "run").out
 
 
 def test_json_has_the_cells_of_each_group(command: Command, run: Path) -> None:

@@ -377,7 +377,7 @@ def test_a_sweep_killed_before_a_run_is_sealed_is_continued(
 ) -> None:
     folder = write(tmp_path / "a", systems=["alder"], sweep={"judges": ["../stub.yaml"]}, limit=1)
 
-    def killed(store: RunStore) -> None:
+    def killed(store: RunStore, problems: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

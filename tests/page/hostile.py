@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
-from local_judge.documents import parse_report
+from local_judge.documents import Problem, parse_report
 from local_judge.documents.model import Span
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
@@ -124,6 +124,7 @@ def hostile_run(folder: Path) -> tuple[Path, Path]:
             status="done",
             n_sources=1,
             n_sources_read=1,
+            problems=(Problem(kind="unread_marks", n=1, of=2),),
         )
         records.append(record)
         found[record.id] = _findings(record, text)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
 
+from local_judge.documents import Problem
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
 from local_judge.reporting.run_tables import TableOptions, run_summary
@@ -110,6 +111,14 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
     assert "bob │ 8.50 (of 2) (8.00 to 9.00) │ 2 of 3 │" in table
     # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
     assert "│ bounds unknown │" in table
+
+
+def test_reports_that_were_read_in_part_are_counted() -> None:
+    record, found = row("one", Score(value=4, low=4, high=4))
+    problems = (Problem(kind="uncited_list", n=3, of=3),)
+    rows = [(record.model_copy(update={"problems": problems}), found), row("two", Score(value=4))]
+    assert "read in part" in printed(*rows) and "│ 2 │ – │ 0 │ 1 │" in f"{printed(*rows)} │"
+    assert "read in part" not in printed(rows[1])
 
 
 def test_counts_are_printed_to_the_last_digit() -> None:

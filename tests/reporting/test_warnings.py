@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local_judge.claims.model import ClaimSet, Evidence, Verdict
+from local_judge.documents.health import Problem, ProblemKind
 from local_judge.reporting.warnings import record_warnings, run_warnings, server_warnings
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
@@ -57,6 +58,27 @@ def test_missing_answers_are_a_warning_above_a_tenth_of_the_reports(failed: int,
     (found,) = record_warnings(records)
     assert (found.kind, found.level, found.n, found.of) == ("failed_calls", level, failed, 10)
     assert found.text.startswith(f"{3 * failed} answers of the judge are missing, in {failed} of 10 reports")
+
+
+def unread(kind: ProblemKind, n: int, of: int = 0) -> tuple[Problem, ...]:
+    return (Problem(kind=kind, n=n, of=of),)
+
+
+def test_reports_of_which_citations_were_not_read_are_named_those_with_most_first() -> None:
+    shares = {"a": unread("dangling_marks", 1, 10), "b\x1b[2J": unread("uncited_list", 2, 10), "c": ()}
+    shares["d"] = unread("entries_in_text", 1)
+    found = list(record_warnings([done(id, problems=problems) for id, problems in shares.items()]))
+    assert [(one.kind, one.level, one.n, one.of) for one in found] == [
+        ("unread_citations", level, n, 4) for level, n in (("warning", 1), ("warning", 2), ("note", 1))
+    ]
+    assert [one.text.partition(" ")[0] for one in found] == ["d", "b", "a"]
+    assert found[2].text.endswith(": 1 of 10") and "\x1b" not in found[1].text
+
+
+def test_a_few_reports_of_which_citations_were_not_read_are_named() -> None:
+    found = list(record_warnings([done(f"r{n}", problems=unread("unread_marks", 9, 9)) for n in range(9)]))
+    assert [(one.level, one.n) for one in found] == [("warning", 9)] * 5 + [("warning", 4)]
+    assert found[5].text.startswith("4 ") and "text check" in found[5].text
 
 
 def test_a_run_by_one_judge_in_one_draw_over_few_tasks(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.documents import Problem
 from local_judge.errors import ConfigError
 from local_judge.judge.errors import LedgerError
 from local_judge.protocols.base import Case, EvalContext
@@ -16,9 +17,10 @@ from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import Gate, execute
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import file_key
-from local_judge.runs.records import CaseRecord, load_scores, read_records
+from local_judge.runs.records import CaseRecord, load_scores, problems_of, read_records
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.seal import seal_of, seal_run
+from local_judge.runs.store import FORMAT, MANIFEST, RunStore
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineFault
@@ -159,6 +161,22 @@ async def test_a_record_has_what_its_report_can_be_grouped_by(
         {"language": "English"},
         {"language": "en"},
     ]
+
+
+async def test_a_record_and_the_seal_name_what_was_not_read(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    judge, _ = make_judge()
+    store = RunStore(tmp_path / "run")
+    store.write_json(MANIFEST, {"format_version": FORMAT})
+    dangling = raw("dangling", MILL.replace(b"dear", b"dear [2]"))
+    records = await execute([raw("mill"), dangling], judge, snapshot, VERIFYING, store)
+    problem = Problem(kind="dangling_marks", n=1, of=2)
+    assert [record.problems for record in records] == [(), (problem,)]
+    assert [record.n_unread_citations for record in records] == [0, 1]
+    seal_run(store, problems_of(records))
+    seal = seal_of(store.read_json(MANIFEST))
+    assert seal is not None and seal.problems == {"dangling": (problem,)}
 
 
 async def test_a_defect_of_a_protocol_is_that_report_s_record(

@@ -332,7 +332,7 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
         if path.suffix != ".jsonl":
             return Imported(read_means(path), file_digest(path))
         system = folder_system(path, "fact")
-        reports = [ImportedReport(one, one.case, system) for one in read_validated(path)]
+        reports = [ImportedReport(one, one.case, system, one.article) for one in read_validated(path)]
         if not reports:
             raise InputError(f"{path}: no rows in it")
         return Imported(reports, file_digest(path))

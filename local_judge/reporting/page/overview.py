@@ -14,6 +14,7 @@ from local_judge.protocols.base import load_protocol
 from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
+from local_judge.reporting.health import problem_text
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
@@ -102,6 +103,8 @@ class Row(Frozen):
     n_sources: int
     n_sources_read: int
     n_calls_failed: int
+    n_in_part: int
+    """Reports of which citations were not read."""
     cells: tuple[Cell | None, ...]
     """One for each column; None if the row lacks the score."""
 
@@ -120,6 +123,8 @@ class ReportRow(Frozen):
     n_calls_failed: int
     status: str
     detail: str
+    problems: tuple[str, ...]
+    """Citations that were not read, by kind of problem."""
     values: tuple[float | None, ...]
     """Value of each headline column: of the ensemble, if there are several judges."""
 
@@ -371,6 +376,7 @@ def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[C
                     n_sources=sum(record.n_sources for record in own),
                     n_sources_read=sum(record.n_sources_read for record in own),
                     n_calls_failed=sum(record.calls_failed(judge) for record in own),
+                    n_in_part=sum(bool(record.problems) for record in own),
                     cells=tuple(
                         _cell(cells.get((system, column.protocol, column.path))) for column in columns
                     ),
@@ -420,6 +426,7 @@ def _reports(
                 n_calls_failed=record.n_calls_failed,
                 status=record.status,
                 detail=record.detail,
+                problems=tuple(map(problem_text, record.problems)),
                 values=tuple(values),
             )
 

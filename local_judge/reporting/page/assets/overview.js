@@ -40,7 +40,7 @@ function trust() {
   const { runs, rows, warnings } = numbers();
   const sum = key => mainRows().reduce((total, row) => total + row[key], 0);
   const evaluated = sum('n_evaluated'), reports = runs.reduce((total, run) => total + run.n_reports, 0);
-  const read = sum('n_sources_read'), sources = sum('n_sources'), failed = sum('n_calls_failed');
+  const read = sum('n_sources_read'), sources = sum('n_sources'), failed = sum('n_calls_failed'), part = sum('n_in_part');
   const tile = (label, value, share, tone, note) => {
     const bar = el('span.meter', { 'aria-hidden': 'true' });
     bar.style.setProperty('--filled', `${100 * (share ?? 1)}%`);
@@ -51,6 +51,7 @@ function trust() {
     el('dl.tiles', {},
       tile('Reports evaluated', grouped(evaluated), reports ? evaluated / reports : 1, tone(evaluated / (reports || 1)), `of ${grouped(reports)}`),
       sources ? tile('Sources read', grouped(read), read / sources, tone(read / sources), `of ${grouped(sources)} cited`) : null,
+      part ? tile('Reports read in part', grouped(part), part / reports, 'bad', 'some of their citations were not read') : null,
       tile('Answers missing', grouped(failed), null, failed ? 'part' : 'fine', failed ? 'they widen the bounds of scores' : 'every question was answered'),
       tile('Snapshot', runs[0].snapshot ? runs[0].snapshot.slice(0, 8) : 'none', null, 'fine', runs[0].snapshot ? 'digest of the frozen pages' : 'no claims were verified')),
     warnings.length ? el('ul.warnings', {}, warnings.map(one => el(`li.${one.level}`, {}, words(one.text, 'span')))) : null);
@@ -94,6 +95,7 @@ function leaderboard() {
     ['reports', row => row.n_evaluated === row.n_reports ? grouped(row.n_reports) : `${row.n_evaluated} of ${row.n_reports}`],
     ['sources read', row => row.n_sources ? `${row.n_sources_read}/${row.n_sources}` : '–'],
     ['answers missing', row => grouped(row.n_calls_failed)],
+    ...(rows.some(row => row.n_in_part) ? [['read in part', row => grouped(row.n_in_part)]] : []),
   ];
   const best = heads.map(([column, place]) => bestOf(rows, column, place));
   const wide = rows.length > 4;

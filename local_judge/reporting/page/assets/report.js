@@ -13,6 +13,7 @@ async function reportView(place, parameters) {
     el('h1', {}, words(report.id)),
     el('p.subtitle', {}, report.system ? [words(report.system), ' · '] : '', entry.judge ? `judge ${entry.judge} · ` : '', count(report.n_words, 'word'),
       ' · ', `${report.n_sources_read} of ${count(report.n_sources, 'source')} read`),
+    ...(report.problems.length ? [el('p.subtitle', {}, `Read in part: ${report.problems.join('; ')}.`)] : []),
     el('div.columns', {},
       el('article.paper', { 'aria-label': 'Text of the report' }, paper(detail, verdict, item, to)),
       el('aside.panel', { 'aria-label': 'Evidence', id: 'panel', tabindex: '-1' },

@@ -1,0 +1,225 @@
+"""Health of a parsed report: how much of its citations and of its source list was read.
+
+Invariant: the result depends on the document alone. A report that was read in part has a problem, so that it never
+looks like a report that cites nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+from typing import Literal
+
+from local_judge.documents.citation_styles import STYLES
+from local_judge.documents.model import BESIDE, Citation, Document
+from local_judge.documents.words import count_words
+from serving.types import Frozen
+
+ProblemKind = Literal[
+    "uncited_list", "dangling_marks", "marks_without_address", "unread_marks", "entries_in_text"
+]
+"""`uncited_list`: a source list that the text hardly cites. `dangling_marks`: marks that name no entry of a list.
+`marks_without_address`: marks of entries without an address. `unread_marks`: text that repeats like marks, and is read
+as none. `entries_in_text`: last statements that look like entries of a list."""
+
+LEAST_CITED = 0.2
+"""Minimum share of a list's entries that are cited, and of marks per entry, in a list whose marks were read. Of 120
+published reports with a list, all whose marks were read are above it in one of the two."""
+FEWEST = 3
+"""Minimum number of entries of an uncited list, of unread marks of one shape, and of entries in the text."""
+LONGEST_ENTRY = 25
+"""Maximum number of words beside the address of a statement that looks like an entry."""
+
+
+class Problem(Frozen):
+    """One kind of what was not read in a report."""
+
+    kind: ProblemKind
+    n: int
+    """Number of marks or entries."""
+    of: int = 0
+    """Number of all marks, or of all entries; 0 for `entries_in_text`."""
+
+
+class ReportHealth(Frozen):
+    """Counts of what was read of a report's citations and source list, and of what was not."""
+
+    language: str
+    """ISO 639-1 code of the main language, `und` if unknown."""
+    n_sentences: int
+    marks: dict[str, int]
+    """Citations by style; `[1, 3]` is two."""
+    n_resolved: int
+    """Citations that lead to an address."""
+    dangling: dict[str, int]
+    """Citations without an entry, by style."""
+    n_without_address: int
+    """Citations of entries without an address."""
+    n_entries: int
+    """Entries of source lists."""
+    n_uncited: int
+    """Entries that no citation names."""
+    unread: dict[str, int]
+    """Text that repeats like marks and is read as none, by shape."""
+    n_entries_in_text: int
+    """Statements at the end that look like entries of a list."""
+    problems: tuple[Problem, ...] = ()
+
+
+def n_unread_citations(problems: Sequence[Problem]) -> int:
+    """Return the number of citations with an unknown source: one for each mark or entry that a problem counts.
+
+    An unread mark and an uncited entry may be the same citation, so that of these two the larger number counts.
+    """
+    n = {problem.kind: problem.n for problem in problems}
+    unmatched = max(n.pop("unread_marks", 0), n.pop("uncited_list", 0))
+    return unmatched + sum(n.values())
+
+
+def check_health(document: Document) -> ReportHealth:
+    """Return what of a report's citations and source list was read."""
+    citations = document.citations
+    dangling = Counter(one.style for one in citations if one.state == "dangling")
+    unread = _unread_marks(document)
+    # A search returns more sources than a report cites: those beside a text count only if the text cites nothing.
+    entries = [entry for entry in document.references if entry.section != BESIDE or not citations]
+    n_uncited = sum(entry.state == "uncited" for entry in entries)
+    health = ReportHealth(
+        language=document.language,
+        n_sentences=len(document.sentences),
+        marks=dict(sorted(Counter(one.style for one in citations).items())),
+        n_resolved=sum(one.state == "resolved" for one in citations),
+        dangling=dict(sorted(dangling.items())),
+        n_without_address=sum(one.state == "no_url" for one in citations),
+        n_entries=len(entries),
+        n_uncited=n_uncited,
+        unread=dict(sorted(unread.items())),
+        n_entries_in_text=_entries_in_text(document),
+    )
+    to_entries = sum(one.reference is not None for one in citations)
+    return health.model_copy(update={"problems": tuple(_problems(health, to_entries))})
+
+
+def _problems(health: ReportHealth, to_entries: int) -> Iterator[Problem]:
+    n_marks, n_unread = sum(health.marks.values()), sum(health.unread.values())
+    enough = LEAST_CITED * health.n_entries
+    hardly_cited = health.n_entries - health.n_uncited < enough and to_entries < enough
+    if hardly_cited and health.n_entries >= FEWEST:
+        yield Problem(kind="uncited_list", n=health.n_uncited, of=health.n_entries)
+    if health.dangling:
+        yield Problem(kind="dangling_marks", n=sum(health.dangling.values()), of=n_marks)
+    if health.n_without_address:
+        yield Problem(kind="marks_without_address", n=health.n_without_address, of=n_marks)
+    if n_unread:
+        yield Problem(kind="unread_marks", n=n_unread, of=n_marks + n_unread)
+    if health.n_entries_in_text:
+        yield Problem(kind="entries_in_text", n=health.n_entries_in_text)
+
+
+_HIDDEN = re.compile(
+    r"`[^`\n]+`|!\[[^\]\n]*\](?:\([^)\n]*\)|\[[^\]\n]*\])|https?://\S+|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL
+)
+"""Code, images, addresses and formulas, in which nothing is a mark."""
+_NAMED = {
+    "bracket": re.compile(
+        r"[\[【〔［⟦](?P<name>(?:[^\d\s\[\]()][^\d\[\]()\n]{0,13})?)(?!(?:1\d|20)\d\d[a-z]?\W)(?P<key>\d{1,18})"
+        r"(?:(?:[\s,;&–-]|and){1,3}(?P=name)\d{1,18}){0,20}(?:[,:†‡][^\[\]【】\n]{0,60})?[\]】〕］⟧](?![(:\[])"
+    ),
+    "element": re.compile(
+        r"<(?P<name>[a-z_:-]{0,20}(?:cite|citation|source|ref|render)[a-z_:-]{0,20})\s(?P<key>[^<>]{1,400})>"
+    ),
+}
+"""Marks that name a key. A form of a mark occurs several times, with several keys."""
+_AFTER = r"(?=[.,;:!?。，；：！？、]|\s*$|\s+[^\W\d_a-z])"
+_NUMBERED = {
+    "round": re.compile(
+        rf"(?<=[\w.。”\"])\s?[(（](?:[A-Za-z]{{2,10}}[ .:#]{{0,2}})?(\d{{1,3}})[)）]{_AFTER}"
+    ),
+    "raised": re.compile(r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3})(?!\d)|([⁰¹²³⁴-⁹]{1,3})"),
+    "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
+    "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
+}
+"""Numbers where marks stand. Those of sources begin at 1 and mostly rise."""
+_BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_BY_ADDRESS = frozenset(name for name, style in STYLES.items() if style.lookup == "address")
+
+
+def _unread_marks(document: Document) -> Counter[str]:
+    """Count the marks of no known style by shape."""
+    named: dict[tuple[str, str], list[str]] = {}
+    numbered: dict[str, list[int]] = {}
+    for text in _texts_without_citations(document):
+        for shape, pattern in _NAMED.items():
+            for match in pattern.finditer(text):
+                named.setdefault((shape, match["name"].lower()), []).append(match["key"])
+        for shape, pattern in _NUMBERED.items():
+            for match in pattern.finditer(text):
+                number = int(unicodedata.normalize("NFKC", match[match.lastindex or 0]))
+                numbered.setdefault(shape, []).append(number)
+    found = Counter[str]()
+    for (shape, _), keys in named.items():
+        if len(keys) >= FEWEST and len(set(keys)) > 1:
+            found[shape] += len(keys)
+    for shape, numbers in numbered.items():
+        if _are_running(numbers):
+            found[shape] += len(numbers)
+    return found
+
+
+def _texts_without_citations(document: Document) -> Iterator[str]:
+    """Yield the sentences with blanks for their citations, and without code, images, addresses and formulas."""
+    for sentence in document.sentences:
+        start, end = sentence.span.start, sentence.span.end
+        text = document.text[start:end]
+        for name in sentence.citations:
+            span = document.citation(name).span
+            first, last = max(span.start - start, 0), max(span.end - start, 0)
+            text = text[:first] + _BLANK * len(text[first:last]) + text[last:]
+        yield _HIDDEN.sub(_BLANK, text)
+
+
+def _are_running(numbers: Sequence[int]) -> bool:
+    """Check whether numbers are those of a list of sources in the order of the text, with gaps and repetitions."""
+    distinct = list(dict.fromkeys(numbers))
+    rises = sum(first < second for first, second in pairwise(distinct))
+    return (
+        len(distinct) >= FEWEST
+        and min(distinct) == 1
+        and max(distinct) <= 3 * len(distinct)
+        and rises >= 0.8 * (len(distinct) - 1)
+    )
+
+
+def _entries_in_text(document: Document) -> int:
+    """Return the number of addresses in the last statements of the last section, if these look like entries of a list.
+
+    Each of them has an address, few words beside it, and no mark that names an entry. The statements before them cite
+    in another way, or the same addresses.
+    """
+    words: dict[int, int] = {}
+    cited: dict[int, list[Citation]] = {}
+    for sentence in document.sentences:
+        words[sentence.block] = words.get(sentence.block, 0) + count_words(sentence.text)
+        cited.setdefault(sentence.block, []).extend(map(document.citation, sentence.citations))
+
+    def addresses(block: int) -> list[str]:
+        return [one.url or one.key for one in cited[block] if one.style in _BY_ADDRESS]
+
+    def is_entry(block: int) -> bool:
+        found = addresses(block)
+        marks = (one for one in cited[block] if one.style not in _BY_ADDRESS)
+        return (
+            document.blocks[block].section == document.blocks[max(words)].section
+            and words[block] <= LONGEST_ENTRY * len(found)
+            and len(found) > 0
+            and all(one.reference is None for one in marks)
+        )
+
+    last = list(takewhile(is_entry, reversed(words)))
+    body = [block for block in words if block not in last]
+    listed = {url for block in last for url in addresses(block)}
+    before = {url for block in body for url in addresses(block)}
+    return len(listed) if body and len(listed) >= FEWEST and (not before or listed <= before) else 0

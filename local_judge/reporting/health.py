@@ -1,0 +1,81 @@
+"""Words and tables for how much of the reports' citations was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.table import Table
+
+from local_judge.documents.health import Problem, ProblemKind, ReportHealth
+from local_judge.terminal import count, plain_table, safe
+
+
+class CheckedReport(NamedTuple):
+    """Report with its health."""
+
+    id: str
+    format: str
+    """Ending of the file that it comes from."""
+    health: ReportHealth
+
+
+_NAMES: dict[ProblemKind, str] = {
+    "uncited_list": "list entries without a mark",
+    "dangling_marks": "marks without a list entry",
+    "marks_without_address": "marks of list entries without an address",
+    "unread_marks": "marks of an unknown style",
+    "entries_in_text": "list entries at the end of the text",
+}
+
+
+def problem_text(problem: Problem) -> str:
+    """Return a problem in words, such as `marks without a list entry: 2 of 314`."""
+    of = f" of {problem.of:,}" if problem.of else ""
+    return f"{_NAMES[problem.kind]}: {problem.n:,}{of}"
+
+
+_COLUMNS: dict[str, Callable[[ReportHealth], int]] = {
+    "sentences": lambda health: health.n_sentences,
+    "marks": lambda health: sum(health.marks.values()),
+    "resolved": lambda health: health.n_resolved,
+    "no list entry": lambda health: sum(health.dangling.values()),
+    "no address": lambda health: health.n_without_address,
+    "unknown style": lambda health: sum(health.unread.values()),
+    "list entries": lambda health: health.n_entries,
+    "never cited": lambda health: health.n_uncited,
+    "in the text": lambda health: health.n_entries_in_text,
+}
+
+
+def health_table(reports: Sequence[CheckedReport]) -> Table:
+    """Return one row for each report and, for several, their sums."""
+    found = plain_table("", ("report", "format", "language"), tuple(_COLUMNS))
+
+    def add(name: str, own: Sequence[CheckedReport], style: str | None = None) -> None:
+        formats, languages = {one.format: None for one in own}, {one.health.language: None for one in own}
+        numbers = (sum(of(one.health) for one in own) for of in _COLUMNS.values())
+        found.add_row(
+            name, ", ".join(formats), ", ".join(languages), *map("{:,}".format, numbers), style=style
+        )
+
+    for one in reports:
+        add(safe(one.id, 40), [one])
+    if len(reports) > 1:
+        found.add_section()
+        add(count(len(reports), "report"), reports, "bold")
+    return found
+
+
+def health_lines(reports: Sequence[CheckedReport]) -> Iterator[str]:
+    """Yield the marks of all reports by style, and a line for each report with problems."""
+    for name in ("marks", "dangling", "unread"):
+        counts = Counter[str]()
+        for one in reports:
+            counts.update(getattr(one.health, name))
+        if counts:
+            yield f"{name}: " + ", ".join(f"{style} {n:,}" for style, n in sorted(counts.items()))
+    for one in reports:
+        if one.health.problems:
+            yield f"{safe(one.id, 40)}: {'; '.join(map(problem_text, one.health.problems))}"

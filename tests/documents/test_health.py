@@ -1,0 +1,100 @@
+"""What of a report's citations is read, and what the health check names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from local_judge.documents import Problem, check_health, parse_report
+from local_judge.documents.health import n_unread_citations
+
+SHARED = Path(__file__).parents[3] / "shared/data/reports/found"
+LIST = "\n## References\n\n" + "".join(f"[{n}] Source {n}. https://s{n}.example/\n\n" for n in range(1, 4))
+
+
+def report(*marks: str, sources: str = "") -> str:
+    """Return a report of one sentence for each mark: `word MARK`, in paragraphs of their own."""
+    return "# T\n\n" + "".join(f"The lake heats the town{mark}\n\n" for mark in marks) + sources
+
+
+def problems(text: str) -> list[tuple[str, int, int]]:
+    return [(one.kind, one.n, one.of) for one in check_health(parse_report(text)).problems]
+
+
+def test_counts_of_a_report_that_was_read() -> None:
+    health = check_health(parse_report(report(" [1, 2].", " [3].", ".", sources=LIST)))
+    assert health.model_dump() == {
+        "language": "en",
+        "n_sentences": 3,
+        "marks": {"number": 3},
+        "n_resolved": 3,
+        "dangling": {},
+        "n_without_address": 0,
+        "n_entries": 3,
+        "n_uncited": 0,
+        "unread": {},
+        "n_entries_in_text": 0,
+        "problems": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Nothing is cited here.", []),
+        (report(" [1].", " [2].", " [4].", sources=LIST), [("dangling_marks", 1, 3)]),
+        (report(" [1].", sources="\n## References\n\n[1] Kim, J. (2024). A book."), [("marks_without_address", 1, 1)]),
+        (report(".", ".", sources=LIST), [("uncited_list", 3, 3)]),
+        # One of the four marks names an entry, and one is at least a fifth of the three entries.
+        (report(" [1].", ".", sources=LIST), []),
+        (report(" ⟦A1⟧.", " ⟦A2⟧.", " ⟦A1, A3⟧."), [("unread_marks", 3, 3)]),
+        (report(" ⟦A1⟧.", " ⟦A1⟧.", " ⟦A1⟧."), []),
+        (report(" ⟦A1⟧.", " ⟦A2⟧."), []),
+        (report(' <y:ref id="1"/>.', ' <y:ref id="2"/>.') * 2, [("unread_marks", 4, 4)]),
+        (report(".1", ".2", ".3"), [("unread_marks", 3, 3)]),
+        (report(" (1).", " (2).", " (1)."), []),
+    ],
+)  # fmt: skip
+def test_what_was_not_read_is_a_problem(text: str, expected: list[tuple[str, int, int]]) -> None:
+    assert problems(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        report(" by 4 km².", " by 3 m³.", " in R¹."),
+        report(" as CD8 T cells.", " as GB200.", " in [2019]."),
+        report(": (1) first, (2) second and (3) third.", " (Table 1).", " (Art. 6)."),
+        report(" `a[i1]`, `a[i2]`, `a[i3]`.", r" \(x^{1}\), \(x^{2}\), \(x^{3}\)."),
+        report(" [6 papers].", " [5 papers].", " [4 papers]."),
+    ],
+)
+def test_what_looks_like_marks_and_is_none_is_no_problem(text: str) -> None:
+    assert problems(text) == []
+
+
+@pytest.mark.parametrize("before", ["", " https://s1.example/ https://s2.example/ https://s3.example/"])
+def test_a_list_in_the_text_is_a_problem_unless_its_addresses_are_new(before: str) -> None:
+    last = "".join(f"Title {n}, read in May: https://s{n}.example/\n\n" for n in range(1, 4))
+    table = f"\n# Dove ho letto\n\n{last}"
+    assert ("entries_in_text", 3, 0) in problems(report(f" for long.{before}", sources=table))
+    other = report(" for long https://other.example/.", sources=table)
+    assert "entries_in_text" not in {kind for kind, _, _ in problems(other)}
+
+
+def test_an_unread_mark_and_an_uncited_entry_may_be_one_citation() -> None:
+    found = [
+        Problem(kind="uncited_list", n=3, of=3),
+        Problem(kind="dangling_marks", n=1, of=6),
+        Problem(kind="unread_marks", n=5, of=6),
+        Problem(kind="entries_in_text", n=2),
+    ]
+    assert n_unread_citations(found) == 5 + 1 + 2
+    assert n_unread_citations(found[:2]) == 3 + 1
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the reports of other projects are not at hand")
+@pytest.mark.parametrize("name", ["05_Grok_3_DeeperSearch", "10_Claude", "14_TTD-DR", "20_DeepScholar_base"])
+def test_real_reports_whose_marks_are_read_have_no_problem(name: str) -> None:
+    assert problems((SHARED / f"{name}.md").read_text(encoding="utf-8")) == []
