@@ -5,7 +5,7 @@ versions recorded in the manifest. It does not depend on other pages, their orde
 before (so trafilatura's `deduplicate`, which remembers, is off). Whatever the bytes are, the answer is a text or a
 status with a reason, never an exception. An endless page is not ended here but by `extracting`.
 
-How HTML is read is in `markup`, how it is dated in `dates`.
+How HTML is read is in `markup`, how it is dated in `dates`, what is no page but a wall before one in `walls`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from indexes.limits import (
 )
 from indexes.model import Frozen, SourceStatus
 from indexes.text.child import child_command
-from indexes.text.dates import EARLIEST, LATEST, latest_date, published_in_pdf
+from indexes.text.dates import EARLIEST, LATEST, day_in_pdf, latest_date
 from indexes.text.decode import MEDIA_TYPES, clean, sniff
+from indexes.text.facts import read_facts, text_facts
 from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.text.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
+from indexes.text.walls import UNKNOWN, Arrival, may_be_wall, recognise
 
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _MAX_TITLE = 300
@@ -39,6 +41,9 @@ EXTRACTION: dict[str, str | int | bool] = {
     **OPTIONS,
     "strip_emphasis": True,
     "unescape": True,
+    "boxes": True,
+    "walls": True,
+    "decoding": "whatwg",
     "date_extensive_search": False,
     "date_original": True,
     "date_earliest": EARLIEST.isoformat(),
@@ -76,6 +81,8 @@ class Extracted(Frozen):
     text: str = ""
     published: str | None = None
     """`YYYY-MM-DD`, where the page says it."""
+    changed: str | None = None
+    """Day of the page's last change, where it says one."""
     language: str = ""
     """ISO 639-1 code of the text, `und` where it cannot be told, empty where there is no text."""
 
@@ -92,6 +99,7 @@ def extract(
     url: str | None = None,
     fetched: str | None = None,
     charset: str | None = None,
+    arrived: Arrival = UNKNOWN,
 ) -> Extracted:
     """Text, title, date and language of a page.
 
@@ -100,7 +108,8 @@ def extract(
         name: its file name (see `decode.sniff`).
         url: where it came from; may hold the date.
         fetched: ISO 8601 time; no page was published after it.
-        charset: as the server said, in lower case.
+        charset: as the server said.
+        arrived: what address and header fields say of it.
 
     Raises:
         ValueError: `fetched` is no such time.
@@ -114,18 +123,27 @@ def extract(
     if kind == "pdf":
         return _pdf(data, latest)
     if kind == "html":
-        return _html(text, url, latest)
+        return _html(text, url, latest, arrived)
+    if kind != "json" and (wall := recognise(arrived, text, text_facts(text))):
+        return Extracted(status="blocked", reason=wall, media_type=media_type)
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
         title = found.group(1).strip().rstrip("#")
-    return _finish(media_type, title, None, text, "the file holds white space only")
+    return _finish(media_type, title, text, "the file holds white space only")
 
 
 def _refused(media_type: str, reason: str) -> Extracted:
     return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
 
 
-def _finish(media_type: str, title: str, published: str | None, text: str, why_empty: str) -> Extracted:
+def _finish(
+    media_type: str,
+    title: str,
+    text: str,
+    why_empty: str,
+    published: str | None = None,
+    changed: str | None = None,
+) -> Extracted:
     text = clean(text).strip("\n")
     if not text.strip():
         return Extracted(status="empty", reason=why_empty, media_type=media_type)
@@ -135,11 +153,12 @@ def _finish(media_type: str, title: str, published: str | None, text: str, why_e
         title=" ".join(clean(title).split())[:_MAX_TITLE],
         text=text,
         published=published,
+        changed=changed,
         language=detect_language(text),
     )
 
 
-def _html(markup: str, url: str | None, latest: date) -> Extracted:
+def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extracted:
     media_type = MEDIA_TYPES["html"]
     if len(markup) > MAX_MARKUP:
         return _refused(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
@@ -151,10 +170,13 @@ def _html(markup: str, url: str | None, latest: date) -> Extracted:
         Exception
     ) as error:  # markup from strangers: a parser's fault is that page's reason, not the import's end
         return _refused(media_type, f"the HTML could not be read ({type(error).__name__})")
+    suspect = may_be_wall(arrived, markup, "" if found is None else found.text)
+    if suspect and (wall := recognise(arrived, markup, read_facts(markup))):
+        return Extracted(status="blocked", reason=wall, media_type=media_type)
     if found is None:
         return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
     why_empty = "no main text was found in the HTML"
-    return _finish(media_type, found.title, found.published, found.text, why_empty)
+    return _finish(media_type, found.title, found.text, why_empty, found.published, found.changed)
 
 
 def _pdf(data: bytes, latest: date) -> Extracted:
@@ -172,7 +194,8 @@ def _pdf(data: bytes, latest: date) -> Extracted:
     answer: dict[str, str] = json.loads(done.stdout)
     if "error" in answer:
         return _refused(media_type, answer["error"])
-    published = published_in_pdf(answer["created"], latest)
+    published = day_in_pdf(answer["created"], latest)
+    why_empty = "the PDF has no text layer (a scan?)"
     return _finish(
-        media_type, answer["title"], published, answer["text"], "the PDF has no text layer (a scan?)"
+        media_type, answer["title"], answer["text"], why_empty, published, day_in_pdf(answer["changed"])
     )

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from indexes.fetch.markup import read_markup
-from indexes.fetch.walls import recognise
+from indexes.text.decode import decode
+from indexes.text.facts import read_facts
+from indexes.text.walls import arrival, recognise
 
 from .site import PROSE, Web, article, redirect, reply
 
@@ -59,6 +60,12 @@ WALLS = [
     ),
     (page("Robot check", "<p>Please verify you are a human</p><div class=g-recaptcha></div>"), "a captcha"),
     (page("百度安全验证", "<p>请完成验证</p><script src=/captcha.js></script>"), "a captcha"),
+    (page("Shop", "<noscript>Please enable JavaScript</noscript><div id=app></div>"), "asks for JavaScript"),
+    (page("X", "<p>JavaScript is not available. Switch to a supported browser.</p>"), "asks for JavaScript"),
+    (page("Seite nicht gefunden - Stadt", "<p>Zur Startseite</p>"), "a soft 404"),
+    (page("Stadt", "<h1>Oops</h1><p>The page you requested could not be found.</p>"), "a soft 404"),
+    (page("Bevor Sie zu Google weitergehen", "<p>Alle akzeptieren</p>"), "a consent form"),
+    (page("", "<p>Checking your browser before accessing a.test.</p>"), "a bot check"),
     (page("News", f"<p>{PROSE * 3}</p>", NOT_FREE), "a paywall (it calls itself not free and shows 25"),
 ]
 
@@ -103,6 +110,8 @@ async def test_an_article_about_a_wall_is_none(web: Web, body: bytes) -> None:
             "Paper", f"<p>{PROSE * 3}</p>", NOT_FREE + '<meta name="citation_title" content="Ice">'
         ),  # an abstract
         page("Access denied: a history", "<p>Short.</p>"),
+        page("Route 404", "<p>A road in the county, of 12 km.</p>"),
+        page("JavaScript", "<p>A language whose programs browsers run.</p><script></script>"),
         page("Just a moment", "<p>A poem.</p>"),
         page("Contact", "<form><div class=g-recaptcha></div><input type=email></form>"),
         page("Members", "<form action=/login><input type=password></form><p>Welcome.</p>"),
@@ -125,11 +134,11 @@ async def test_a_redirect_to_a_log_in_form(web: Web) -> None:
 
 
 def test_a_redirect_to_a_consent_form() -> None:
-    shown = page("Before you continue", f"<p>{PROSE * 30}</p>")
-    markup = read_markup(shown)
+    shown = page("Before you continue", f"<p>{PROSE * 30}</p>").decode()
+    facts = read_facts(shown)
     consent, cited = "https://consent.google.com/m?continue=x", "https://www.google.com/maps"
-    assert recognise(consent, cited, (), shown.decode(), markup) == "a consent form"
-    assert recognise(consent, consent, (), shown.decode(), markup) is None
+    assert recognise(arrival(consent, cited, ()), shown, facts) == "a consent form"
+    assert recognise(arrival(consent, consent, ()), shown, facts) is None
 
 
 @pytest.mark.skipif(not PAGES.is_dir(), reason="the real pages are not here")
@@ -141,8 +150,8 @@ def test_no_real_page_is_called_a_wall_that_is_none() -> None:
     called: dict[str, str] = {}
     for line in (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        data = gzip.decompress((PAGES / row["file"]).read_bytes())
-        wall = recognise(row["url"], row["url"], (), data.decode("latin-1"), read_markup(data))
+        source = decode(gzip.decompress((PAGES / row["file"]).read_bytes()))
+        wall = recognise(arrival(row["url"], row["url"], ()), source, read_facts(source))
         if wall is not None:
             called[row["url"].split("/")[-1][:12]] = wall
             assert len(row["text"]) < 600
