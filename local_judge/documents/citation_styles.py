@@ -26,6 +26,7 @@ from local_judge.documents.citation_forms import (
     sup_element,
     superscript,
 )
+from local_judge.documents.model import CitationForm
 
 
 class Form(NamedTuple):
@@ -40,8 +41,7 @@ class Form(NamedTuple):
 class CitationStyle:
     """Citation style."""
 
-    name: str
-    """Value of `Citation.style`."""
+    name: CitationForm
     examples: tuple[str, ...]
     """Marks of source 1, marks of Kim (2024), or addresses; after a word if the mark needs one."""
     forms: tuple[Form, ...]
@@ -150,4 +150,4 @@ _ROWS = (
         cleaned="unless_narrative",
     ),
 )
-STYLES: dict[str, CitationStyle] = {row.name: row for row in _ROWS}
+STYLES: dict[CitationForm, CitationStyle] = {row.name: row for row in _ROWS}

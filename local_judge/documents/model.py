@@ -41,6 +41,23 @@ CitationState = Literal["resolved", "dangling", "no_url"]
 """State of a citation: `dangling` if no reference entry has its key, `no_url` if the entry has no URL, DOI or arXiv
 id."""
 
+CitationForm = Literal[
+    "link",
+    "bare_url",
+    "footnote",
+    "number",
+    "lenticular",
+    "superscript",
+    "glued",
+    "anchor",
+    "command",
+    "tool",
+    "author_year",
+]
+"""Form of a mark: a row of `citation_styles`. `glued` is a digit after a word or full stop, `anchor` a link within the
+report, `command` a citation of TeX or pandoc, `tool` an internal mark of an agent such as `【12†L3-L9】`, whose sources
+are often not in the text."""
+
 ReferenceState = Literal["cited", "uncited"]
 
 
@@ -49,8 +66,7 @@ class Citation(Frozen):
 
     id: str
     """`c1`, `c2`, … in reading order."""
-    style: str
-    """Name of a row in `citation_styles`."""
+    style: CitationForm
     key: str
     """Key of the source: `3` for `[3]` and for the middle of `[2-4]`, the URL for a link, `Kim 2024` for
     author-year."""
@@ -64,17 +80,29 @@ class Citation(Frozen):
     """URL as written."""
 
 
+class Source(Frozen):
+    """Source that accompanies a report, as many search agents return them beside the text."""
+
+    key: str | None = None
+    """Key that marks in the text name. If no source has a key, each has its position in the sequence, from 1."""
+    address: str
+    title: str | None = None
+
+
 class Reference(Frozen):
-    """Entry of a reference section, or footnote definition."""
+    """Entry of a reference section, footnote definition, or source beside the text."""
 
     id: str
     """`r1`, `r2`, … in reading order, over all sections."""
     key: str | None
     """Number or footnote label of the entry; None in unnumbered lists."""
     text: str
-    span: Span
+    """Text as written; title and address of a source beside the text."""
+    span: Span | None
+    """None for a source beside the text."""
     section: int
-    """0-based index of the reference section; footnote definitions outside any section have -1."""
+    """0-based index of the reference section; -1 for footnote definitions outside any section, -2 for sources beside
+    the text."""
     url: str | None = None
     """Normalised URL, from a URL, DOI or arXiv id."""
     original_url: str | None = None
@@ -113,7 +141,7 @@ class Document(Frozen):
     """Parsed report."""
 
     id: str
-    """SHA-256 of the text, first 16 hex digits."""
+    """SHA-256 of the text and of the sources beside it, first 16 hex digits."""
     text: str
     language: str
     """ISO 639-1 code of the main language, `und` if unknown."""

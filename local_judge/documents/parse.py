@@ -20,10 +20,11 @@ from local_judge.documents.model import (
     Document,
     Reference,
     Sentence,
+    Source,
     UnreadableReport,
 )
 from local_judge.documents.preamble import find_chatter, refusal_notes, unwrap
-from local_judge.documents.references import Entry, find_references
+from local_judge.documents.references import Entry, find_references, web_address
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
 
@@ -36,11 +37,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _WORD = re.compile(r"\w")
 
 
-def parse_report(text: str | bytes) -> Document:
+def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     """Parse a report.
 
     Args:
         text: Markdown or plain text; bytes are UTF-8, with or without a byte order mark.
+        sources: Sources that accompany the text, for marks whose entry the text lacks or gives without an address.
 
     Raises:
         UnreadableReport: The text is empty, white space, binary, not UTF-8, longer than `MAX_CHARACTERS`, or has more
@@ -53,7 +55,8 @@ def parse_report(text: str | bytes) -> Document:
     after = parse_blocks(report, wrapper.end)
     blocks = (*before, *found.blocks, *after)
     inner = range(len(before), len(before) + len(found.blocks))
-    labels = frozenset(entry.key for entry in found.entries if entry.key is not None)
+    beside = _beside(sources, len(found.entries))
+    labels = frozenset(entry.key for entry in (*found.entries, *beside) if entry.key is not None)
     listed = frozenset(index + inner.start for index in found.listed)
     marks = [
         scan(block.piece.flat, labels)
@@ -66,12 +69,16 @@ def parse_report(text: str | bytes) -> Document:
     roles: list[BlockRole] = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
-    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries))
+    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries, beside))
     sentences = _sentences(blocks, roles, marks, language, places)
     named = {citation.reference for citation in citations}
-    references = [r.model_copy(update={"state": "cited"}) if r.id in named else r for r in references]
+    references = [
+        r.model_copy(update={"state": "cited"}) if r.id in named else r for r in (*references, *beside)
+    ]
     document = Document(
-        id=hashlib.sha256(report.encode("utf-8")).hexdigest()[:16],
+        id=hashlib.sha256("\0".join((report, *(s.model_dump_json() for s in sources))).encode()).hexdigest()[
+            :16
+        ],
         text=report,
         language=language,
         blocks=_blocks(blocks, roles),
@@ -154,6 +161,23 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
             original_url=entry.original_url,
         )
         for number, entry in enumerate(entries, 1)
+    ]
+
+
+def _beside(sources: Sequence[Source], before: int) -> list[Reference]:
+    """Return the references of the sources beside the text, numbered after those of the text."""
+    keyed = any(source.key is not None for source in sources)
+    return [
+        Reference(
+            id=f"r{before + number}",
+            key=source.key if keyed else str(number),
+            text=squeezed(f"{source.title or ''} {source.address}"),
+            span=None,
+            section=-2,
+            url=web_address(source.address),
+            original_url=source.address,
+        )
+        for number, source in enumerate(sources, 1)
     ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.citation_forms import RAISED_DIGITS
-from local_judge.documents.inline import Mark, scan
+from local_judge.documents.inline import scan
 from local_judge.documents.markdown import Piece, RawBlock
 from local_judge.documents.model import Span
 from local_judge.documents.titles import Clarity, reference_title
@@ -106,10 +106,10 @@ def find_references(blocks: Sequence[RawBlock]) -> References:
     return References(tuple(whole), frozenset(listed), tuple(entries), len(ranges))
 
 
-def address_of(mark: Mark) -> str | None:
-    """Return the normalised address of a link or bare address; None if it is no web address."""
+def web_address(written: str) -> str | None:
+    """Return the normalised address of a URL, DOI or arXiv id; None if it is no web address."""
     try:
-        return identifier_url(mark.target) or normalise_url(mark.target)
+        return identifier_url(written) or normalise_url(written)
     except UrlError:
         return None
 
@@ -117,7 +117,7 @@ def address_of(mark: Mark) -> str | None:
 def _address(entry: Entry) -> tuple[str | None, str | None]:
     for piece in entry.pieces:
         for mark in scan(piece.flat):
-            url = address_of(mark) if mark.target else None
+            url = web_address(mark.target) if mark.target else None
             if url is not None:
                 return url, mark.target
     return None, None

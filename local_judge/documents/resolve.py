@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
-from local_judge.documents.references import Entry, address_of
+from local_judge.documents.references import Entry, web_address
 
 _AUTHOR = re.compile(
     r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
@@ -37,36 +37,41 @@ class Cited:
 class Lookup:
     """Index of a report's entries by number, footnote label, address, and author and year."""
 
-    def __init__(self, references: Sequence[Reference], entries: Sequence[Entry]) -> None:
-        self._numbered: dict[str, list[Reference]] = {}
-        self._notes: dict[str, list[Reference]] = {}
+    def __init__(
+        self, references: Sequence[Reference], entries: Sequence[Entry], beside: Sequence[Reference] = ()
+    ) -> None:
+        self._numbered: dict[str, list[tuple[int, Reference]]] = {}
+        self._notes: dict[str, list[tuple[int, Reference]]] = {}
+        self._beside = {reference.key: reference for reference in reversed(beside)}
         self._by_url: dict[str, Reference] = {}
         self._by_author: dict[tuple[str, str], Reference] = {}
         for reference, entry in zip(references, entries, strict=True):
             if reference.key is not None:
                 (self._notes if entry.note else self._numbered).setdefault(reference.key, []).append(
-                    reference
+                    (entry.span.start, reference)
                 )
+        for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
             for name, year in _author_and_years(reference.text):
                 self._by_author.setdefault((name, year), reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
-                table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
+                table[key] = [bearer for bearer in bearers if bearer[1].url is not None] or bearers
 
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
         """Return the entry with a number or label.
 
-        Among several, entries with an address take precedence, then the first entry after the citation (chapters with
-        their own lists), then the last one before it.
+        Among several, entries with an address take precedence, then entries of the text, then the first one after the
+        citation (chapters with their own lists), then the last one before it.
         """
         first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
         candidates = first.get(key) or second.get(key) or []
         if not candidates:
-            return None
-        after = bisect_right(candidates, position, key=lambda reference: reference.span.start)
-        return candidates[min(after, len(candidates) - 1)]
+            return self._beside.get(key)
+        after = bisect_right(candidates, position, key=lambda candidate: candidate[0])
+        nearest = candidates[min(after, len(candidates) - 1)][1]
+        return nearest if nearest.url is not None else self._beside.get(key, nearest)
 
     def address(self, url: str) -> Reference | None:
         """Return the first entry with this normalised address."""
@@ -111,7 +116,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
     for index, item in enumerate(found):
         mark, style = item.mark, item.style
         if style.lookup == "address":
-            url = address_of(mark)
+            url = web_address(mark.target)
             if url is not None:
                 add(index, mark.target, "resolved", lookup.address(url), url, mark.target)
             elif style.dangles:

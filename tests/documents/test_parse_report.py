@@ -1,6 +1,6 @@
 import pytest
 
-from local_judge.documents import Document, UnreadableReport, describe, parse_report
+from local_judge.documents import Document, Source, UnreadableReport, describe, parse_report
 
 REPORT = """# Rivers [2]
 
@@ -195,3 +195,28 @@ def test_a_line_of_wide_spaces_shifts_no_offsets(blank: str) -> None:
     text = f"A.\n\n{blank}\n增长[1]。\n下降[2]。\n"
     document = parse_report(text)
     assert [text[c.span.start : c.span.end] for c in document.citations] == ["[1]", "[2]"]
+
+
+def test_sources_beside_the_text_stand_in_for_entries_and_addresses_that_it_lacks() -> None:
+    text = "A [1]. B [2]. C [3].\n\n## References\n\n[1] t: https://list.example\n[2] A book, 1999\n"
+    beside = [Source(address=f"https://beside.example/{n}", title=f"T{n}") for n in (1, 2, 3, 4)]
+    document = parse_report(text, beside)
+    assert [(c.reference, c.url) for c in document.citations] == [
+        ("r1", "https://list.example"),
+        ("r4", "https://beside.example/2"),
+        ("r5", "https://beside.example/3"),
+    ]
+    assert [(r.id, r.state) for r in document.references[2:]] == [
+        ("r3", "uncited"),
+        ("r4", "cited"),
+        ("r5", "cited"),
+        ("r6", "uncited"),
+    ]
+    assert document.references[3].text == "T2 https://beside.example/2"
+    assert document.id != parse_report(text).id
+
+
+def test_sources_with_keys_are_named_by_them() -> None:
+    beside = [Source(key="a", address="no address"), Source(address="https://b.example")]
+    document = parse_report("A [a]. B [1].", beside)
+    assert [(c.key, c.state) for c in document.citations] == [("a", "no_url"), ("1", "dangling")]
