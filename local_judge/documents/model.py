@@ -98,8 +98,8 @@ class Reference(Frozen):
     """Number or footnote label of the entry; None in unnumbered lists."""
     text: str
     """Text as written; title and address of a source beside the text."""
-    span: Span | None
-    """None for a source beside the text."""
+    span: Span
+    """Empty, at the end of the text, for a source beside it."""
     section: int
     """0-based index of the reference section; -1 for footnote definitions outside any section, -2 for sources beside
     the text."""

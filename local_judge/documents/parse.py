@@ -21,6 +21,7 @@ from local_judge.documents.model import (
     Reference,
     Sentence,
     Source,
+    Span,
     UnreadableReport,
 )
 from local_judge.documents.preamble import find_chatter, refusal_notes, unwrap
@@ -55,7 +56,7 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     after = parse_blocks(report, wrapper.end)
     blocks = (*before, *found.blocks, *after)
     inner = range(len(before), len(before) + len(found.blocks))
-    beside = _beside(sources, len(found.entries))
+    beside = _beside(sources, len(found.entries), len(report))
     labels = frozenset(entry.key for entry in (*found.entries, *beside) if entry.key is not None)
     listed = frozenset(index + inner.start for index in found.listed)
     marks = [
@@ -164,7 +165,7 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
     ]
 
 
-def _beside(sources: Sequence[Source], before: int) -> list[Reference]:
+def _beside(sources: Sequence[Source], before: int, end: int) -> list[Reference]:
     """Return the references of the sources beside the text, numbered after those of the text."""
     keyed = any(source.key is not None for source in sources)
     return [
@@ -172,7 +173,7 @@ def _beside(sources: Sequence[Source], before: int) -> list[Reference]:
             id=f"r{before + number}",
             key=source.key if keyed else str(number),
             text=squeezed(f"{source.title or ''} {source.address}"),
-            span=None,
+            span=Span(start=end, end=end),
             section=-2,
             url=web_address(source.address),
             original_url=source.address,

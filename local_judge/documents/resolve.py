@@ -40,15 +40,15 @@ class Lookup:
     def __init__(
         self, references: Sequence[Reference], entries: Sequence[Entry], beside: Sequence[Reference] = ()
     ) -> None:
-        self._numbered: dict[str, list[tuple[int, Reference]]] = {}
-        self._notes: dict[str, list[tuple[int, Reference]]] = {}
+        self._numbered: dict[str, list[Reference]] = {}
+        self._notes: dict[str, list[Reference]] = {}
         self._beside = {reference.key: reference for reference in reversed(beside)}
         self._by_url: dict[str, Reference] = {}
         self._by_author: dict[tuple[str, str], Reference] = {}
         for reference, entry in zip(references, entries, strict=True):
             if reference.key is not None:
                 (self._notes if entry.note else self._numbered).setdefault(reference.key, []).append(
-                    (entry.span.start, reference)
+                    reference
                 )
         for reference in (*references, *beside):
             if reference.url is not None:
@@ -57,7 +57,7 @@ class Lookup:
                 self._by_author.setdefault((name, year), reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
-                table[key] = [bearer for bearer in bearers if bearer[1].url is not None] or bearers
+                table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
 
     def numbered(self, key: str, position: int, *, note: bool) -> Reference | None:
         """Return the entry with a number or label.
@@ -69,8 +69,8 @@ class Lookup:
         candidates = first.get(key) or second.get(key) or []
         if not candidates:
             return self._beside.get(key)
-        after = bisect_right(candidates, position, key=lambda candidate: candidate[0])
-        nearest = candidates[min(after, len(candidates) - 1)][1]
+        after = bisect_right(candidates, position, key=lambda reference: reference.span.start)
+        nearest = candidates[min(after, len(candidates) - 1)]
         return nearest if nearest.url is not None else self._beside.get(key, nearest)
 
     def address(self, url: str) -> Reference | None:

@@ -48,7 +48,7 @@ def find_sections(document: Document, lines: Lines, *, chatter: bool) -> list[Se
 def _runs(document: Document, *, chatter: bool) -> Iterator[tuple[Block, Block, RemovalKind]]:
     """Yield the first and last block of each run of blocks to remove."""
     announced = _announced(document)
-    notes = frozenset(r.span.start for r in document.references if r.span is not None and r.section < 0)
+    notes = frozenset(reference.span.start for reference in document.references if reference.section < 0)
     run: tuple[Block, Block, RemovalKind] | None = None
     for block in document.blocks:
         kind = "reference_section" if block.index in announced else _kind(block, notes, chatter=chatter)

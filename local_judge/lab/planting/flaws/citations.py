@@ -97,8 +97,6 @@ def shuffled(document: Document, rng: Random) -> Plan | str:
     """Plan another order of the texts behind the keys of the reference list; return the reason if none is possible."""
     bodies: list[tuple[int, int, str]] = []
     for reference in document.references:
-        if reference.span is None:
-            continue
         raw = document.text[reference.span.start : reference.span.end]
         key = _KEY.match(raw)
         start = reference.span.start + (key.end() if key is not None else 0)

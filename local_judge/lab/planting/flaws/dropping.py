@@ -93,9 +93,7 @@ def _part(document: Document, start: int, end: int, name: str) -> _Part:
 
 
 def _may_go(document: Document, part: _Part) -> bool:
-    listed = any(
-        one.span is not None and part.start <= one.span.start < part.end for one in document.references
-    )
+    listed = any(part.start <= reference.span.start < part.end for reference in document.references)
     share = len(part.labels) / max(1, len(document.sentences))
     return (
         not listed and part.start < part.end and len(part.labels) >= _LEAST_SENTENCES and share <= _MOST_SHARE
