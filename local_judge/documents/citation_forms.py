@@ -1,126 +1,85 @@
 """Readers of citation marks at one position of a text, and of the keys that a mark names.
 
-Invariants: every look-ahead is bounded. Forms that are ambiguous (a year, a zero, a large number, a raised digit
-after a unit) are citations only if a reference entry has that key. An author-year bracket is read as a whole or not
-at all, so that `(founded in Berlin, 2019)` is none, and a single name with a year is marked as uncertain.
+Invariants: every look-ahead is bounded. Forms that are ambiguous (a year, a zero, a large number, a word with a number,
+a raised digit after a unit) are citations only if a reference entry has that key. Forms that ordinary text has as well
+(`(1)`, `①`, a digit after a word) are marked as uncertain.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
-from indexes.resources import word_list
+from local_judge.documents.addresses import TAG, link
+from local_judge.documents.mark_text import Found, Reader, Text
 
 Keys = Callable[[str, frozenset[str]], tuple[str, ...]]
 """Function from a mark's content and the keys of all reference entries to the keys named; empty for no citation."""
 
-_LONGEST_ADDRESS = 4096
-_DEEPEST_ADDRESS = 8
 _LONGEST_RANGE = 100
+_LONGEST_ELEMENT = 4096
+_LONGEST_LABEL = 60
 
-TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
-_HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
-_AUTOLINK = re.compile(r"<(https?://[^\s<>]{1,4096})>", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"(https?://|www\.)[^\s<>\"`{}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+", re.IGNORECASE
+_RAISED_RUN = r"[⁰¹²³⁴-⁹]{1,4}"
+RAISED = rf"{_RAISED_RUN}(?:[\s,，⁻˒]{{0,2}}{_RAISED_RUN}){{0,20}}"
+CIRCLED = "[①-⑳㉑-㉟㊱-㊿❶-❿]"
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹０１２３４５６７８９", "01234567890123456789") | {
+    ord(first) + number: str(low + number)
+    for first, low, count in (("①", 1, 20), ("㉑", 21, 15), ("㊱", 36, 15), ("❶", 1, 10))
+    for number in range(count)
+}
+_RAISED_LIST = re.compile(RAISED)
+_CIRCLED_LIST = re.compile(rf"{CIRCLED}(?:[\s,，、]?{CIRCLED}){{0,20}}")
+_SUP = re.compile(r"<sup>\s{0,3}(\[?\^?\d[\d\s,，、;–-]{0,60}\]?)\s{0,3}</sup>", re.IGNORECASE)
+_CARETS = re.compile(r"\^(\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20})\^")
+_TEX_RAISED = re.compile(r"\$\s?\^\s?(?:\{\s?)?(\[?\d[\d\s,–-]{0,60}\]?)\s?\}?\s?\$")
+_GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?:\s|$))")
+_SPACED = re.compile(
+    r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
 )
-_IDENTIFIER = re.compile(
-    r"(doi ?: ?10\.)\d{4,9}/[^\s<>\"`{}|\\^“”。，；！？、（）【】]+"
-    r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
+_BEFORE_GLUED = re.compile(
+    r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)[.,;:!?…。，；：！？؟।][\"”’'»)*_）」』]{0,4}$"
+)
+_LAST_WORD = re.compile(r"([^\W\d_]+)[\"”’'»)*_）」』]{0,4}$")
+
+_DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
+_SEPARATOR = re.compile(r"\s*(?:[,，、;；&/]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
+_RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
+_NUMBER = re.compile(r"\d{1,4}")
+_CITING = re.compile(r"\A(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])", re.IGNORECASE)
+_NAMING = re.compile(
+    r"\A(?:(?:see|cf|vgl|siehe|voir|见|參見|参见|n[or]|note|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
+    r"|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
+    r"|المصدر|مصدر|מקור|स्रोत)[.:：]?\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
 )
-_DESTINATION_END = re.compile(r"[\s()]")
-_TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
-_TRAILING = ".,;:!?'\"*_~"
-
-RAISED = r"[⁰¹²³⁴-⁹]{1,4}(?:[\s,，⁻˒]{0,2}[⁰¹²³⁴-⁹]{1,4}){0,20}"
-_RAISED = re.compile(RAISED)
-RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_SUP = re.compile(r"<sup>\s{0,3}(\[?\d[\d\s,，、;–-]{0,60}\]?)\s{0,3}</sup>", re.IGNORECASE)
-
-_LIST = re.compile(r"\^?\d{1,4}(?:\s{0,2}(?:[,，、;；]|[-–—−~～‑‐])\s{0,2}\^?\d{1,4}){0,60}")
-_PART = re.compile(r"(\d{1,4})(?:\s{0,2}[-–—−~～‑‐]\s{0,2}\^?(\d{1,4}))?")
-_WIDE = str.maketrans("０１２３４５６７８９", "0123456789")
-
-_NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
-_MORE = rf"(?:,? et al\.?|(?:, {_NAME}){{0,4}},? (?:and|&|und|et|y) {_NAME})"
-_YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
-_SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
-_LATIN = re.compile(
-    rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? (?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
-    r"(?:[,:] ?(?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\s?"
+_LOCATOR = re.compile(
+    r"\s?[,，:：;]\s?(?:(?:pp?|ss?|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§|¶|第)"
+    r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节))?$",
+    re.IGNORECASE,
 )
-_HAN = re.compile(
-    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
-    rf"|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
+_TOOL_ID = re.compile(
+    r"(?:(?:web|file|post|doc|page|url|news|search|memory|tool|browser|code_file|chart|image|x)[:_]\d{1,4}"
+    r"|turn\d{1,3}[a-z]{2,12}\d{1,4})"
 )
-_NARRATIVE = re.compile(
-    rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
+_TURNS = re.compile(r"(?:file)?cite ?((?:turn\d{1,3}[a-z]{2,12}?\d{1,4}){1,20})")
+_CARD = re.compile(
+    r"\[[^\[\]]{0,20}\]\(grok_render_citation_card_json=\{\"cardIds\":\[([^\]\n]{1,400})\]\}\)"
 )
-_ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}})\s?")
-_CLOSE = re.compile(r"[^()（）\n]{4,300}[)）]")
-_YEARS = re.compile(_YEAR)
-_NO_AUTHORS = word_list("local_judge.documents", "no_authors")
-
-
-@dataclass(slots=True)
-class Found:
-    """Mark `flat[start:end]`; `start` is the position of the reader if it is None."""
-
-    end: int
-    keys: tuple[str, ...] = ()
-    """Keys named by the mark: numbers, a footnote's label, `Kim 2024`."""
-    target: str = ""
-    """Address as written."""
-    shown: str = ""
-    """Text of a link."""
-    certain: bool = True
-    """False for `(Kim, 2024)`, which is a citation only in a report that cites by author and year."""
-    start: int | None = None
-
-
-@dataclass
-class Text:
-    """Text of one block, with the lookup tables of the readers."""
-
-    flat: str
-    labels: frozenset[str]
-    """Keys of all reference entries."""
-    floor: int = 0
-    """End of the last mark; no mark starts before it."""
-
-    @cached_property
-    def closing(self) -> dict[int, int]:
-        """Offset of the closing bracket of each `[`, without escaped brackets."""
-        found: dict[int, int] = {}
-        stack: list[int] = []
-        for match in re.finditer(r"\\.|[\[\]]", self.flat, re.DOTALL):
-            token = match.group()
-            if token == "[":
-                stack.append(match.start())
-            elif token == "]" and stack:
-                found[stack.pop()] = match.start()
-        return found
-
-    @cached_property
-    def ticks(self) -> dict[int, list[int]]:
-        """Offsets of runs of backticks, by their length."""
-        found: dict[int, list[int]] = {}
-        for match in re.finditer(r"`+", self.flat):
-            found.setdefault(len(match.group()), []).append(match.start())
-        return found
-
-    @cached_property
-    def last_comment_end(self) -> int:
-        """Offset of the last `-->`; -1 if there is none."""
-        return self.flat.rfind("-->")
-
-
-Reader = Callable[[Text, int], Found | None]
-"""Function that reads the mark at an offset; None if there is none."""
+_ELEMENT = re.compile(
+    r"<(?P<name>(?:[a-z]{2,12}:)?(?:cite|citation|ref|source|render|co))\b(?P<given>[^<>]{0,400}?)(?P<empty>/?)>",
+    re.IGNORECASE,
+)
+_IDENTITY = re.compile(
+    r"\b(?:id|ids|card_id|index|ref|source|doc|sources?_ids?)\s?=\s?[\"']?([\w][\w:., -]{0,80})",
+    re.IGNORECASE,
+)
+_PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
+_PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30})(-?@[^\[\]\n]{1,200})\]")
+_INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
+_ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
+_ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
+_TERMINATED = '.!?。！？”"'
 
 
 def matching(pattern: str, keys: Keys) -> Reader:
@@ -140,192 +99,292 @@ def matching(pattern: str, keys: Keys) -> Reader:
     return read
 
 
+def canonical(key: str) -> str:
+    """Return a key as entries and marks share it: `1` for `^1^`, `#01`, `Source 1` and `①`."""
+    key = key.strip().strip("^").translate(_PLAIN_DIGITS)
+    key = _NAMING.sub("", _CITING.sub("", key)).lstrip("#№@ ")
+    return str(int(key)) if key.isascii() and key.isdigit() else key
+
+
 def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Read numbers such as `1, 3` or `2–5`, ranges expanded; a number beyond 1 to 999 needs an entry with that key."""
-    content = content.strip().translate(_WIDE)
-    if not _LIST.fullmatch(content):
-        return ()
+    """Read keys such as `1, 3`, `2–5`, `Source 1`, `S1, S2` or `1, p. 4`, with ranges expanded.
+
+    A number beyond 1 to 999 and every other name needs an entry with that key.
+    """
+    content = content.strip()
+    if content in labels:
+        return (content,)
+    content = _CITING.sub("", content.translate(_PLAIN_DIGITS))
+    plain = _NAMING.sub("", content)
+    content = _DASH.sub("-", _LOCATOR.sub("", plain).lstrip("#№"))
+    sure = len(plain) == len(content)
     keys: list[str] = []
-    for match in _PART.finditer(content):
-        first, last = match.group(1), match.group(2)
-        if last is None:
-            keys.append(str(int(first)))
-            continue
-        low, high = int(first), int(last)
-        if high < low or high - low > _LONGEST_RANGE:
-            return ()
-        keys.extend(str(number) for number in range(low, high + 1))
+    for part in _SEPARATOR.split(content):
+        span = _RANGE.fullmatch(part.strip("^"))
+        if part in labels:
+            keys.append(part)
+        elif span is not None and 0 <= int(span[3]) - int(span[2]) <= _LONGEST_RANGE:
+            keys.extend(f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1))
+        else:
+            keys.append(canonical(part))
     for key in keys:
-        if not 0 < int(key) < 1000 and key not in labels:
+        if key not in labels and not (sure and _NUMBER.fullmatch(key) and 0 < int(key) < 1000):
             return ()
     return tuple(keys)
 
 
-def digits(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Read all runs of digits."""
-    return tuple(re.findall(r"\d+", content))
+def known(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Read the keys as `numbers` does, if entries have them all."""
+    keys = numbers(content, labels)
+    return keys if all(key in labels for key in keys) else ()
 
 
 def name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
     """Read the content as a key, whether or not an entry has it."""
-    return (content,)
+    return (canonical(content),)
 
 
-def known_name(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Read the content as a key, if an entry has it."""
-    return (content.strip(),) if content.strip() in labels else ()
+def tools(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Read an agent's ids of its sources: `web:12`, `turn0search3`."""
+    parts = re.split(r"[\s,，、;\ue202]+", content.strip())
+    return tuple(parts) if all(_TOOL_ID.fullmatch(part) for part in parts) else ()
 
 
-def raised(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Read raised digits: `¹,²` names 1 and 2, `¹²` names 12."""
-    return tuple(str(int(run.translate(RAISED_DIGITS))) for run in re.findall(r"[⁰¹²³⁴-⁹]+", content))
+def before_dagger(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    """Read the key before a dagger: `12` of `12†L3-L9`, `12` of `12:0†source`."""
+    key = re.split(r"[:：](?!//)", content.strip())[0] if content.strip()[:1].isdigit() else content.strip()
+    return numbers(key, labels) or (key,)
+
+
+def bracketed(pattern: str, keys: Keys) -> Reader:
+    """Return a reader of brackets that are no index, and of ranges over two of them: `[1]–[3]`."""
+    one = matching(pattern, keys)
+
+    def read(text: Text, start: int) -> Found | None:
+        found = one(text, start)
+        if found is None or _is_index(text.flat, start, found.end):
+            return None
+        dash = _DASH.match(text.flat, found.end)
+        last = one(text, dash.end()) if dash is not None else None
+        if last is not None and len(found.keys) == len(last.keys) == 1:
+            keys = numbers(f"{found.keys[0]}-{last.keys[0]}", text.labels)
+            return Found(last.end, keys) if keys else found
+        return found
+
+    return read
+
+
+def _is_index(flat: str, start: int, end: int) -> bool:
+    """Check whether a bracket is an index: `x[1]`, `rows[1] = 2`."""
+    before = flat[max(0, start - 2) : start]
+    if not before or not _INDEXED.match(before[-1]):
+        return False
+    alone = len(before) < 2 or not (before[0].isalnum() or before[0] in "_'’.-")
+    if alone and before[-1].isascii() and before[-1].islower():
+        return True
+    return before[-1] != "]" and _ASSIGNED.match(flat, end) is not None
+
+
+def linked_twice(text: Text, start: int) -> Found | None:
+    """Read a link with a number of the same source: `[[site](https://…)][1]`."""
+    close = text.closing.get(start)
+    if close is None or not text.flat.startswith("[", start + 1) or not text.flat.startswith("[", close + 1):
+        return None
+    inner, after = link(text, start + 1), text.closing.get(close + 1)
+    if inner is None or inner.end != close or after is None or after - close > _LONGEST_LABEL:
+        return None
+    keys = known(text.flat[close + 2 : after], text.labels)
+    return Found(after + 1, keys) if keys else None
+
+
+def rounded(text: Text, start: int) -> Found | None:
+    """Read `(Source 1)`, and, with doubt, `(1)` at the end of a clause."""
+    match = _ROUND.match(text.flat, start)
+    keys = known(match.group(1), text.labels) if match is not None else ()
+    if match is None or not keys:
+        return None
+    bare = match.group(1).strip()[:1].isdigit()
+    if bare and not _closes_clause(text.flat, start, match.end()):
+        return None
+    word = (
+        _LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
+        if text.flat[start - 1 : start] == " "
+        else None
+    )
+    return Found(match.end(), keys, shown=word.group(1) if word is not None else "", certain=not bare)
+
+
+_ROUND = re.compile(r"[(（]\s?([^()（）\[\]\n]{1,40})[)）]")
+
+
+def circled(text: Text, start: int) -> Found | None:
+    """Read `①②` at the end of a clause, with doubt: lists within a sentence begin their items so."""
+    match = _CIRCLED_LIST.match(text.flat, start)
+    if match is None or not _closes_clause(text.flat, start, match.end()):
+        return None
+    keys = tuple(canonical(sign) for sign in re.findall(CIRCLED, match.group()))
+    return Found(match.end(), keys, certain=False) if all(key in text.labels for key in keys) else None
+
+
+def _closes_clause(flat: str, start: int, end: int) -> bool:
+    """Check whether a mark ends a clause, or follows a full stop directly."""
+    before = flat[max(0, start - 40) : start].rstrip(" \t")
+    if not before or before[-1] in ":：;；(（\n":
+        return False
+    return (before[-1] in _TERMINATED and flat[start - 1] in _TERMINATED) or _ENDS_CLAUSE.match(
+        flat, end
+    ) is not None
 
 
 def superscript(text: Text, start: int) -> Found | None:
-    """Read raised digits that are a note's number: `¹,²`."""
-    match = _RAISED.match(text.flat, start)
-    keys = raised(match.group(), text.labels) if match is not None else ()
+    """Read raised digits that are a note's number: `¹,²`, where `¹²` is 12."""
+    match = _RAISED_LIST.match(text.flat, start)
+    keys = (
+        tuple(canonical(run) for run in re.findall(_RAISED_RUN, match.group())) if match is not None else ()
+    )
     return Found(match.end(), keys) if match is not None and _may_be_note(text, start, keys) else None
 
 
-def sup_element(text: Text, start: int) -> Found | None:
-    """Read raised numbers in HTML: `<sup>1, 2</sup>`, `<sup>[1]</sup>`."""
-    match = _SUP.match(text.flat, start)
-    keys = numbers(match.group(1).strip("[]"), text.labels) if match is not None else ()
-    if match is None or not keys:
-        return None
-    sure = match.group(1).startswith("[") or _may_be_note(text, start, keys)
-    return Found(match.end(), keys) if sure else None
+def raised_number(pattern: re.Pattern[str]) -> Reader:
+    """Return a reader of raised numbers in markup: `<sup>1, 2</sup>`, `<sup>[1]</sup>`."""
+
+    def read(text: Text, start: int) -> Found | None:
+        match = pattern.match(text.flat, start)
+        keys = numbers(match.group(1).strip("[]"), text.labels) if match is not None else ()
+        if match is None or not keys:
+            return None
+        sure = match.group(1).startswith("[") or _may_be_note(text, start, keys)
+        return Found(match.end(), keys) if sure else None
+
+    return read
+
+
+sup_element = raised_number(_SUP)
+carets = raised_number(_CARETS)
+tex_raised = raised_number(_TEX_RAISED)
 
 
 def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
     They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
-    symbol, that is, has four letters or more.
+    symbol: it has four letters or more, or it is Chinese or Japanese.
     """
-    before = text.flat[max(0, start - 4) : start]
-    if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’)）]":
+    before = text.flat[max(0, start - 40) : start].rstrip(" ")
+    if before[-1:] in (")", "）"):
+        inner = before[max(before.rfind("("), before.rfind("（")) + 1 : -1]
+        return all(key in text.labels for key in keys) and re.search(r"[^\W\d_]{4}", inner) is not None
+    if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]*_":
         return True
-    word = (len(before) == 4 and before.isalpha()) or before[-1:] > "\u2e7f"
-    return word and all(key in text.labels for key in keys)
+    latin = re.search(r"[A-Za-zÀ-ɏͰ-ӿ]*$", before)
+    letters = len(latin.group()) if latin is not None else 0
+    return (letters >= 4 or before[-1:] > "\u2e7f") and all(key in text.labels for key in keys)
 
 
-def link(text: Text, start: int) -> Found | None:
-    """Read a link in Markdown, `[text](address)`."""
-    close = text.closing.get(start)
-    if close is None or not text.flat.startswith("(", close + 1):
+def glued(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a digit directly after a full stop: `word.1 Next`."""
+    match = _GLUED.match(text.flat, start)
+    if match is None or _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) is None:
         return None
-    target = destination(text.flat, close + 1)
-    if target is None:
+    keys = known(match.group(1), text.labels)
+    return Found(match.end(1), keys or (match.group(1),), certain=False)
+
+
+def spaced(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a number between a word and a full stop: `word 1.`; the text keeps its blank."""
+    match = _SPACED.match(text.flat, start)
+    word = _LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if match is not None else None
+    keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
+    if match is None or word is None or not keys:
         return None
-    return Found(target[1], target=target[0], shown=text.flat[start + 1 : close])
+    short = len(word.group(1)) < 4 and not word.group(1).isupper() and word.group(1)[-1] < "\u2e80"
+    return None if short else Found(match.end(1), keys, shown=word.group(1), certain=False)
 
 
-def anchor(text: Text, start: int) -> Found | None:
-    """Read the opening tag of a link in HTML, `<a href="https://…">`."""
+def anchored(text: Text, start: int) -> Found | None:
+    """Read a link within the report whose text is a number or whose target is an entry: `[1](#ref1)`."""
+    found = link(text, start)
+    return None if found is None else _within(text, found, found.shown)
+
+
+def anchor_element(text: Text, start: int) -> Found | None:
+    """Read `<a href="#ref1">1</a>`."""
     match = TAG.match(text.flat, start)
-    if match is None or match.group(1).lower() != "a":
+    href = _PLACE.search(match.group(2)) if match is not None and match.group(1).lower() == "a" else None
+    end = text.flat.find("</a>", match.end(), match.end() + _LONGEST_LABEL) if match is not None else -1
+    if match is None or href is None or end < 0:
         return None
-    href = _HREF.search(match.group(2))
-    return Found(match.end(), target=href.group(1)) if href is not None else None
+    return _within(text, Found(end + 4, target=href.group(1)), text.flat[match.end() : end])
 
 
-def autolink(text: Text, start: int) -> Found | None:
-    """Read an address in angle brackets."""
-    match = _AUTOLINK.match(text.flat, start)
-    return Found(match.end(), target=match.group(1)) if match is not None else None
+_PLACE = re.compile(r"""\shref\s?=\s?["']?(#[^\s"'<>]+)""", re.IGNORECASE)
+_NOTE_TARGET = re.compile(
+    r"#(?:user-content-)?(?:(?:cite_?)?refs?|references?|cit(?:e|ation)?|fn|footnote|note|sources?|bib|r|s)?[-_:.]?\d",
+    re.IGNORECASE,
+)
+_MARKUP_OF_NUMBER = re.compile(r"</?[a-z]{1,6}>|[\\\[\](){}（）【】^*_]|\s+$|^\s+", re.IGNORECASE)
 
 
-def address(text: Text, start: int) -> Found | None:
-    """Read a bare web address."""
-    return _plain(_ADDRESS, text, start)
-
-
-def identifier(text: Text, start: int) -> Found | None:
-    """Read a DOI or arXiv id that is introduced as such."""
-    return _plain(_IDENTIFIER, text, start)
-
-
-def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:
-    match = pattern.match(text.flat, start)
-    if match is None:
+def _within(text: Text, found: Found, shown: str) -> Found | None:
+    if "://" in found.target[:12] or len(shown) > _LONGEST_LABEL:
         return None
-    target = _trimmed(match.group())
+    named = numbers if _NOTE_TARGET.match(found.target) else known
+    keys = named(_MARKUP_OF_NUMBER.sub("", shown), text.labels)
+    if not keys and found.target.startswith("#") and found.target in text.labels:
+        keys = (found.target,)
+    return Found(found.end, keys) if keys else None
+
+
+def turns(text: Text, start: int) -> Found | None:
+    """Read the ids that a chat's export leaves: `citeturn0search0turn0search3`."""
+    match = _TURNS.match(text.flat, start)
     return (
-        Found(start + len(target), target=target) if len(target) > len(match[match.lastindex or 1]) else None
+        Found(match.end(), tuple(re.findall(r"turn\d+[a-z]+\d+", match.group(1))))
+        if match is not None
+        else None
     )
 
 
-def _trimmed(address: str) -> str:
-    """Remove trailing punctuation, and closing brackets that the address did not open."""
-    end = len(address)
-    surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
-    while end > 0:
-        last = address[end - 1]
-        if last in _TRAILING:
-            end -= 1
-        elif surplus.get(last, 0) > 0:
-            surplus[last] -= 1
-            end -= 1
-        else:
-            break
-    return address[:end]
+def card(text: Text, start: int) -> Found | None:
+    """Read a card of Grok, `[](grok_render_citation_card_json={"cardIds":["3bb883"]})`."""
+    match = _CARD.match(text.flat, start)
+    return Found(match.end(), tuple(re.findall(r"\w+", match.group(1)))) if match is not None else None
 
 
-def destination(flat: str, start: int) -> tuple[str, int] | None:
-    """Read `(address "title")`; return the address and the end of the bracket."""
-    limit = min(len(flat), start + _LONGEST_ADDRESS)
-    index = start + 1
-    while index < limit and flat[index] in " \t\n":
-        index += 1
-    if index < limit and flat[index] == "<":
-        end = flat.find(">", index, limit)
-        return (flat[index + 1 : end], end + 2) if end > 0 and flat.startswith(")", end + 1) else None
-    begin, depth = index, 0
-    for match in _DESTINATION_END.finditer(flat, begin, limit):
-        index, char = match.start(), match.group()
-        if char == "(":
-            depth += 1
-            if depth > _DEEPEST_ADDRESS:
-                return None
-        elif char == ")" and depth:
-            depth -= 1
-        elif char == ")":
-            return flat[begin:index], index + 1
-        else:
-            title = _TITLE.match(flat, index)
-            after = title.end() if title else index + 1
-            return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
-    return None
+def element(text: Text, start: int) -> Found | None:
+    """Read an element that names a source: `<qwen:cite id="id_2">its text</qwen:cite>`, `<cite index="2-1">`.
 
-
-def author_years(text: Text, bracket: int) -> Found | None:
-    """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`."""
-    flat = text.flat
-    close = _CLOSE.match(flat, bracket + 1)
-    if close is None:
+    The content is part of the mark if the element has a prefix, which marks quotations of the source, or holds only
+    numbers; else it is text of the report.
+    """
+    match = _ELEMENT.match(text.flat, start)
+    if match is None:
         return None
-    content = close.group()[:-1]
-    years = _ONLY_YEARS.fullmatch(content)
-    if years is not None:
-        return _narrative(flat, bracket, max(text.floor, bracket - 120), close.end(), years.group(1))
-    keys: list[str] = []
-    certain = False
-    for part in re.split(r"[;；]", content):
-        match = _LATIN.fullmatch(part) or _HAN.fullmatch(part)
-        if match is None or match["name"] in _NO_AUTHORS:
-            return None
-        certain = certain or match["more"] is not None
-        keys.extend(f"{match['name']} {year}" for year in _YEARS.findall(match["years"]))
-    return Found(close.end(), tuple(keys), certain=certain)
-
-
-def _narrative(flat: str, bracket: int, floor: int, end: int, years: str) -> Found | None:
-    match = _NARRATIVE.search(flat, floor, bracket)
-    if match is None or match["name"] in _NO_AUTHORS:
+    identity = _IDENTITY.search(match["given"])
+    close = -1 if match["empty"] else text.close_of(match["name"], match.end(), _LONGEST_ELEMENT)
+    content = text.flat[match.end() : close] if close >= 0 else ""
+    named = identity.group(1) if identity is not None else content
+    keys = tuple(_of_id(part, text.labels) for part in re.split(r"[,\s]+", named.strip()) if part)
+    if identity is None and not (keys and all(_NUMBER.fullmatch(key) for key in keys)):
         return None
-    name, more = match["name"] or match["han"], match["more"]
-    certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
-    keys = tuple(f"{name} {year}" for year in _YEARS.findall(years))
-    return Found(end, keys, certain=certain, start=match.start())
+    whole = close >= 0 and (":" in match["name"] or not re.search(r"[^\W\d_]", content))
+    return Found(close + len(match["name"]) + 3 if whole else match.end(), keys)
+
+
+def _of_id(written: str, labels: frozenset[str]) -> str:
+    digits = written.rpartition("_")[2]
+    return digits if written not in labels and digits in labels else canonical(written)
+
+
+def pandoc(text: Text, start: int) -> Found | None:
+    """Read citations of pandoc, `[see @kim2024, p. 4; @lee]`; a name without a digit needs an entry."""
+    match = _PANDOC.match(text.flat, start)
+    keys = tuple(key.rstrip(".:") for key in _PANDOC_KEY.findall(match.group(1))) if match is not None else ()
+    if match is None or not all(key in text.labels or re.search(r"\d", key) for key in keys):
+        return None
+    return Found(match.end(), keys)
+
+
+def command(content: str, labels: frozenset[str]) -> tuple[str, ...]:
+    r"""Read the keys of `\cite{a, b}`."""
+    return tuple(canonical(key) for key in content.split(",") if key.strip())

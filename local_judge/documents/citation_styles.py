@@ -9,23 +9,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from local_judge.documents.addresses import address, anchor, autolink, identifier, link
+from local_judge.documents.author_years import author_years
 from local_judge.documents.citation_forms import (
+    CIRCLED,
     RAISED,
-    Reader,
-    address,
-    anchor,
-    author_years,
-    autolink,
-    digits,
-    identifier,
-    known_name,
-    link,
+    anchor_element,
+    anchored,
+    before_dagger,
+    bracketed,
+    card,
+    carets,
+    circled,
+    command,
+    element,
+    glued,
+    linked_twice,
     matching,
     name,
     numbers,
+    pandoc,
+    rounded,
+    spaced,
     sup_element,
     superscript,
+    tex_raised,
+    tools,
+    turns,
 )
+from local_judge.documents.mark_text import Reader
 from local_judge.documents.model import CitationForm
 
 
@@ -51,14 +63,41 @@ class CitationStyle:
     wording: bool = False
     """True if the mark may be words of its sentence. Other marks are ignored by sentence segmentation and removed from
     the text of a link."""
-    cleaned: Literal["whole", "unless_index", "unless_narrative", "words_stay", "address"] = "whole"
-    """Part of the mark that `text clean` removes: the whole mark; the whole unless it is an index such as `x[1]`;
-    brackets, but not `Kim (2024) found`; a link without its words; each of comma-separated addresses."""
+    cleaned: Literal["whole", "unless_narrative", "words_stay", "address"] = "whole"
+    """Part of the mark that `text clean` removes: the whole mark; brackets, but not `Kim (2024) found`; a link without
+    its words; each of comma-separated addresses."""
     dangles: bool = True
     """True if an unresolved mark is still a citation, unlike a link to a file."""
 
 
+_BRACKET = r"\[([^\[\]\\]{1,79})\]"
+
 _ROWS = (
+    CitationStyle(
+        name="tool",
+        examples=("【9†L3-L5】", "[9†source]", ":contentReference[oaicite:9]", "citeturn0search9", "[web:9]"),
+        forms=(
+            Form(r"\[", card),
+            Form(r"\[", matching(_BRACKET, tools)),
+            Form(r"\[", matching(r"\[\s{0,40}(\d{1,4})\s?[†‡][^\[\]\n]{0,77}\]", before_dagger)),
+            Form("【", matching(r"【\s?([^【】†‡\n]{1,120})[†‡][^【】\n]{0,200}】", before_dagger)),
+            Form("【", matching(r"【([^【】\n]{1,120})】", tools)),
+            Form(
+                r":(?=contentReference\[)",
+                matching(r":contentReference\[(oaicite:\d{1,4})\](?:\{index=\d{1,4}\})?", name),
+            ),
+            Form("\ue200", matching("\ue200(?:file)?cite\ue202([\\w:.\ue202-]{1,1200})\ue201", tools)),
+            Form("(?:file)?cite(?= ?turn)", turns),
+            Form("<", element),
+        ),
+        lookup="number",
+    ),
+    CitationStyle(
+        name="anchor",
+        examples=("[1](#ref1)", "[[1]](#ref1)", '<a href="#ref1">1</a>'),
+        forms=(Form(r"\[", anchored), Form("<", anchor_element)),
+        lookup="number",
+    ),
     CitationStyle(
         name="link",
         examples=("[text](https://a.example/1)", '<a href="https://a.example/1">text</a>'),
@@ -93,52 +132,70 @@ _ROWS = (
         lookup="note",
     ),
     CitationStyle(
-        name="number",
-        examples=("[1]", "[1, 3]", "[2-5]", r"\[1\]", "［1］", "[cite: 1]", ":contentReference[oaicite:1]"),
+        name="command",
+        examples=(r"\cite{1}", "[@kim2024]"),
         forms=(
-            Form(r"\[", matching(r"\[([^\[\]\\]{1,79})\]", numbers)),
             Form(
-                r"\[",
+                r"\\(?s:.)",
                 matching(
-                    r"\[\s{0,40}(?i:(?:citation|cite|ref|source)s?)\s?[:：]\s?(\^?\d[^\[\]\\\n]{0,60})\]",
-                    numbers,
+                    r"\\[a-zA-Z]{0,12}cite[a-zA-Z]{0,8}\*?(?:\[[^\[\]\n]{0,60}\]){0,2}\{([^{}]{1,400})\}",
+                    command,
                 ),
             ),
-            Form(r"\[", matching(r"\[([^\[\]\\]{1,79})\]", known_name)),
-            Form(r"\\(?s:.)", matching(r"\\\[([^\[\]\\\n]{1,60})\\\]", numbers)),
-            Form("［", matching(r"［([^［］\n]{1,60})］", numbers)),
-            # Internal marks of chats, the second with private-use characters, for a source that is not in the export.
-            Form(
-                r":(?=contentReference\[)",
-                matching(r":contentReference\[(oaicite:\d{1,4})\](?:\{index=\d{1,4}\})?", name),
-            ),
-            Form(
-                "\ue200",
-                matching(
-                    "\ue200(?:file)?cite\ue202([\\w:.-]{1,60}(?:\ue202[\\w:.-]{1,60}){0,19})\ue201",
-                    lambda content, _: tuple(content.split("\ue202")),
-                ),
-            ),
+            Form(r"\[", pandoc),
         ),
         lookup="number",
-        cleaned="unless_index",
     ),
     CitationStyle(
-        name="lenticular",
-        examples=("【1】", "【1†L3-L5】", "[1†source]"),
+        name="number",
+        examples=(
+            "[1]",
+            "[1, 3]",
+            "[2-5]",
+            "[1]–[3]",
+            "[1, p. 4]",
+            "[2 & 3]",
+            "[#1]",
+            "[Source 1]",
+            "[cite: 1]",
+            r"\[1\]",
+            "［1］",
+            "〔1〕",
+            "【1】",
+            "(1)",
+            "(Source 1)",
+            "①",
+        ),
         forms=(
-            Form(
-                "【",
-                matching(r"【\s?(\d{1,4}(?:\s?[,，、]\s?\d{1,4})*)(?:\s?[†‡:：][^【】\n]{0,200})?】", digits),
-            ),
-            Form(r"\[", matching(r"\[\s{0,40}(\d{1,4})\s?[†‡][^\[\]\n]{0,77}\]", name)),
+            Form(r"\[", bracketed(_BRACKET, numbers)),
+            Form(r"\[", linked_twice),
+            Form(r"\\(?s:.)", bracketed(r"\\\[([^\[\]\\\n]{1,60})\\\]", numbers)),
+            Form("［", bracketed(r"［([^［］\n]{1,60})］", numbers)),
+            Form("〔", bracketed(r"〔([^〔〕\n]{1,60})〕", numbers)),
+            Form("【", bracketed(r"【([^【】\n]{1,60})】", numbers)),
+            Form(r"\(|（", rounded),
+            Form(CIRCLED, circled),
         ),
         lookup="number",
     ),
     CitationStyle(
         name="superscript",
-        examples=("word¹", "word<sup>1</sup>"),
-        forms=(Form(RAISED, superscript), Form("<", sup_element)),
+        examples=("word¹", "word<sup>1</sup>", "word^1^", "word$^{1}$"),
+        forms=(
+            Form(RAISED, superscript),
+            Form("<", sup_element),
+            Form(r"\^(?=\d)", carets),
+            Form(r"\$", tex_raised),
+        ),
+        lookup="number",
+    ),
+    CitationStyle(
+        name="glued",
+        examples=("word 1",),
+        forms=(
+            Form(r"(?<=[.,;:!?…\"”’'»)*_。，；：！？」』])\d", glued),
+            Form(r"(?<=[^\W\d_] )\d|(?<=[\"”’'»)*_）」』] )\d", spaced),
+        ),
         lookup="number",
     ),
     CitationStyle(

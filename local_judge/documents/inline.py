@@ -14,15 +14,16 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
-from local_judge.documents.citation_forms import TAG, Found, Reader, Text, destination
+from local_judge.documents.addresses import TAG, destination
 from local_judge.documents.citation_styles import STYLES, CitationStyle
+from local_judge.documents.mark_text import Found, Reader, Text
 
 Markup = Literal["code", "image", "tag"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Range of a block that is not plain words: a possible citation, if it has a style, else markup."""
+    """Range of a block that is not plain words: a possible citation, if it has a style, else markup or a formula."""
 
     kind: CitationStyle | Markup
     start: int
@@ -32,9 +33,9 @@ class Mark:
     target: str = ""
     """Address as written."""
     shown: str = ""
-    """Text of a link."""
+    """Text of a link; the word before a number that follows one."""
     certain: bool = True
-    """False for `(Kim, 2024)`, which is a citation only in a report that cites by author and year."""
+    """False for a form that ordinary text has as well: `(Kim, 2024)`, `(1)`, `word.1`. The whole report decides."""
 
     @property
     def style(self) -> CitationStyle | None:
@@ -78,8 +79,42 @@ def _code(text: Text, start: int) -> Found | None:
 
 def _image(text: Text, start: int) -> Found | None:
     close = text.closing.get(start + 1)
-    target = destination(text.flat, close + 1) if close is not None else None
+    if close is None:
+        return None
+    label = text.closing.get(close + 1)
+    if label is not None:  # ![alt][image1]
+        return Found(label + 1)
+    target = destination(text.flat, close + 1)
     return Found(target[1]) if target is not None else None
+
+
+def _escaped_formula(text: Text, start: int) -> Found | None:
+    r"""Read `\(x = 1\)` or `\[x = 1\]`, but not `\[1\]`."""
+    closing = {"(": "\\)", "[": "\\]"}.get(text.flat[start + 1 : start + 2])
+    end = text.flat.find(closing, start + 2, start + _LONGEST_FORMULA) if closing is not None else -1
+    formula = text.flat[start + 2 : max(end, 0)]
+    return Found(end + 2) if _FORMULA.search(formula) and not _LINK.search(formula) else None
+
+
+def _formula(text: Text, start: int) -> Found | None:
+    """Read `$x = 1$` or `$$x = 1$$`, but not the amounts of "$5 to $6"."""
+    flat = text.flat
+    if flat.startswith("$$", start):
+        end = flat.find("$$", start + 2, start + _LONGEST_FORMULA)
+        return Found(end + 2) if end > start + 2 else None
+    match = _DOLLARS.match(flat, start)
+    if match is None or flat[max(0, start - 1) : start].isalnum():
+        return None
+    words = _TEX_TEXT.sub("", match.group(1))
+    amount = words[:1].isdigit() and words[-1:].isalpha() and words[-1:].isupper()
+    return None if amount or _PROSE.search(words) else Found(match.end())
+
+
+def _hidden(text: Text, start: int) -> Found | None:
+    """Read an element that is not shown, with its content."""
+    match = HIDDEN.match(text.flat, start)
+    end = text.close_of(match["name"], match.end(), _LONGEST_HIDDEN) if match is not None else -1
+    return Found(end + len(match["name"]) + 3) if match is not None and end >= 0 else None
 
 
 def _comment(text: Text, start: int) -> Found | None:
@@ -93,9 +128,25 @@ def _tag(text: Text, start: int) -> Found | None:
     return Found(match.end()) if match is not None else None
 
 
+HIDDEN = re.compile(
+    r"<(?P<name>[a-z]{1,10})\s[^<>]{0,400}style\s?=\s?[\"'][^\"'<>]{0,200}display\s?:\s?none[^<>]{0,400}>",
+    re.IGNORECASE,
+)
+"""Opening tag of an element that is not shown."""
+_LONGEST_HIDDEN = 20_000
+_LONGEST_FORMULA = 2000
+_FORMULA = re.compile(r"\\[A-Za-z]|[=^_<>]")
+_LINK = re.compile(r"\]\(|https?:")
+_DOLLARS = re.compile(r"\$(?=\S)((?:[^$\\\n]|\\.|\n(?!\n)){1,400})(?<=\S)\$(?!\d)")
+_TEX_TEXT = re.compile(r"\\[a-zA-Z]+(?:\{[^{}]{0,80}\})?")
+_PROSE = re.compile(r"[^\W\d_]{2,}[ ,;:]+[^\W\d_]{2,}|[。，；]|\. ")
+
 _MARKUP: tuple[tuple[str, Markup, Reader], ...] = (
     ("`+", "code", _code),
     (r"!(?=\[)", "image", _image),
+    (r"\$", "code", _formula),
+    (r"\\(?s:.)", "code", _escaped_formula),
+    ("<", "tag", _hidden),
     ("<", "tag", _comment),
     ("<", "tag", _tag),
 )

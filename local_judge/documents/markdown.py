@@ -194,7 +194,7 @@ class _Walk:
             return
         marker, self._marker = self._marker, ""
         if self._quotes:
-            yield RawBlock("quote", piece)
+            yield RawBlock("quote", piece, 0, marker)
         elif self._lists:
             yield RawBlock("list_item", piece, self._lists, marker)
         elif _HTML.match(token.content):

@@ -46,7 +46,6 @@ CitationForm = Literal[
     "bare_url",
     "footnote",
     "number",
-    "lenticular",
     "superscript",
     "glued",
     "anchor",

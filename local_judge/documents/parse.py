@@ -9,9 +9,10 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from indexes.text.language import detect_language
-from local_judge.documents.inline import Mark, scan
+from local_judge.documents.inline import Mark
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import (
     Block,
@@ -24,7 +25,7 @@ from local_judge.documents.model import (
     Span,
     UnreadableReport,
 )
-from local_judge.documents.preamble import find_chatter, refusal_notes, unwrap
+from local_judge.documents.preamble import find_chatter, hidden_ranges, refusal_notes, unwrap
 from local_judge.documents.references import Entry, find_references, web_address
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
@@ -51,25 +52,32 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     """
     report = _readable(text)
     wrapper = unwrap(report)
-    before = parse_blocks(report, 0, wrapper.start)
-    found = find_references(parse_blocks(report, wrapper.start, wrapper.end))
-    after = parse_blocks(report, wrapper.end)
-    blocks = (*before, *found.blocks, *after)
-    inner = range(len(before), len(before) + len(found.blocks))
-    beside = _beside(sources, len(found.entries), len(report))
-    labels = frozenset(entry.key for entry in (*found.entries, *beside) if entry.key is not None)
-    listed = frozenset(index + inner.start for index in found.listed)
-    marks = [
-        scan(block.piece.flat, labels)
-        if index in inner and index not in listed and block.kind != "code"
-        else []
-        for index, block in enumerate(blocks)
+    hidden = [
+        (0, wrapper.start),
+        *hidden_ranges(report, wrapper.start, wrapper.end),
+        (wrapper.end, len(report)),
     ]
-    cited = [index in listed or any(is_clearly_citing(mark) for mark in marks[index]) for index in inner]
-    chatter = frozenset(index + inner.start for index in find_chatter(found.blocks, cited))
-    roles: list[BlockRole] = [_role(index, inner, listed, chatter) for index in range(len(blocks))]
+    beside = _beside(sources, len(report))
+    found = find_references(
+        [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)],
+        frozenset(reference.key for reference in beside if reference.key is not None),
+    )
+    cited = [
+        index in found.listed or any(is_clearly_citing(mark) for mark in marks)
+        for index, marks in enumerate(found.marks)
+    ]
+    chatter = find_chatter(found.blocks, cited)
+    read: list[tuple[RawBlock, BlockRole, Sequence[Mark]]] = [
+        (block, "preamble", ()) for start, end in hidden for block in parse_blocks(report, start, end)
+    ]
+    for index, block in enumerate(found.blocks):
+        role = "references" if index in found.listed else "preamble" if index in chatter else "body"
+        read.append((block, role, found.marks[index]))
+    read.sort(key=lambda item: item[0].piece.origins[0])
+    blocks, roles, marks = zip(*read, strict=True) if read else ((), (), ())
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
+    beside = [r.model_copy(update={"id": f"r{len(references) + n}"}) for n, r in enumerate(beside, 1)]
     citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries, beside))
     sentences = _sentences(blocks, roles, marks, language, places)
     named = {citation.reference for citation in citations}
@@ -125,12 +133,6 @@ def _readable(text: str | bytes) -> str:
     return text
 
 
-def _role(index: int, inner: range, listed: frozenset[int], chatter: frozenset[int]) -> BlockRole:
-    if index not in inner or index in chatter:
-        return "preamble"
-    return "references" if index in listed else "body"
-
-
 def _prose(blocks: Sequence[RawBlock], roles: Sequence[BlockRole]) -> str:
     return "\n".join(block.piece.flat for block, role in zip(blocks, roles, strict=True) if role == "body")
 
@@ -165,12 +167,12 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
     ]
 
 
-def _beside(sources: Sequence[Source], before: int, end: int) -> list[Reference]:
-    """Return the references of the sources beside the text, numbered after those of the text."""
+def _beside(sources: Sequence[Source], end: int) -> list[Reference]:
+    """Return the references of the sources beside the text, whose ids follow those of the text."""
     keyed = any(source.key is not None for source in sources)
     return [
         Reference(
-            id=f"r{before + number}",
+            id=f"r{number}",
             key=source.key if keyed else str(number),
             text=squeezed(f"{source.title or ''} {source.address}"),
             span=Span(start=end, end=end),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from local_judge.documents.inline import HIDDEN
 from local_judge.documents.markdown import RawBlock
 
 _SEARCHING = (
@@ -43,6 +44,15 @@ _GEMINI_END = re.compile(
     r"Gemini can make mistakes, so double-check it(?:.{0,300}?Contents Export Create)?\s*", re.DOTALL
 )
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)[ \t]*\r?\n", re.IGNORECASE)
+_FRONT_MATTER = re.compile(
+    r"\s*(?P<rule>-{3}|\+{3})[ \t]*\r?\n(?=[ \t]*[\w\"'-]+[ \t]?[:=])"
+    r"(?>(?!(?P=rule))(?:[ \t]*[\w\"'-]{1,60}[ \t]?[:=][^\n]*|[ \t]*[-#][^\n]*|[ \t]+[^\n]*|\r?)\n){1,100}+"
+    r"(?P=rule)[ \t]*(?:\r?\n|$)"
+)
+_THOUGHT = re.compile(r"<think(?:ing)?>|(?P<close></think(?:ing)?>)[ \t]*\n")
+_UNSEEN = re.compile(
+    rf"(?m:^[ \t]*)<(?P<name>think(?:ing)?)>|{HIDDEN.pattern.replace('name', 'hidden', 1)}", re.IGNORECASE
+)
 _REFUSAL = re.compile(
     r"(?:can ?not|could not|can't|unable to|not possible to|impossible to)\s+(?:\w+ ){0,3}?(?:be )?"
     r"(?:produc|complet|provid|deliver|generat|fulfil|creat|finali[sz]|verif|access|brows|perform|compil|assist)"
@@ -81,6 +91,34 @@ def unwrap(text: str) -> Wrapper:
         if last >= fence.end() and close[last + 1 :].strip() == fence.group(1):
             return Wrapper(fence.end(), last, True)
     return Wrapper(0, len(text), False)
+
+
+def hidden_ranges(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the ranges of `text[start:end]` that readers do not see: front matter, thinking, and hidden elements.
+
+    Hidden elements within a line of a table are not among them.
+    """
+    ranges: list[tuple[int, int]] = []
+    front = _FRONT_MATTER.match(text, start, end)
+    at = front.end() if front is not None else start
+    if front is not None:
+        ranges.append((start, at))
+    thought = _THOUGHT.search(text, at, end)
+    if thought is not None and thought["close"]:  # the opening tag is often part of the prompt
+        ranges.append((at, thought.end()))
+        at = thought.end()
+    unclosed: set[str] = set()
+    while (opening := _UNSEEN.search(text, at, end)) is not None:
+        at = opening.end()
+        closing = f"</{opening['name'] or opening['hidden']}>"
+        close = text.find(closing, at, end) if closing not in unclosed else -1
+        line = text.rfind("\n", 0, opening.start()) + 1
+        if close < 0:
+            unclosed.add(closing)
+        elif not text[line : opening.start()].lstrip().startswith("|"):
+            at = close + len(closing)
+            ranges.append((opening.start(), at))
+    return ranges
 
 
 def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset[int]:

@@ -26,6 +26,7 @@ def cited(text: str, references: str = LIST) -> list[tuple[str, str, str]]:
         ("[1，3]", ["1", "3"]),
         ("［1］", ["1"]),
         ("［１，２］", ["1", "2"]),
+        ("【1】", ["1"]),
         (r"\[1\]", ["1"]),
         ("[^1]", ["1"]),
         ("[citation:1]", ["1"]),
@@ -85,7 +86,7 @@ def test_labels_are_citations_only_if_an_entry_bears_them() -> None:
     ],
 )
 def test_a_chats_own_marks_name_sources_that_the_text_does_not_hold(marker: str, keys: list[str]) -> None:
-    assert cited(f"Known{marker}. More.") == [("number", key, "dangling") for key in keys]
+    assert cited(f"Known{marker}. More.") == [("tool", key, "dangling") for key in keys]
     assert clean(parse_report(f"Known {marker}. More.")).text == "Known. More."
 
 
@@ -150,9 +151,9 @@ def test_an_address_that_leads_nowhere_is_dangling() -> None:
     assert cited("See https://a..b/c.", "") == [("bare_url", "https://a..b/c", "dangling")]
 
 
-@pytest.mark.parametrize("marker", ["【1†L3-L8】", "【1】", "[1†source]", "【1:2†a.pdf】"])
-def test_lenticular(marker: str) -> None:
-    assert cited(f"Known{marker}.") == [("lenticular", "1", "resolved")]
+@pytest.mark.parametrize("marker", ["【1†L3-L8】", "[1†source]", "【1:2†a.pdf】"])
+def test_an_agents_mark_that_names_an_entry(marker: str) -> None:
+    assert cited(f"Known{marker}.") == [("tool", "1", "resolved")]
 
 
 @pytest.mark.parametrize("text", ["Known.¹", "Known¹ now", "Known<sup>1</sup>", "Known.<sup>[1]</sup>"])

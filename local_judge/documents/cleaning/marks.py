@@ -1,7 +1,6 @@
 """Citation marks in the body of a report.
 
-Invariant: a mark is a citation found by the parser, or a number that links to a place within the report; code,
-subscripts such as `x[1]` and names that the sentence needs (`Kim (2023) found`) are not marks.
+Invariant: a mark is a citation found by the parser; names that the sentence needs (`Kim (2023) found`) are not.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.cleaning.model import RemovalKind
 from local_judge.documents.inline import scan
-from local_judge.documents.model import Block, Citation, Document
+from local_judge.documents.model import Block, Document
 
 _NUMBERS = re.compile(
     # Possessive: otherwise digits without separators can be split in exponentially many ways.
@@ -25,12 +24,8 @@ _NAMELESS = re.compile(
     r"|出处|引用|参考|🔗|↗)?[\s\])）]*",
     re.IGNORECASE,
 )
-_WITHIN = re.compile(r"\]\((?!\s*<?https?:)", re.IGNORECASE)
-_ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ADDRESS = re.compile(r"https?://[^\s,\"]+")
-_SUBSCRIPTED = re.compile(r"[A-Za-z0-9_})\]]")
 _FARTHEST_ANCHOR = 2000
-_LONGEST_FORMULA = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +43,8 @@ class Cut:
 
 def find_marks(document: Document) -> list[Cut]:
     """Return the marks of all citations in the body, in order and without overlap."""
-    found = [*_cited(document), *_within(document)]
-    found.sort(key=lambda cut: (cut.start, -cut.end))
     cuts: list[Cut] = []
-    for cut in found:
+    for cut in sorted(_cited(document), key=lambda cut: (cut.start, -cut.end)):
         if not cuts or cut.start >= cuts[-1].end:
             cuts.append(cut)
     return cuts
@@ -74,9 +67,6 @@ def _cited(document: Document) -> Iterator[Cut]:
                 yield from _address(text, start, end)
             case "unless_narrative":
                 if text[start] in "(（":
-                    yield Cut(start, end, "marker")
-            case "unless_index":
-                if not _is_subscript(text, citation, block):
                     yield Cut(start, end, "marker")
             case "whole":
                 yield Cut(start, end, "marker")
@@ -130,35 +120,3 @@ def _address(text: str, start: int, end: int) -> Iterator[Cut]:
         return
     for match in _ADDRESS.finditer(text, start, end):
         yield Cut(match.start(), match.end(), "bare_url", exact=True)
-
-
-def _is_subscript(text: str, citation: Citation, block: Block) -> bool:
-    """Check whether `[1]` is an index: `x[1]`, `rows[1] = 2`, or directly after a symbol in `$…$`."""
-    start, end = citation.span.start, citation.span.end
-    before = text[start - 1] if start > block.span.start else ""
-    if not before or _SUBSCRIPTED.match(before) is None:
-        return False
-    alone = start - 2 < block.span.start or not (text[start - 2].isalnum() or text[start - 2] in "_'’.-")
-    if alone and before.isascii() and before.islower():
-        return True
-    if before != "]" and _ASSIGNED.match(text, end) is not None:
-        return True
-    left, right = max(block.span.start, start - _LONGEST_FORMULA), min(block.span.end, end + _LONGEST_FORMULA)
-    opening, closing = text.rfind("$", left, start), text.find("$", end, right)
-    if opening < 0 or closing < 0 or text[opening + 1].isspace() or text[closing - 1].isspace():
-        return False
-    # "$5 billion[1], up from A$4": a dollar before a digit is an amount, and a formula contains no sentences.
-    return not text[closing + 1 : closing + 2].isdigit() and ". " not in text[opening:closing]
-
-
-def _within(document: Document) -> Iterator[Cut]:
-    """Yield the numbers that link to a place in the report: `[1](#ref-1)`, `[[2]](#fn2)`."""
-    for block in document.blocks:
-        if block.role != "body" or block.kind == "code":
-            continue
-        source = document.text[block.span.start : block.span.end]
-        if _WITHIN.search(source) is None:
-            continue
-        for mark in scan(source):
-            if mark.target.startswith("#") and _NUMBERS.fullmatch(mark.shown):
-                yield Cut(block.span.start + mark.start, block.span.start + mark.end, "marker")

@@ -1,0 +1,117 @@
+"""Readers of links and bare addresses at one position of a text.
+
+Invariant: every look-ahead is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+
+from local_judge.documents.mark_text import Found, Text
+
+_LONGEST_ADDRESS = 4096
+_DEEPEST_ADDRESS = 8
+
+TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9:-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
+_HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
+_AUTOLINK = re.compile(r"<(https?://[^\s<>]{1,4096})>", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(https?://|www\.)[^\s<>\"`{}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+", re.IGNORECASE
+)
+_IDENTIFIER = re.compile(
+    r"(doi ?: ?10\.)\d{4,9}/[^\s<>\"`{}|\\^“”。，；！？、（）【】]+"
+    r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
+    re.IGNORECASE,
+)
+_DESTINATION_END = re.compile(r"[\s()]")
+_TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
+_TRAILING = ".,;:!?'\"*_~"
+
+
+def link(text: Text, start: int) -> Found | None:
+    """Read a link in Markdown, `[text](address)`."""
+    close = text.closing.get(start)
+    if close is None or not text.flat.startswith("(", close + 1):
+        return None
+    target = destination(text.flat, close + 1)
+    if target is None:
+        return None
+    return Found(target[1], target=target[0], shown=text.flat[start + 1 : close])
+
+
+def anchor(text: Text, start: int) -> Found | None:
+    """Read the opening tag of a link in HTML, `<a href="https://…">`."""
+    match = TAG.match(text.flat, start)
+    if match is None or match.group(1).lower() != "a":
+        return None
+    href = _HREF.search(match.group(2))
+    return Found(match.end(), target=href.group(1)) if href is not None else None
+
+
+def autolink(text: Text, start: int) -> Found | None:
+    """Read an address in angle brackets."""
+    match = _AUTOLINK.match(text.flat, start)
+    return Found(match.end(), target=match.group(1)) if match is not None else None
+
+
+def address(text: Text, start: int) -> Found | None:
+    """Read a bare web address."""
+    return _plain(_ADDRESS, text, start)
+
+
+def identifier(text: Text, start: int) -> Found | None:
+    """Read a DOI or arXiv id that is introduced as such."""
+    return _plain(_IDENTIFIER, text, start)
+
+
+def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:
+    match = pattern.match(text.flat, start)
+    if match is None:
+        return None
+    target = _trimmed(match.group())
+    return (
+        Found(start + len(target), target=target) if len(target) > len(match[match.lastindex or 1]) else None
+    )
+
+
+def _trimmed(address: str) -> str:
+    """Remove trailing punctuation, and closing brackets that the address did not open."""
+    end = len(address)
+    surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
+    while end > 0:
+        last = address[end - 1]
+        if last in _TRAILING:
+            end -= 1
+        elif surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+            end -= 1
+        else:
+            break
+    return address[:end]
+
+
+def destination(flat: str, start: int) -> tuple[str, int] | None:
+    """Read `(address "title")`; return the address and the end of the bracket."""
+    limit = min(len(flat), start + _LONGEST_ADDRESS)
+    index = start + 1
+    while index < limit and flat[index] in " \t\n":
+        index += 1
+    if index < limit and flat[index] == "<":
+        end = flat.find(">", index, limit)
+        return (flat[index + 1 : end], end + 2) if end > 0 and flat.startswith(")", end + 1) else None
+    begin, depth = index, 0
+    for match in _DESTINATION_END.finditer(flat, begin, limit):
+        index, char = match.start(), match.group()
+        if char == "(":
+            depth += 1
+            if depth > _DEEPEST_ADDRESS:
+                return None
+        elif char == ")" and depth:
+            depth -= 1
+        elif char == ")":
+            return flat[begin:index], index + 1
+        else:
+            title = _TITLE.match(flat, index)
+            after = title.end() if title else index + 1
+            return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
+    return None

@@ -1,0 +1,63 @@
+"""Reader of citations by author and year.
+
+Invariant: a bracket is read as a whole or not at all, so that `(founded in Berlin, 2019)` is none, and a single name
+with a year is marked as uncertain.
+"""
+
+from __future__ import annotations
+
+import re
+
+from indexes.resources import word_list
+from local_judge.documents.mark_text import Found, Text
+
+_NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
+_MORE = rf"(?:,? et al\.?|(?:, {_NAME}){{0,4}},? (?:and|&|und|et|y) {_NAME})"
+_YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
+_SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
+_LATIN = re.compile(
+    rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? (?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
+    r"(?:[,:] ?(?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\s?"
+)
+_HAN = re.compile(
+    rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
+    rf"|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
+)
+_NARRATIVE = re.compile(
+    rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
+)
+_ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}})\s?")
+_CLOSE = re.compile(r"[^()（）\n]{4,300}[)）]")
+_YEARS = re.compile(_YEAR)
+_NO_AUTHORS = word_list("local_judge.documents", "no_authors")
+
+
+def author_years(text: Text, bracket: int) -> Found | None:
+    """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`."""
+    flat = text.flat
+    close = _CLOSE.match(flat, bracket + 1)
+    if close is None:
+        return None
+    content = close.group()[:-1]
+    years = _ONLY_YEARS.fullmatch(content)
+    if years is not None:
+        return _narrative(flat, bracket, max(text.floor, bracket - 120), close.end(), years.group(1))
+    keys: list[str] = []
+    certain = False
+    for part in re.split(r"[;；]", content):
+        match = _LATIN.fullmatch(part) or _HAN.fullmatch(part)
+        if match is None or match["name"] in _NO_AUTHORS:
+            return None
+        certain = certain or match["more"] is not None
+        keys.extend(f"{match['name']} {year}" for year in _YEARS.findall(match["years"]))
+    return Found(close.end(), tuple(keys), certain=certain)
+
+
+def _narrative(flat: str, bracket: int, floor: int, end: int, years: str) -> Found | None:
+    match = _NARRATIVE.search(flat, floor, bracket)
+    if match is None or match["name"] in _NO_AUTHORS:
+        return None
+    name, more = match["name"] or match["han"], match["more"]
+    certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
+    keys = tuple(f"{name} {year}" for year in _YEARS.findall(years))
+    return Found(end, keys, certain=certain, start=match.start())

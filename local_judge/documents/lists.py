@@ -1,0 +1,266 @@
+"""Sections of a report that are reference lists.
+
+Invariant: a list is recognised by its entries: by their keys and addresses, and by what the text cites. A title is a
+hint: under a known one, less is asked of the entries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from local_judge.documents.entries import Unit, is_bare, is_title
+from local_judge.documents.markdown import RawBlock
+from local_judge.documents.titles import Clarity, reference_title
+
+_DATED = re.compile(
+    r"[(（](?:(?:19|20)\d\d|n\.d\.)[^()（）]{0,30}[)）]|[,，.。《》\s](?:19|20)\d\d[a-z]?(?:年|[.,;:，。；]|$)"
+)
+_CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
+_LONGEST_ENTRY = 600
+_PLACEHOLDER = re.compile(r"[\[(（【*_][^\n]{0,200}[\])）】*_]")
+_LONG_PROSE = 200
+_LONGEST_FOOTER = 400
+_CLOSING = re.compile(r"(?:</?[a-zA-Z][^<>]{0,100}>|\\end\{\w+\}|\s){1,10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks `first` to `last` (excluded) of one list, with its title."""
+
+    first: int
+    last: int
+    titled: bool = False
+    """True if the first block is the title."""
+    sure: bool = True
+    """False for a list that counts only if the text cites it."""
+
+    @property
+    def blocks(self) -> range:
+        """Indexes of the blocks."""
+        return range(self.first, self.last)
+
+
+def find_sections(blocks: Sequence[RawBlock], units: Sequence[list[Unit]]) -> list[Section]:
+    """Return the sections that are or may be reference lists, in order."""
+    sections = _titled(blocks, units)
+    for find in (_untitled, _structural):
+        sections += find(blocks, units, {index for section in sections for index in section.blocks})
+    return sorted(sections, key=lambda section: section.first)
+
+
+def _titled(blocks: Sequence[RawBlock], units: Sequence[list[Unit]]) -> list[Section]:
+    """Return the sections with a known title."""
+    ranges: list[Section] = []
+    index = 0
+    while index < len(blocks):
+        clarity = _title_at(blocks[index])
+        if clarity is not None:
+            end = max(_section_end(blocks, units, index, clarity), _placeholder_end(blocks, units, index))
+            if end > index:
+                ranges.append(Section(index, end, titled=True))
+                index = end
+                continue
+        index += 1
+    return ranges
+
+
+def _title_at(block: RawBlock) -> Clarity | None:
+    if block.kind == "heading" or (block.kind in ("paragraph", "list_item") and "\n" not in block.piece.flat):
+        return reference_title(block.piece.flat)
+    return None
+
+
+def _placeholder_end(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], index: int) -> int:
+    """Return the end of a section that is empty or a placeholder such as `[list follows]`; else `index`."""
+    end = index + 1
+    if (
+        end < len(blocks)
+        and _PLACEHOLDER.fullmatch(blocks[end].piece.flat)
+        and not any(u.key for u in units[end])
+    ):
+        end += 1
+    if end == len(blocks):
+        return end if blocks[index].kind == "heading" else index
+    return end if _title_at(blocks[end]) is not None else index
+
+
+def _section_end(
+    blocks: Sequence[RawBlock], units: Sequence[list[Unit]], title: int, clarity: Clarity
+) -> int:
+    """Return the first block after the list under this title; `title` itself if there is no list."""
+    level = blocks[title].level if blocks[title].kind == "heading" else 0
+    end, start = title, title + 1
+    while start < len(blocks):
+        stop = start
+        while (
+            stop < len(blocks)
+            and blocks[stop].kind != "heading"
+            and (stop == start or not _title_at(blocks[stop]))
+        ):
+            stop += 1
+        kept = _list_end(blocks, units, start, stop, clarity)
+        if kept == start < stop:
+            break
+        end = kept if kept > start else end
+        if kept < stop or stop >= len(blocks) or blocks[stop].kind != "heading":
+            break
+        if not level or blocks[stop].level <= level or _title_at(blocks[stop]) is not None:
+            break
+        start = stop + 1
+    return end
+
+
+def _list_end(
+    blocks: Sequence[RawBlock], units: Sequence[list[Unit]], start: int, stop: int, clarity: Clarity
+) -> int:
+    """Return the end of the reference list in the blocks from `start` to `stop`; `start` if there is none."""
+    good = [index for index in range(start, stop) if _is_entry(units[index], clarity)]
+    if not good or 2 * len(good) < good[-1] + 1 - start:
+        return start
+    end = good[-1] + 1
+    if end + 1 == stop and blocks[end].kind == "paragraph" and len(blocks[end].piece.flat) < _LONG_PROSE:
+        end += 1  # one short closing line, such as "All links were opened in May."
+    return end
+
+
+def _is_entry(units: Sequence[Unit], clarity: Clarity) -> bool:
+    """Check whether at least half of a block's parts look like entries."""
+    hits = sum(_is_clear(unit) if clarity == "clear" else _is_sure(unit) for unit in units)
+    return bool(units) and 2 * hits >= len(units)
+
+
+def _is_clear(unit: Unit) -> bool:
+    """Check whether a part may be an entry under a clear title."""
+    if unit.has_address or unit.note or unit.form == "bracket":
+        return True
+    if _CITING.match(unit.piece.flat):  # it cites another list, as a statement of the report does
+        return False
+    return unit.form != "" or is_dated(unit)
+
+
+def _is_sure(unit: Unit) -> bool:
+    """Check whether a part is an entry under any title: it has a key or an address, and cites no other entry."""
+    if unit.note or unit.form == "bracket":
+        return True
+    if unit.form == "row" or _CITING.match(unit.piece.flat):
+        return False
+    return unit.has_address or (unit.form != "" and is_dated(unit))
+
+
+def is_dated(unit: Unit) -> bool:
+    """Check whether a part is short and contains a year as entries do."""
+    return len(unit.piece.flat) <= _LONGEST_ENTRY and _DATED.search(unit.piece.flat) is not None
+
+
+def _untitled(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: set[int]) -> list[Section]:
+    """Return the runs of two or more entries `[n] … address` without a title."""
+    ranges: list[Section] = []
+    start = 0
+    while start < len(blocks):
+        stop, count = start, 0
+        while stop < len(blocks) and stop not in taken and _is_keyed_list(units[stop]):
+            count += len(units[stop])
+            stop += 1
+        if count >= 2 or (count == 1 and blocks[start].piece.flat.partition("]")[2].startswith(":")):
+            titled = _has_title(blocks, start, taken)
+            ranges.append(Section(start - titled, stop, titled))
+        start = max(stop, start + 1)
+    return ranges
+
+
+def _is_keyed_list(units: Sequence[Unit]) -> bool:
+    return bool(units) and all(
+        u.form == "bracket"
+        and u.key
+        and not u.note
+        and (u.has_address or u.piece.flat.startswith("\\bibitem"))
+        for u in units
+    )
+
+
+def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: set[int]) -> list[Section]:
+    """Return the runs of entries of which most have an address.
+
+    A run at the report's end whose entries are only titles and addresses is a list. Another counts if the text
+    cites it; before the end, its entries must be only titles and addresses all the same.
+    """
+    runs: list[tuple[int, int]] = []
+    start = 0
+    while start < len(blocks):
+        stop = _run_end(blocks, units, start, taken)
+        if stop > start:
+            runs.append((start, stop))
+        start = max(stop, start + 1)
+    sections: list[Section] = []
+    listed = taken | {index for run in runs for index in range(*run)}
+    prose = [
+        0 if index in listed or block.kind == "heading" else len(block.piece.flat)
+        for index, block in enumerate(blocks)
+    ]
+    after = sum(prose)
+    before = list(accumulate(prose, initial=0))
+    for first, last in runs:
+        parts = [unit for index in range(first, last) for unit in units[index] if unit.has_address]
+        bare = 5 * sum(map(is_bare, parts)) >= 4 * len(parts)
+        ends = after - before[last] < _LONGEST_FOOTER and before[first] > 0
+        keyed = parts[0].key is not None or units[first][0].key is not None
+        sure = bare and ends and len(parts) > 2
+        if sure or (keyed and (bare or ends)):
+            titled = _has_title(blocks, first, taken)
+            sections.append(Section(first - titled, last, titled, sure))
+    return sections
+
+
+def _run_end(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], start: int, taken: set[int]) -> int:
+    """Return the end of the run of entries that begins with this block; `start` if there is none."""
+    run: list[Unit] = []
+    end = start
+    for index in range(start, len(blocks)):
+        parts = units[index]
+        if index in taken or not _goes_on(blocks[index], parts, run):
+            break
+        run.extend(parts)
+        if any(unit.has_address for unit in parts) or (parts and parts[0].heading):
+            end = index + 1
+    entries = [unit for unit in run if unit.key is not None] or run
+    addressed = sum(unit.has_address for unit in run)
+    return end if len(entries) > 1 and addressed > 1 and 2 * addressed >= len(entries) else start
+
+
+def _goes_on(block: RawBlock, parts: Sequence[Unit], run: Sequence[Unit]) -> bool:
+    """Check whether a block continues a run of entries, or begins one."""
+    if not parts:
+        return bool(run) and block.kind != "heading" and _CLOSING.fullmatch(block.piece.flat) is not None
+    first = parts[0].key
+    if all(unit.key is not None and not unit.note for unit in parts):
+        numbers = [unit.key for unit in run if unit.key is not None and unit.key.isdigit()]
+        again = first is not None and first.isdigit() and bool(numbers) and int(first) <= int(numbers[0])
+        return (
+            not again
+            and (not run or run[0].key is not None)
+            and len(block.piece.flat) <= _LONGEST_ENTRY * len(parts)
+        )
+    if not run:
+        return all(unit.form == "bullet" and unit.has_address for unit in parts)
+    if run[0].key is None:
+        return all(unit.form == "bullet" and unit.has_address for unit in parts)
+    deeper = parts[0].level > run[0].level
+    return (
+        first is None
+        and (deeper or (not run[-1].has_address and parts[0].has_address))
+        and len(block.piece.flat) <= 300
+    )
+
+
+def _has_title(blocks: Sequence[RawBlock], first: int, taken: set[int]) -> bool:
+    """Check whether the block above a list is its title."""
+    if first == 0 or first - 1 in taken:
+        return False
+    above = blocks[first - 1]
+    flat = above.piece.flat
+    return above.kind == "heading" or (
+        above.kind in ("paragraph", "html") and ("\n" not in flat or above.kind == "html") and is_title(flat)
+    )

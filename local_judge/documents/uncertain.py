@@ -1,0 +1,124 @@
+"""Decision on marks that ordinary text has as well: `word.1`, `word 1.`, `(1)`, `①`.
+
+Invariant: such a mark is a citation only if the report has a numbered list of sources, hardly cites it by clearer
+marks, and its numbers run on as citations do: most are numbers of the list, and new ones mostly ascend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from local_judge.documents.inline import Mark
+
+_LEAP = 10
+"""Largest step between the numbers of new sources, for the forms that text has most often."""
+_NUMBERED = re.compile(
+    r"(?:tab(?:le|elle|la)|fig(?:ure|ura)?|eq(?:uation)?|steps?|phases?|section|chapter|parts?|levels?|stages?|versions?"
+    r"|types?|articles?|appendix|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week|month|year|goal"
+    r"|group|model|item|no|nos|point|rule|question|objective|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between|under|into|with|equals?"
+    r"|top|page|pages|kapitel|abschnitt|schritt|stufe|schritt|étape|chapitre|paso|capítulo|图|表|式|步骤|阶段|第)",
+    re.IGNORECASE,
+)
+"""Words before a number that is no source."""
+_WORD = re.compile(r"[^\W\d_]+")
+_WORD_NUMBER = re.compile(r"([^\W\d_]+) \(?\d")
+
+
+def settled(
+    marks: Sequence[Sequence[Mark]], flats: Sequence[str], labels: frozenset[str]
+) -> list[list[Mark]]:
+    """Return the marks of each block without those that are no citations.
+
+    Args:
+        marks: Marks of each block.
+        flats: Text of each block.
+        labels: Keys of all reference entries.
+    """
+    listed = {label for label in labels if label.isdigit()}
+    doubtful: dict[str, list[Mark]] = {}
+    clear: set[str] = set()
+    links = 0
+    for flat, block in zip(flats, marks, strict=True):
+        for mark in block:
+            if mark.style is None or mark.style.lookup == "author":
+                continue
+            links += mark.style.lookup == "address"
+            if mark.certain:
+                clear.update(mark.keys)
+            else:
+                form = (
+                    "glued"
+                    if mark.style.name == "glued"
+                    else "round"
+                    if flat[mark.start] in "(（"
+                    else "circled"
+                )
+                doubtful.setdefault(form, []).append(mark)
+    kept: set[int] = set()
+    if 5 * len(clear & listed) < len(listed):
+        for form, found in doubtful.items():
+            if links < len(found):
+                kept.update(map(id, _running(found, flats, listed, strict=form == "glued")))
+    return [[mark for mark in block if _is_sure(mark) or id(mark) in kept] for block in marks]
+
+
+def _is_sure(mark: Mark) -> bool:
+    return mark.certain or mark.style is None or mark.style.lookup == "author"
+
+
+def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, strict: bool) -> list[Mark]:
+    """Return the marks that are citations: none if their numbers do not run on."""
+    glued = [mark for mark in found if strict and not mark.shown]
+    if glued and _runs_on(glued, listed, share=0.2, backs=0.5):
+        return _ascending(_unnumbered(found, flats), listed)
+    kept = _ascending(_unnumbered([mark for mark in found if mark not in glued], flats), listed)
+    return kept if kept and _runs_on(kept, listed, share=0.34, backs=0.2) else []
+
+
+def _runs_on(found: Sequence[Mark], listed: set[str], *, share: float, backs: float) -> bool:
+    """Check whether most numbers are of the list, cover this share of it, and few new ones go back."""
+    known = [key for mark in found for key in mark.keys if key in listed]
+    new = [int(key) for key in dict.fromkeys(known)]
+    descents = sum(number < top for number, top in zip(new, accumulate(new, max), strict=True))
+    return (
+        5 * len(known) >= 4 * sum(len(mark.keys) for mark in found)
+        and len(new) >= max(min(2, len(listed)), share * len(listed))
+        and descents <= backs * len(new)
+    )
+
+
+def _unnumbered(found: Sequence[Mark], flats: Sequence[str]) -> list[Mark]:
+    """Leave out the numbers of a word that numbers things, such as `Table 2`."""
+    keys: dict[str, set[str]] = {}
+    for mark in found:
+        if mark.shown:
+            keys.setdefault(mark.shown, set()).update(mark.keys)
+    uses = Counter(_WORD.findall("\n".join(flats))) if keys else Counter[str]()
+    before_numbers = Counter(word for flat in flats for word in _WORD_NUMBER.findall(flat)) if keys else uses
+    numbering = {
+        word
+        for word, named in keys.items()
+        if _NUMBERED.fullmatch(word) or (len(named) > 1 and 2 * before_numbers[word] >= uses[word])
+    }
+    return [mark for mark in found if mark.shown not in numbering]
+
+
+def _ascending(found: Iterable[Mark], listed: set[str]) -> list[Mark]:
+    """Return the marks of the list whose number is known already, ascends a little, or follows a full stop."""
+    kept: list[Mark] = []
+    seen: set[str] = set()
+    top = 0
+    for mark in found:
+        new = [int(key) for key in mark.keys if key not in seen]
+        if not all(key in listed for key in mark.keys):
+            continue
+        if new and (mark.shown or mark.style is None) and not top < max(new) <= top + _LEAP:
+            continue
+        kept.append(mark)
+        seen.update(mark.keys)
+        top = max(top, *new) if new else top
+    return kept
