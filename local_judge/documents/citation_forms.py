@@ -23,7 +23,8 @@ _LONGEST_LABEL = 60
 _RAISED_RUN = r"[⁰¹²³⁴-⁹]{1,4}"
 RAISED = rf"{_RAISED_RUN}(?:[\s,，⁻˒]{{0,2}}{_RAISED_RUN}){{0,20}}"
 CIRCLED = "[①-⑳㉑-㉟㊱-㊿❶-❿]"
-_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹０１２３４５６７８９", "01234567890123456789") | {
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_PLAIN_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789") | {
     ord(first) + number: str(low + number)
     for first, low, count in (("①", 1, 20), ("㉑", 21, 15), ("㊱", 36, 15), ("❶", 1, 10))
     for number in range(count)
@@ -40,7 +41,7 @@ _SPACED = re.compile(
 _BEFORE_GLUED = re.compile(
     r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)[.,;:!?…。，；：！？؟।][\"”’'»)*_）」』]{0,4}$"
 )
-_LAST_WORD = re.compile(r"([^\W\d_]+)[\"”’'»)*_）」』]{0,4}$")
+_LAST_WORD = re.compile(r"([^\W\d_]+)[?!\"”’'»)*_）」』]{0,4}$")
 
 _DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
 _SEPARATOR = re.compile(r"\s*(?:[,，、;；&/]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
@@ -97,6 +98,11 @@ def matching(pattern: str, keys: Keys) -> Reader:
         return Found(match.end(), named) if match is not None and named else None
 
     return read
+
+
+def plain_digits(raised: str) -> str:
+    """Return raised digits as ordinary ones."""
+    return raised.translate(_RAISED_DIGITS)
 
 
 def canonical(key: str) -> str:
@@ -240,7 +246,9 @@ def superscript(text: Text, start: int) -> Found | None:
     """Read raised digits that are a note's number: `¹,²`, where `¹²` is 12."""
     match = _RAISED_LIST.match(text.flat, start)
     keys = (
-        tuple(canonical(run) for run in re.findall(_RAISED_RUN, match.group())) if match is not None else ()
+        tuple(canonical(plain_digits(run)) for run in re.findall(_RAISED_RUN, match.group()))
+        if match is not None
+        else ()
     )
     return Found(match.end(), keys) if match is not None and _may_be_note(text, start, keys) else None
 
@@ -268,7 +276,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
     They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
-    symbol: it has four letters or more, or it is Chinese or Japanese.
+    symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
     """
     before = text.flat[max(0, start - 40) : start].rstrip(" ")
     if before[-1:] in (")", "）"):
@@ -277,13 +285,15 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]*_":
         return True
     latin = re.search(r"[A-Za-zÀ-ɏͰ-ӿ]*$", before)
-    letters = len(latin.group()) if latin is not None else 0
-    return (letters >= 4 or before[-1:] > "\u2e7f") and all(key in text.labels for key in keys)
+    word = latin.group() if latin is not None else ""
+    return ((len(word) >= 4 and not word.isupper()) or before[-1:] > "\u2e7f") and all(
+        key in text.labels for key in keys
+    )
 
 
 def glued(text: Text, start: int) -> Found | None:
     """Read, with doubt, a digit directly after a full stop: `word.1 Next`."""
-    match = _GLUED.match(text.flat, start)
+    match = _GLUED.match(text.flat, start) if text.labels else None
     if match is None or _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) is None:
         return None
     keys = known(match.group(1), text.labels)
@@ -292,7 +302,7 @@ def glued(text: Text, start: int) -> Found | None:
 
 def spaced(text: Text, start: int) -> Found | None:
     """Read, with doubt, a number between a word and a full stop: `word 1.`; the text keeps its blank."""
-    match = _SPACED.match(text.flat, start)
+    match = _SPACED.match(text.flat, start) if text.labels else None
     word = _LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if match is not None else None
     keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
     if match is None or word is None or not keys:

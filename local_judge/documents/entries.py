@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.citation_forms import CIRCLED, canonical
+from local_judge.documents.citation_forms import CIRCLED, canonical, plain_digits
 from local_judge.documents.inline import scan
 from local_judge.documents.markdown import Piece, RawBlock
 
@@ -23,7 +23,7 @@ _KEY = re.compile(
     r"|(?P<plain>\d{1,3})[*_]{0,2}(?:\\?[.)](?=[^\d])|[、．]|[:：]\s|\s[-–—|]\s|</sup>)"
     r"|[(（](?P<round>\d{1,3})[)）](?=\s)"
     r"|#(?P<hash>\d{1,3})[:.\s]"
-    rf"|(?P<raised>[¹²³⁰⁴-⁹]{{1,3}}|{CIRCLED})\s?"
+    rf"|(?P<raised>[¹²³⁰⁴-⁹]{{1,3}})\s?|(?P<circled>{CIRCLED})\s?"
     r"|\^(?P<caret>\d{1,3})\^"
     r")"
 )
@@ -55,11 +55,8 @@ class Unit:
     """True for a footnote definition, `[^key]: …`."""
     level: int
     heading: bool
-
-    @property
-    def has_address(self) -> bool:
-        """True if the part contains an address, a DOI or an arXiv id."""
-        return ADDRESS.search(self.piece.flat) is not None
+    has_address: bool
+    """True if the part contains an address, a DOI or an arXiv id."""
 
 
 @dataclass(slots=True)
@@ -195,9 +192,9 @@ def _parts(block: RawBlock, cuts: Sequence[_Cut]) -> list[Unit]:
         if end > cut.start:
             piece = block.piece.cut(cut.start, end)
             heading = block.kind == "heading"
-            units.append(
-                Unit(piece, cut.start, cut.key, cut.form, cut.note, 0 if heading else block.level, heading)
-            )
+            level = 0 if heading else block.level
+            addressed = ADDRESS.search(piece.flat) is not None
+            units.append(Unit(piece, cut.start, cut.key, cut.form, cut.note, level, heading, addressed))
     return units
 
 
@@ -209,7 +206,8 @@ def opens_with_address(line: str) -> bool:
 def _row(block: RawBlock) -> Unit:
     cell = canonical(block.piece.flat.strip("| ").partition("|")[0].strip(" []*\\"))
     key = cell if _ROW_KEY.fullmatch(cell) else None
-    return Unit(block.piece, 0, key, "row" if block.kind == "table_row" else "", False, 0, False)
+    form = "row" if block.kind == "table_row" else ""
+    return Unit(block.piece, 0, key, form, False, 0, False, ADDRESS.search(block.piece.flat) is not None)
 
 
 def key_of(line: str) -> tuple[str | None, str, bool]:
@@ -222,7 +220,7 @@ def key_of(line: str) -> tuple[str | None, str, bool]:
     if note is not None:
         return canonical(note["label"]), "bracket", True
     match = _KEY.match(line, at)
-    key = canonical(match[match.lastgroup or 0]) if match is not None else None
+    key = canonical(plain_digits(match[match.lastgroup or 0])) if match is not None else None
     if match is None or key is None or (match["word"] and not key.isdigit()):
         return None, "bullet" if bullet is not None else "", False
     return key, "bracket" if match.lastgroup in ("bracket", "bib", "at") else "plain", False

@@ -190,9 +190,9 @@ def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: 
     runs: list[tuple[int, int]] = []
     start = 0
     while start < len(blocks):
-        stop = _run_end(blocks, units, start, taken)
-        if stop > start:
-            runs.append((start, stop))
+        end, stop = _run(blocks, units, start, taken)
+        if end > start:
+            runs.append((start, end))
         start = max(stop, start + 1)
     sections: list[Section] = []
     listed = taken | {index for run in runs for index in range(*run)}
@@ -214,45 +214,35 @@ def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: 
     return sections
 
 
-def _run_end(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], start: int, taken: set[int]) -> int:
-    """Return the end of the run of entries that begins with this block; `start` if there is none."""
+def _run(
+    blocks: Sequence[RawBlock], units: Sequence[list[Unit]], start: int, taken: set[int]
+) -> tuple[int, int]:
+    """Return the end of the list that begins with this block, `start` if there is none, and where the search ended."""
     run: list[Unit] = []
-    end = start
-    for index in range(start, len(blocks)):
-        parts = units[index]
-        if index in taken or not _goes_on(blocks[index], parts, run):
-            break
-        run.extend(parts)
-        if any(unit.has_address for unit in parts) or (parts and parts[0].heading):
-            end = index + 1
-    entries = [unit for unit in run if unit.key is not None] or run
+    end = stop = start
+    while stop < len(blocks) and stop not in taken and _goes_on(blocks[stop], units[stop], run):
+        run.extend(units[stop])
+        if any(unit.has_address or unit.heading for unit in units[stop]):
+            end = stop + 1
+        stop += 1
+    entries = sum(unit.key is not None for unit in run) or len(run)
     addressed = sum(unit.has_address for unit in run)
-    return end if len(entries) > 1 and addressed > 1 and 2 * addressed >= len(entries) else start
+    return (end if addressed > 1 and entries > 1 and 2 * addressed >= entries else start), stop
 
 
 def _goes_on(block: RawBlock, parts: Sequence[Unit], run: Sequence[Unit]) -> bool:
     """Check whether a block continues a run of entries, or begins one."""
     if not parts:
         return bool(run) and block.kind != "heading" and _CLOSING.fullmatch(block.piece.flat) is not None
-    first = parts[0].key
+    first, lowest = parts[0].key, run[0].key if run else None
     if all(unit.key is not None and not unit.note for unit in parts):
-        numbers = [unit.key for unit in run if unit.key is not None and unit.key.isdigit()]
-        again = first is not None and first.isdigit() and bool(numbers) and int(first) <= int(numbers[0])
-        return (
-            not again
-            and (not run or run[0].key is not None)
-            and len(block.piece.flat) <= _LONGEST_ENTRY * len(parts)
-        )
-    if not run:
+        again = bool(first and lowest and first.isdigit() and lowest.isdigit() and int(first) <= int(lowest))
+        short = len(block.piece.flat) <= _LONGEST_ENTRY * len(parts)
+        return not again and short and (not run or lowest is not None)
+    if lowest is None:
         return all(unit.form == "bullet" and unit.has_address for unit in parts)
-    if run[0].key is None:
-        return all(unit.form == "bullet" and unit.has_address for unit in parts)
-    deeper = parts[0].level > run[0].level
-    return (
-        first is None
-        and (deeper or (not run[-1].has_address and parts[0].has_address))
-        and len(block.piece.flat) <= 300
-    )
+    deeper = parts[0].level > run[0].level or (not run[-1].has_address and parts[0].has_address)
+    return first is None and deeper and len(block.piece.flat) <= _LONGEST_ENTRY
 
 
 def _has_title(blocks: Sequence[RawBlock], first: int, taken: set[int]) -> bool:
