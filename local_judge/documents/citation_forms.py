@@ -39,8 +39,9 @@ _SPACED = re.compile(
     r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
 )
 _BEFORE_GLUED = re.compile(
-    r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)[.,;:!?…。，；：！？؟।][\"”’'»)*_）」』]{0,4}$"
+    r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
+_SMALL = re.compile(r"[*_\s]{0,4}[a-zß-öø-ÿ]")
 _LAST_WORD = re.compile(r"([^\W\d_]+)[?!\"”’'»)*_）」』]{0,4}$")
 
 _DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
@@ -56,7 +57,7 @@ _NAMING = re.compile(
 )
 _LOCATOR = re.compile(
     r"\s?[,，:：;]\s?(?:(?:pp?|ss?|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§|¶|第)"
-    r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节))?$",
+    r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节))?$|[:：]\s\d{1,4}(?:[–-]\d{1,4})?$",
     re.IGNORECASE,
 )
 _TOOL_ID = re.compile(
@@ -77,6 +78,7 @@ _IDENTITY = re.compile(
 )
 _PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
 _PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30})(-?@[^\[\]\n]{1,200})\]")
+_FUNCTIONS = frozenset("sin cos tan log sec exp chi mol min bar".split())
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
@@ -120,10 +122,10 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
     content = content.strip()
     if content in labels:
         return (content,)
-    content = _CITING.sub("", content.translate(_PLAIN_DIGITS))
-    plain = _NAMING.sub("", content)
-    content = _DASH.sub("-", _LOCATOR.sub("", plain).lstrip("#№"))
-    sure = len(plain) == len(content)
+    written = _CITING.sub("", content.translate(_PLAIN_DIGITS))
+    named = _LOCATOR.sub("", _NAMING.sub("", written))
+    content = _DASH.sub("-", named.lstrip("#№"))
+    sure = named == written
     keys: list[str] = []
     for part in _SEPARATOR.split(content):
         span = _RANGE.fullmatch(part.strip("^"))
@@ -276,7 +278,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
     They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
-    symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
+    symbol: it has three letters or more, not all of them capitals, or it is Chinese or Japanese.
     """
     before = text.flat[max(0, start - 40) : start].rstrip(" ")
     if before[-1:] in (")", "）"):
@@ -286,15 +288,16 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
         return True
     latin = re.search(r"[A-Za-zÀ-ɏͰ-ӿ]*$", before)
     word = latin.group() if latin is not None else ""
-    return ((len(word) >= 4 and not word.isupper()) or before[-1:] > "\u2e7f") and all(
-        key in text.labels for key in keys
-    )
+    return (
+        (len(word) > 2 and not word.isupper() and word not in _FUNCTIONS) or before[-1:] > "\u2e7f"
+    ) and all(key in text.labels for key in keys)
 
 
 def glued(text: Text, start: int) -> Found | None:
     """Read, with doubt, a digit directly after a full stop: `word.1 Next`."""
     match = _GLUED.match(text.flat, start) if text.labels else None
-    if match is None or _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) is None:
+    stop = _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) if match is not None else None
+    if match is None or stop is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
         return None
     keys = known(match.group(1), text.labels)
     return Found(match.end(1), keys or (match.group(1),), certain=False)
@@ -307,7 +310,7 @@ def spaced(text: Text, start: int) -> Found | None:
     keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
     if match is None or word is None or not keys:
         return None
-    short = len(word.group(1)) < 4 and not word.group(1).isupper() and word.group(1)[-1] < "\u2e80"
+    short = len(word.group(1)) < 3 and not word.group(1).isupper() and word.group(1)[-1] < "\u2e80"
     return None if short else Found(match.end(1), keys, shown=word.group(1), certain=False)
 
 

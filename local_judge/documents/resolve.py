@@ -46,10 +46,8 @@ class Lookup:
         self._by_url: dict[str, Reference] = {}
         self._by_author: dict[tuple[str, str], Reference] = {}
         for reference, entry in zip(references, entries, strict=True):
-            if reference.key is not None:
-                (self._notes if entry.note else self._numbered).setdefault(reference.key, []).append(
-                    reference
-                )
+            for name in entry.names:
+                (self._notes if entry.note else self._numbered).setdefault(name, []).append(reference)
         for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)

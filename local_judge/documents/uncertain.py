@@ -16,11 +16,13 @@ from local_judge.documents.inline import Mark
 _LEAP = 10
 """Largest step between the numbers of new sources, for the forms that text has most often."""
 _NUMBERED = re.compile(
-    r"(?:tab(?:le|elle|la)|fig(?:ure|ura)?|eq(?:uation)?|steps?|phases?|section|chapter|parts?|levels?|stages?|versions?"
-    r"|types?|articles?|appendix|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week|month|year|goal"
-    r"|group|model|item|no|nos|point|rule|question|objective|january|february|march|april|may|june|july|august|september"
-    r"|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between|under|into|with|equals?"
-    r"|top|page|pages|kapitel|abschnitt|schritt|stufe|schritt|étape|chapitre|paso|capítulo|图|表|式|步骤|阶段|第)",
+    r"(?:tab(?:le|elle|la)?|fig(?:ure|ura)?|eq(?:uation)?|steps?|phases?|section|chapter|parts?|levels?|stages?"
+    r"|versions?|types?|articles?|appendix|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week"
+    r"|month|year|goal|group|model|item|nos?|point|rule|question|objective|pages?|january|february|march|april|may|june"
+    r"|july|august|september|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between"
+    r"|under|into|with|equals?|top|the|and|for|was|are|has|had|per|via|but|not|von|und|bis|mit|der|die|das|den|des|les"
+    r"|par|sur|que|por|con|del|los|las|van|met|het|dan|kapitel|abschnitt|schritt|stufe|étape|chapitre|paso|capítulo"
+    r"|图|表|式|步骤|阶段|第)",
     re.IGNORECASE,
 )
 """Words before a number that is no source."""
@@ -73,20 +75,20 @@ def _is_sure(mark: Mark) -> bool:
 def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, strict: bool) -> list[Mark]:
     """Return the marks that are citations: none if their numbers do not run on."""
     glued = [mark for mark in found if strict and not mark.shown]
-    if glued and _runs_on(glued, listed, share=0.2, backs=0.5):
+    if glued and _runs_on(glued, listed, least=2, share=0.2, backs=0.5):
         return _ascending(_unnumbered(found, flats), listed)
     kept = _ascending(_unnumbered([mark for mark in found if mark not in glued], flats), listed)
-    return kept if kept and _runs_on(kept, listed, share=0.34, backs=0.2) else []
+    return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
 
 
-def _runs_on(found: Sequence[Mark], listed: set[str], *, share: float, backs: float) -> bool:
+def _runs_on(found: Sequence[Mark], listed: set[str], *, least: int, share: float, backs: float) -> bool:
     """Check whether most numbers are of the list, cover this share of it, and few new ones go back."""
     known = [key for mark in found for key in mark.keys if key in listed]
     new = [int(key) for key in dict.fromkeys(known)]
     descents = sum(number < top for number, top in zip(new, accumulate(new, max), strict=True))
     return (
         5 * len(known) >= 4 * sum(len(mark.keys) for mark in found)
-        and len(new) >= max(min(2, len(listed)), share * len(listed))
+        and len(new) >= max(min(least, len(listed)), share * len(listed))
         and descents <= backs * len(new)
     )
 
