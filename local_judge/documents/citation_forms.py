@@ -78,7 +78,6 @@ _IDENTITY = re.compile(
 )
 _PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
 _PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30})(-?@[^\[\]\n]{1,200})\]")
-_FUNCTIONS = frozenset("sin cos tan log sec exp chi mol min bar".split())
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
@@ -278,7 +277,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
     They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
-    symbol: it has three letters or more, not all of them capitals, or it is Chinese or Japanese.
+    symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
     """
     before = text.flat[max(0, start - 40) : start].rstrip(" ")
     if before[-1:] in (")", "）"):
