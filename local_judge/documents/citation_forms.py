@@ -287,9 +287,9 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
         return True
     latin = re.search(r"[A-Za-zÀ-ɏͰ-ӿ]*$", before)
     word = latin.group() if latin is not None else ""
-    return (
-        (len(word) > 2 and not word.isupper() and word not in _FUNCTIONS) or before[-1:] > "\u2e7f"
-    ) and all(key in text.labels for key in keys)
+    return ((len(word) >= 4 and not word.isupper()) or before[-1:] > "\u2e7f") and all(
+        key in text.labels for key in keys
+    )
 
 
 def glued(text: Text, start: int) -> Found | None:
