@@ -42,7 +42,7 @@ _BEFORE_GLUED = re.compile(
     r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
 _SMALL = re.compile(r"[*_\s]{0,4}[a-zß-öø-ÿ]")
-_LAST_WORD = re.compile(r"([^\W\d_]+)[?!\"”’'»)*_）」』]{0,4}$")
+_LAST_WORD = re.compile(r"([^\W\d_]+|%)[?!\"”’'»)*_）」』]{0,4}$")
 
 _DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
 _SEPARATOR = re.compile(r"\s*(?:[,，、;；&/]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
@@ -279,15 +279,16 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
     They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
     symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
     """
-    before = text.flat[max(0, start - 40) : start].rstrip(" ")
+    before = text.flat[max(0, start - 40) : start].rstrip(" *_")
     if before[-1:] in (")", "）"):
         inner = before[max(before.rfind("("), before.rfind("（")) + 1 : -1]
         return all(key in text.labels for key in keys) and re.search(r"[^\W\d_]{4}", inner) is not None
-    if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]*_":
+    if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]":
         return True
-    latin = re.search(r"[A-Za-zÀ-ɏͰ-ӿ]*$", before)
-    word = latin.group() if latin is not None else ""
-    return ((len(word) >= 4 and not word.isupper()) or before[-1:] > "\u2e7f") and all(
+    word = re.search(r"[^\W\d_]*$", before)
+    letters = word.group() if word is not None else ""
+    long = len(letters) >= 4 and not letters.isupper()
+    return (long or before[-1:] > "\u2e7f" or before.endswith("%")) and all(
         key in text.labels for key in keys
     )
 
@@ -309,7 +310,12 @@ def spaced(text: Text, start: int) -> Found | None:
     keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
     if match is None or word is None or not keys:
         return None
-    short = len(word.group(1)) < 3 and not word.group(1).isupper() and word.group(1)[-1] < "\u2e80"
+    short = (
+        len(word.group(1)) < 3
+        and word.group(1) != "%"
+        and not word.group(1).isupper()
+        and word.group(1)[-1] < "\u2e80"
+    )
     return None if short else Found(match.end(1), keys, shown=word.group(1), certain=False)
 
 

@@ -186,6 +186,7 @@ _ROWS = (
             Form("<", sup_element),
             Form(r"\^(?=\d)", carets),
             Form(r"\$", tex_raised),
+            Form(r"\\(?s:.)", matching(r"\\textsuperscript\{\[?(\d[^{}\[\]\n]{0,40})\]?\}", numbers)),
         ),
         lookup="number",
     ),
@@ -194,7 +195,7 @@ _ROWS = (
         examples=("word 1",),
         forms=(
             Form(r"(?<=[.,;:!?…\"”’'»)*_。，；：！？」』])\d", glued),
-            Form(r"(?<=[^\W\d_] )\d|(?<=[\"”’'»)*_）」』] )\d", spaced),
+            Form(r"(?<=[^\W\d_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
         ),
         lookup="number",
     ),
