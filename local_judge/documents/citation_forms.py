@@ -32,7 +32,7 @@ _PLAIN_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789") | 
 _RAISED_LIST = re.compile(RAISED)
 _CIRCLED_LIST = re.compile(rf"{CIRCLED}(?:[\s,，、]?{CIRCLED}){{0,20}}")
 _SUP = re.compile(r"<sup>\s{0,3}(\[?\^?\d[\d\s,，、;–-]{0,60}\]?)\s{0,3}</sup>", re.IGNORECASE)
-_CARETS = re.compile(r"\^(\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20})\^")
+_CARETS = re.compile(r"\^(\[?\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20}\]?)\^")
 _TEX_RAISED = re.compile(r"\$\s?\^\s?(?:\{\s?)?(\[?\d[\d\s,–-]{0,60}\]?)\s?\}?\s?\$")
 _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?:\s|$))")
 _SPACED = re.compile(
