@@ -285,7 +285,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
         return all(key in text.labels for key in keys) and re.search(r"[^\W\d_]{4}", inner) is not None
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]":
         return True
-    word = re.search(r"[^\W\d_\u2e80-\uffff]*$", before)
+    word = re.search(r"[^\W\d_\u2070-\u209f\u2e80-\uffff]*$", before)
     letters = word.group() if word is not None else ""
     long = len(letters) >= 4 and not letters.isupper()
     return (long or before[-1:] > "\u2e7f" or before.endswith("%")) and all(
