@@ -32,7 +32,7 @@ _PLAIN_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789") | 
 _RAISED_LIST = re.compile(RAISED)
 _CIRCLED_LIST = re.compile(rf"{CIRCLED}(?:[\s,，、]?{CIRCLED}){{0,20}}")
 _SUP = re.compile(r"<sup>\s{0,3}(\[?\^?\d[\d\s,，、;–-]{0,60}\]?)\s{0,3}</sup>", re.IGNORECASE)
-_CARETS = re.compile(r"\^(\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20})\^")
+_CARETS = re.compile(r"\^(\[?\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20}\]?)\^")
 _TEX_RAISED = re.compile(r"\$\s?\^\s?(?:\{\s?)?(\[?\d[\d\s,–-]{0,60}\]?)\s?\}?\s?\$")
 _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?:\s|$))")
 _SPACED = re.compile(
@@ -285,7 +285,7 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
         return all(key in text.labels for key in keys) and re.search(r"[^\W\d_]{4}", inner) is not None
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]":
         return True
-    word = re.search(r"[^\W\d_]*$", before)
+    word = re.search(r"[^\W\d_\u2070-\u209f\u2e80-\uffff]*$", before)
     letters = word.group() if word is not None else ""
     long = len(letters) >= 4 and not letters.isupper()
     return (long or before[-1:] > "\u2e7f" or before.endswith("%")) and all(

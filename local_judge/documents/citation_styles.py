@@ -184,7 +184,7 @@ _ROWS = (
         forms=(
             Form(RAISED, superscript),
             Form("<", sup_element),
-            Form(r"\^(?=\d)", carets),
+            Form(r"\^(?=[\[\d])", carets),
             Form(r"\$", tex_raised),
             Form(r"\\(?s:.)", matching(r"\\textsuperscript\{\[?(\d[^{}\[\]\n]{0,40})\]?\}", numbers)),
         ),

@@ -97,7 +97,7 @@ def is_title(line: str) -> bool:
     bare = _TAGS.sub("", line).strip(" *_#:：>\t\n")
     if line.lstrip().startswith("\\begin{"):
         return True
-    return 0 < len(bare) <= _LONGEST_TITLE and not _NO_TITLE.search(bare)
+    return len(bare) <= _LONGEST_TITLE and not _NO_TITLE.search(bare)
 
 
 def is_bare(unit: Unit) -> bool:

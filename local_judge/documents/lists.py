@@ -205,11 +205,12 @@ def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: 
     for first, last in runs:
         parts = [unit for index in range(first, last) for unit in units[index] if unit.has_address]
         bare = 5 * sum(map(is_bare, parts)) >= 4 * len(parts)
-        ends = after - before[last] < _LONGEST_FOOTER and before[first] > 0
-        keyed = parts[0].key is not None or units[first][0].key is not None
-        sure = bare and ends and len(parts) > 2
+        first -= first > 0 and blocks[first - 1].kind == "table_header"
+        titled = _has_title(blocks, first, taken)
+        ends = after - before[last] < _LONGEST_FOOTER and before[first - titled] > 0
+        keyed = parts[0].key is not None or any(unit.key is not None for unit in units[first])
+        sure = bare and ends and (titled or len(parts) > 2)
         if sure or (keyed and (bare or ends)):
-            titled = _has_title(blocks, first, taken)
             sections.append(Section(first - titled, last, titled, sure))
     return sections
 

@@ -180,6 +180,8 @@ def _cut_at_list(block: RawBlock) -> list[RawBlock]:
         cuts = (len(above) - len(title), start)
     elif reference_title(opening) is not None:
         cuts = (0, len(opening))
+    elif start and is_title(above):
+        return [block]
     elif start and len(entries) > 1 and 2 * sum(unit.has_address for unit in entries) >= len(entries):
         cuts = (len(above) - len(title) if is_title(title) else start, start)
     else:

@@ -21,6 +21,8 @@ _AUTHOR = re.compile(
     r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
     r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
 )
+_FEWEST_AUTHORS = 5
+"""Least number of works named by author and year that make them citations in a report without a list of them."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
 
 
@@ -141,13 +143,15 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
 def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
     """Return which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
-    In a report that cites by number or link, `Hoffmann et al. (2022)` is a phrase of the sentence, and
-    `(Berlin, 2019)` is neither.
+    In a report that cites by number or link, or that lists no author, `Hoffmann et al. (2022)` is a phrase of the
+    sentence, unless there are several; `(Berlin, 2019)` is neither.
     """
     if any(is_clearly_citing(item.mark) for item in found):
         return ""
-    some = any(lookup.author_year(key) is not None for item in found for key in item.mark.keys)
-    return "all" if some else "certain"
+    if any(lookup.author_year(key) is not None for item in found for key in item.mark.keys):
+        return "all"
+    named = {key for item in found if item.mark.certain for key in item.mark.keys}
+    return "certain" if len(named) >= _FEWEST_AUTHORS else ""
 
 
 def _author_and_years(text: str) -> list[tuple[str, str]]:

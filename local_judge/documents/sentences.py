@@ -191,7 +191,7 @@ def _segmenter_language(text: str, language: str) -> str:
 def _continues(before: str, following: str) -> bool:
     """Check whether a boundary of the segmenter lies within a sentence."""
     end = before.rstrip()[-1:]
-    if (end == "." or end.isalnum()) and _SMALL.match(following):
+    if (end in (".", "]", ")") or end.isalnum()) and _SMALL.match(following):
         return True
     if end in _CLOSERS and following[0] in _CARRY_ON_HAN:
         return True

@@ -77,7 +77,8 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     glued = [mark for mark in found if strict and not mark.shown]
     if glued and _runs_on(glued, listed, least=2, share=0.2, backs=0.5):
         return _ascending(_unnumbered(found, flats), listed)
-    kept = _ascending(_unnumbered([mark for mark in found if mark not in glued], flats), listed)
+    others = [mark for mark in found if mark.shown or not strict]
+    kept = _ascending(_unnumbered(others, flats), listed)
     return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
 
 

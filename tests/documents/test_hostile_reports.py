@@ -32,6 +32,20 @@ HOSTILE = {
     "one line without spaces": "a" * 500_000,
     "cells": "|a" * 10_000 + "\n" + "|-" * 10_000 + "\n" + "|b" * 10_000,
     "one number, many entries": "x [1]. " * 1500 + "\n\nReferences\n\n" + "[1] t: https://a.example\n" * 1500,
+    "hidden elements": '<span style="display:none">' * 8_000,
+    "thoughts": "<think>\n" * 30_000,
+    "formulas": "$x" * 60_000,
+    "displayed formulas": r"\[ x = " * 30_000,
+    "elements that cite": '<cite id="1">' * 15_000,
+    "glued numbers": "word.1 Word 2. " * 10_000
+    + "\n\n## References\n\n1. t https://a.example\n2. u https://b.example",
+    "one-line list": "Sources: " + " ".join(f"[{n}] https://a.example" for n in range(1, 900)),
+    "lists without addresses": "1. a\n2. b\n\n# c\n\n" * 3_000,
+    "one long list": "\n".join(f"{n}. a" for n in range(1, 8_000)),
+    "definitions of images": "![][a]" * 10_000 + "\n\n" + "[a]: <data:image/png;base64,AAAA>\n\n" * 2_000,
+    "rules of front matter": "---\na: b\n" + "  c\n" * 60_000,
+    "circled": "a ①" * 30_000,
+    "items": "<ol>" + "<li>a https://a.example" * 8_000,
     "fences never closed": "```\n\n~~~\n\n" * 2000,
 }
 

@@ -1,0 +1,220 @@
+"""Styles of reports: every form of a mark with every form of a list, and what looks like either but is none."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from local_judge.documents import Document, parse_report
+
+STYLES = Path(__file__).resolve().parents[2] / "../shared/fixtures/report_styles.jsonl"
+URLS = ["https://mill.example/turbine", "https://river.example/flow", "https://grid.example/load"]
+SENTENCES = [
+    "The old mill turns a turbine of 90.5 kilowatts",
+    "The river carries twelve cubic metres a second",
+    "The grid takes 1,240 kilowatt hours, or 12% of the village's use of power",
+]
+MARKS = [
+    " [{n}].", ".[{n}]", " (see [{n}]).", " [[{n}]].", r" \[{n}\].", "【{n}】.", "〔{n}〕.", " [#{n}].",
+    " [{n}, p. 7].", " [Source {n}].", " (Source {n}).", " (Ref. {n}).", " (Quelle {n}).", "（来源{n}）。",
+    " [citation:{n}].", " [{n}†L1-L9].", " ({n}).", ".({n})", ".{n}", " {n}.", ".[^{n}]", " [^{n}^].", "^{n}^.",
+    ".^[{n}]^", "$^{{{n}}}$.", r"\textsuperscript{{{n}}}.", "<sup>{n}</sup>.", " <sup>[{n}]</sup>.",
+    "{raised}.", ".{raised}", "{circled}.", ".{circled}", " [{n}](#ref{n}).", ".<sup>[{n}](#cite-{n})</sup>",
+    " [^[{n}]^](#r{n}).", '.<sup><a href="#fn{n}">{n}</a></sup>', ' <cite id="{n}"/>.',
+    ' <qwen:cite id="id_{n}">Words of the page: 90.5.</qwen:cite>.',
+]  # fmt: skip
+ENTRIES = [
+    "{n}. Title {n}, read on 3 July 2025, [{url}]({url})  \n", "{n}. [Title {n}]({url})\n",
+    "[{n}] Title {n}. {url}\n", "[{n}]: {url} \"Title {n}\"\n", "[{n}]. {url}\n\n",
+    "{n}\\. Title {n} {url}\n\n", "{n}) Title {n}: {url}\n", "({n}) {url}\n\n",
+    "> {n}. Title {n} [{url}]({url})\n", "### [{n}] Title {n}\n\n{url}\n\n",
+    "#### {n}. Title {n}\nURL: {url}\n\n", "- [{n}] Title {n} {url}\n", "- **[{n}]** Title {n} – {url}\n",
+    "{n}. Title {n}\n   - {url}\n", "{raised} Title {n} {url}\n", "{circled} Title {n} {url}\n",
+    "Source {n}: {url}\n", "- [citation:{n}] {url}\n", "[{n}] Title {n} {url} ",
+    "| {n} | Title {n} | [page]({url}) |\n", "| [{n}] | Title {n} | {url} |\n",
+    '<li>Title {n} <a href="{url}">{url}</a></li>\n',
+]  # fmt: skip
+TITLES = [
+    "## References",
+    "#### **Zitierte Werke**",
+    "## Alıntılanan çalışmalar",
+    "**Kildeliste**",
+    "## 引用的著作",
+    "المصادر:",
+]
+
+
+def written(mark: str, entry: str, title: str) -> str:
+    def fill(form: str, n: int) -> str:
+        return form.format(n=n, url=URLS[n - 1], raised="¹²³"[n - 1], circled="①②③"[n - 1])
+
+    body = " ".join(sentence + fill(mark, n) for n, sentence in enumerate(SENTENCES, 1))
+    entries = "".join(fill(entry, n) for n in (1, 2, 3))
+    if entry.startswith("|"):
+        entries = "| No. | Title | Page |\n|---|---|---|\n" + entries
+    return f"# Power\n\n{body}\n\n{title}\n\n" + (f"<ol>\n{entries}</ol>" if "<li>" in entry else entries)
+
+
+def urls(document: Document) -> list[str]:
+    return [citation.url or citation.state for citation in document.citations]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_is_read_with_lists_of_many_kinds(mark: str) -> None:
+    first = MARKS.index(mark) % 4  # a quarter of the lists; each list is read with a quarter of the marks
+    for number, entry in enumerate(ENTRIES[first::4], MARKS.index(mark)):
+        document = parse_report(written(mark, entry, TITLES[number % len(TITLES)]))
+        assert urls(document) == URLS, entry
+        assert len(document.references) == 3, entry
+        assert [len(sentence.citations) for sentence in document.sentences] == [1, 1, 1], entry
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Zdroje", "Kilder og henvisninger", "Lähteet", "Irodalomjegyzék", "Βιβλιογραφία",
+        "Литература и источники", "แหล่งอ้างอิง", "Nguồn tham khảo", "संदर्भ सूची", "מקורות",
+        "منابع", "Obras citadas", "Sources des citations", "Geciteerd werk", "Karya yang dikutip",
+        "參考來源列表", "참고한 자료", "Šaltiniai", "Where this comes from",
+        "Appendix B: pages that were read",
+    ],
+)  # fmt: skip
+def test_the_title_of_a_list_is_a_hint_only(title: str) -> None:
+    for heading, mark in product((f"## {title}\n\n", f"**{title}**\n\n", f"{title}:\n", ""), MARKS[:1]):
+        text = written(mark, ENTRIES[0], "@").replace("@\n\n", heading)
+        document = parse_report(text)
+        assert urls(document) == URLS
+        assert len(document.sentences) == 3
+
+
+LIST = "\n\n## References\n\n" + "\n\n".join(f"[{n}] Title {n}. {url}" for n, url in enumerate(URLS, 1))
+NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
+    f"{n}. Title {n}, {url}" for n, url in enumerate(URLS, 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("A mill [1]–[3], [1]-[2] and [1–2]." + LIST, "1 2 3 1 2 1 2"),
+        ("A mill [1; 2], [2 & 3], [1 and 3], [1 3]." + LIST, "1 2 2 3 1 3 1 3"),
+        ("A mill [1, S. 4], [2，第4页], [3, §2], [1: 12]." + LIST, "1 2 3 1"),
+        ("Mills [S1, S3] and [S1–S2].\n\nBelege:\n- **S1**: https://a.example\n- **S2**: https://b.example\n- **S3**: https://c.example", "S1 S3 S1 S2"),  # noqa: E501
+        ("Mills [web:1].[web:2]\n\n## Pages\n\n[web:1] https://a.example\n\n[web:2] https://b.example", "web:1 web:2"),
+        ("Mills ([Mill](https://a.example)[1]), ([[a](https://a.example)][1])." + LIST, "https://a.example 1 1"),
+        (r"Mills \cite{kim, lee} and \citep[see][p. 3]{kim}." + "\n\n" + r"\begin{thebibliography}{9}" + "\n"
+         + r"\bibitem{kim} Mills. \url{https://a.example}" + "\n" + r"\bibitem[L]{lee} Rivers, 1999." + "\n"
+         + r"\end{thebibliography}", "kim lee kim"),
+        ("Mills [@kim; see @lee, p. 2].\n\n- [@kim]: T https://a.example\n- [@lee]: U https://b.example", "kim lee"),
+        ('Mills [Kim](#kim).\n\n## Kilder\n\n- <a id="kim"></a>Mills. https://a.example\n- Rivers. https://b.example\n', "#kim"),  # noqa: E501
+        ("* **Mill:** it turns.1  \n* It costs \"much\".2\n* In 2024.3\n* It turns,1 and (older) 2, they say" + NUMBERED, "1 2 3 1 2"),  # noqa: E501
+        ("它转动。1 它很贵 2。它旧了。3" + NUMBERED, "1 2 3"),
+        ("Mills.1 They turn.1, 2 It rose.3" + NUMBERED, "1 1 2 3"),
+        ("Mills [1].\n\n1. T https://a.example\n1. U https://b.example\n1. V https://c.example", "1"),
+        ("Mills [1], [2].\n\nSources: [1] https://a.example [2] https://b.example", "1 2"),
+        ('Mills [1].\n\n<details><summary>Show</summary><ol><li><a href="https://a.example">T</a></li><li><a href="https://b.example">U</a></li></ol></details>', "1"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_marks_and_lists_of_other_forms(text: str, keys: str) -> None:
+    document = parse_report(text)
+    assert [citation.key for citation in document.citations] == keys.split()
+    assert "dangling" not in {citation.state for citation in document.citations}
+    assert not any("https://b.example" in sentence.text for sentence in document.sentences)
+
+
+def test_each_section_has_a_list_that_begins_again() -> None:
+    part = "## {0}\n\nIt turns [1]. It is old [2].\n\n**{1}**\n\n1. T https://{0}.example\n2. U https://old.example\n\n"
+    document = parse_report(part.format("one", "Kilder") + part.format("two", "Kilder"))
+    old = "https://old.example"
+    assert urls(document) == ["https://one.example", old, "https://two.example", old]
+    assert [reference.section for reference in document.references] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("It turns citeturn0search0turn1view2.【3†L1-L4】【F:a.py†L1】", "turn0search0 turn1view2 3 F:a.py"),
+        ("It turns.【507416795845449†L142】 It is old.[web:12, web:3][file:5]", "507416795845449 web:12 web:3 file:5"),
+        ('It turns.[](grok_render_citation_card_json={"cardIds":["3bb883","3bb884"]})', "3bb883 3bb884"),
+        ('It turns <cite index="2-1">by day</cite>.', "2-1"),
+    ],
+)  # fmt: skip
+def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: str) -> None:
+    document = parse_report(text)
+    assert [(c.style, c.key, c.state) for c in document.citations] == [
+        ("tool", key, "dangling") for key in keys.split()
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It turns ![][image1] and ![a [1]](x.png).\n\n[image1]: <data:image/png;base64,iVBORw0KGgo=>\n\n[2]: <data:image/png;base64,iVBORw0KGgo=>",  # noqa: E501
+        r"It lies in $[1, 3]$, $x[2] = 4$, \(y[1]\), \[ z = [2] \] and $$a = [1]$$ or $m^2$.",
+        "Call `f[1]` or\n\n```\nx[2]\n```",
+        '<think>\nI may cite [1].\n\n- [2]\n</think>\n\nIt turns.<span style="display:none">[1][^2]</span>',
+        "I will cite [1].\n</think>\n\n# Mills\n\nIt turns.\n\n<div style='display: none'>[2]</div>",
+        "---\ntitle: Mills\nsource: https://x.example\ntags:\n  - a [1]\n---\n\nIt turns.",
+        "CO2, PM2.5, H2O, km², m²/s and (a+b)² are no notes; 测试集上的R²从0.92升到0.95，面积为平方公里km²，指标x²，系统ARROWS³，钼酸盐(MoO₄²⁻)。",
+        "Let x[1] be rows[2] = 3, as [sic], [1990s], [emphasis added] and [see above].",
+        "As of [2020] and (2021), Table 2, Figure 3. Phase 1, then Phase 2, on May 3, of step 1. It rose by 3.",
+        "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
+        "Three aims: (1) to mill, (2) to store and (3) to sell. 目标包括：①磨面；②蓄水；③售电。",
+        "1. It turns.\n2. It is old.\n3. It stores.",
+    ],
+)
+def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:
+    for listed in (LIST, NUMBERED):
+        document = parse_report(text + listed)
+        assert document.citations == ()
+        assert len(document.references) == 3
+        assert not any("cite [1]" in s.text or "display" in s.text for s in document.sentences)
+
+
+def test_false_friends_among_true_glued_marks() -> None:
+    text = (
+        "It turns.1 See Table 2, with 3 wheels. It is old.2 It rose by 3. Version 1.2 runs to 2024. It stores.3 "
+        "See section 3, on 5 May 3, or day 2. Use libfoo.1 for it."
+    )
+    document = parse_report(text + NUMBERED)
+    assert [document.text[c.span.start - 1 : c.span.end] for c in document.citations] == [".1", ".2", ".3"]
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "## Tools\n\n1. [Alpha](https://alpha.example) grinds finely and costs little in the long run of years.\n"
+        "2. [Beta](https://beta.example) stores power for a week and is used by nine villages near it.\n",
+        "## Advice\n\n1. Use old mills, which pay in nine years ([study](https://alpha.example)).\n"
+        "2. Store power near the river ([report](https://beta.example)).\n",
+    ],
+)
+def test_a_list_of_statements_is_no_list_of_sources(section: str) -> None:
+    linked = ["https://alpha.example", "https://beta.example"]
+    assert urls(parse_report(f"It turns [1].\n\n{section}{LIST}")) == [URLS[0], *linked]
+    assert urls(parse_report(f"It turns ([page]({URLS[0]})).\n\n{section}")) == [URLS[0], *linked]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The largest in the canton.1 The works took long.2 It runs.3" + NUMBERED, 3),
+        ("Yan et al. [2004] analysed mills. Rivers flow.", 2),
+        ("It costs $5 million [1]. It earns $6 million [2]." + LIST, 2),
+    ],
+)
+def test_sentences_around_marks(text: str, count: int) -> None:
+    assert len(parse_report(text).sentences) == count
+
+
+@pytest.mark.skipif(not STYLES.exists(), reason="the shared styles are not here")
+def test_shared_styles() -> None:
+    rows = [json.loads(line) for line in STYLES.read_text(encoding="utf-8").splitlines()]
+    wrong: list[str] = []
+    for row in rows:
+        document = parse_report(row["text"])
+        listed = row["references"] in (None, len(document.references))
+        if urls(document) != row["citations"] or not listed:
+            wrong.append(row["what"])
+    assert wrong == []
