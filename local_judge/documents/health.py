@@ -59,7 +59,7 @@ class ReportHealth(Frozen):
     n_without_address: int
     """Citations of entries without an address."""
     n_entries: int
-    """Entries of source lists."""
+    """Entries of source lists, without uncited sources beside the text unless nothing is cited."""
     n_uncited: int
     """Entries that no citation names."""
     unread: dict[str, int]
@@ -84,9 +84,9 @@ def check_health(document: Document) -> ReportHealth:
     citations = document.citations
     dangling = Counter(one.style for one in citations if one.state == "dangling")
     unread = _unread_marks(document)
-    # A search returns more sources than a report cites: those beside a text count only if the text cites nothing.
-    entries = [entry for entry in document.references if entry.section != BESIDE or not citations]
-    n_uncited = sum(entry.state == "uncited" for entry in entries)
+    n_cited = sum(entry.state == "cited" for entry in document.references)
+    # A list beside the text often has all sources that an agent opened: only if nothing is cited, the rest counts.
+    listed = [one for one in document.references if one.section != BESIDE or one.state == "cited" or not n_cited]
     health = ReportHealth(
         language=document.language,
         n_sentences=len(document.sentences),
@@ -94,8 +94,8 @@ def check_health(document: Document) -> ReportHealth:
         n_resolved=sum(one.state == "resolved" for one in citations),
         dangling=dict(sorted(dangling.items())),
         n_without_address=sum(one.state == "no_url" for one in citations),
-        n_entries=len(entries),
-        n_uncited=n_uncited,
+        n_entries=len(listed),
+        n_uncited=len(listed) - n_cited,
         unread=dict(sorted(unread.items())),
         n_entries_in_text=_entries_in_text(document),
     )

@@ -53,29 +53,31 @@ def health_table(reports: Sequence[CheckedReport]) -> Table:
     """Return one row for each report and, for several, their sums."""
     found = plain_table("", ("report", "format", "language"), tuple(_COLUMNS))
 
-    def add(name: str, own: Sequence[CheckedReport], style: str | None = None) -> None:
-        formats, languages = {one.format: None for one in own}, {one.health.language: None for one in own}
+    def add(names: Sequence[str], own: Sequence[CheckedReport], style: str | None = None) -> None:
         numbers = (sum(of(one.health) for one in own) for of in _COLUMNS.values())
-        found.add_row(
-            name, ", ".join(formats), ", ".join(languages), *map("{:,}".format, numbers), style=style
-        )
+        found.add_row(*names, *map("{:,}".format, numbers), style=style)
 
     for one in reports:
-        add(safe(one.id, 40), [one])
+        add((safe(one.id, 40), one.format, one.health.language), [one])
     if len(reports) > 1:
         found.add_section()
-        add(count(len(reports), "report"), reports, "bold")
+        add((count(len(reports), "report"), "", ""), reports, "bold")
     return found
 
 
 def health_lines(reports: Sequence[CheckedReport]) -> Iterator[str]:
-    """Yield the marks of all reports by style, and a line for each report with problems."""
+    """Yield formats, languages and marks of all reports, counted, and a line for each report with problems."""
+    counts: dict[str, Counter[str]] = {
+        "format": Counter(one.format for one in reports),
+        "language": Counter(one.health.language for one in reports),
+    }
     for name in ("marks", "dangling", "unread"):
-        counts = Counter[str]()
+        counts[name] = Counter()
         for one in reports:
-            counts.update(getattr(one.health, name))
-        if counts:
-            yield f"{name}: " + ", ".join(f"{style} {n:,}" for style, n in sorted(counts.items()))
+            counts[name].update(getattr(one.health, name))
+    for name, found in counts.items():
+        if found:
+            yield f"{name}: " + ", ".join(f"{key} {n:,}" for key, n in sorted(found.items()))
     for one in reports:
         if one.health.problems:
             yield f"{safe(one.id, 40)}: {'; '.join(map(problem_text, one.health.problems))}"

@@ -34,9 +34,11 @@ def test_a_row_for_each_report_their_sums_and_the_problems(command: Command, fol
     assert rows == [
         ["[b]unread", "txt", "und", "3", "0", "0", "0", "0", "3", "3", "3", "0"],
         ["read", "md", "und", "2", "3", "3", "0", "0", "0", "3", "0", "0"],
-        ["2 reports", "txt, md", "und", "5", "3", "3", "0", "0", "3", "6", "3", "0"],
+        ["2 reports", "", "", "5", "3", "3", "0", "0", "3", "6", "3", "0"],
     ]
     assert [line for line in lines if ":" in line] == [
+        "format: md 1, txt 1",
+        "language: und 2",
         "marks: number 3",
         "unread: bracket 3",
         "[b]unread: list entries without a mark: 3 of 3; marks of an unknown style: 3 of 3",

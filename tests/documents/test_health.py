@@ -83,6 +83,28 @@ def test_a_list_in_the_text_is_a_problem_unless_its_addresses_are_new(before: st
     assert "entries_in_text" not in {kind for kind, _, _ in problems(other)}
 
 
+@pytest.mark.parametrize("title", ["Sources", "Dove ho letto queste cose"])
+@pytest.mark.parametrize(
+    ("mark", "entry"),
+    [
+        (" [{n}]_", ".. [{n}] Title {u}"),
+        (" <<src{n}>>", "* [[src{n}]] Title {u}"),
+        (" {{{n}}}", "{{{n}}} Title {u}"),
+        (" #{n}", "#{n}: Title {u}"),
+        (" [Smith 202{n}]", "[Smith 202{n}] Smith. Title. {u}"),
+        (" @src{n}", "- src{n}: Title {u}"),
+        (" <{n}>", "<{n}> Title {u}"),
+        (" [[Title {n}]]", "[[Title {n}]]: {u}"),
+        ("", "Title {n}, {u}"),
+    ],
+)
+def test_a_style_that_nobody_has_listed_is_read_or_named(mark: str, entry: str, title: str) -> None:
+    marks = [f"{mark.format(n=n)}." for n in (1, 2, 3, 1)]
+    entries = "\n\n".join(entry.format(n=n, u=f"https://s{n}.example/") for n in (1, 2, 3))
+    health = check_health(parse_report(report(*marks, sources=f"\n## {title}\n\n{entries}\n")))
+    assert health.problems or (health.n_resolved, health.n_entries) == (4, 3)
+
+
 def test_an_unread_mark_and_an_uncited_entry_may_be_one_citation() -> None:
     found = [
         Problem(kind="uncited_list", n=3, of=3),
