@@ -86,7 +86,9 @@ def check_health(document: Document) -> ReportHealth:
     unread = _unread_marks(document)
     n_cited = sum(entry.state == "cited" for entry in document.references)
     # A list beside the text often has all sources that an agent opened: only if nothing is cited, the rest counts.
-    listed = [one for one in document.references if one.section != BESIDE or one.state == "cited" or not n_cited]
+    listed = [
+        one for one in document.references if one.section != BESIDE or one.state == "cited" or not n_cited
+    ]
     health = ReportHealth(
         language=document.language,
         n_sentences=len(document.sentences),

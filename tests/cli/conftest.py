@@ -25,9 +25,7 @@ from ..stub_thread import StubThread, answer, write_preset
 ROOT = Path(__file__).resolve().parents[2]
 
 
-SUMMARY = re.compile(
-    r"^([\w ]+ in (\d+ (h|min|s) ?)+|(\d+/\d+ )?\w+): [\d,]+ calls?\b.*\n", re.MULTILINE
-)
+SUMMARY = re.compile(r"^([\w ]+ in (\d+ (h|min|s) ?)+|(\d+/\d+ )?\w+): [\d,]+ calls?\b.*\n", re.MULTILINE)
 """Line in which a command says how far it is, which a slow one does, or what it took."""
 
 
