@@ -6,17 +6,20 @@ one is a key, the original is what to fetch.
 
 What is joined: `http` and `https`; letter case of scheme and host; a leading `www.`; a trailing dot of
 the host; ports 80 and 443; Unicode and IDNA hosts; dot segments; one trailing slash or several;
-percent-encodings of the same bytes; fragments (they name a place within a page), except routes of
-single-page sites (`#!…`, `#/…`); tracking parameters; `dx.doi.org` and `doi.org`, with DOIs in lower
-case as they are case-insensitive; an arXiv paper's `abs`, `pdf` and `html` addresses and its DOI.
+percent-encodings of the same bytes; characters without width; fragments (they name a place within a
+page), except routes of single-page sites (`#!…`, `#/…`); tracking parameters, and the order of the
+others, except among those of one name; a video's start on YouTube (`t`); the mobile hosts of Wikipedia
+and its sister projects; `dx.doi.org` and `doi.org`, with DOIs in lower case as they are
+case-insensitive; an arXiv paper's `abs`, `pdf` and `html` addresses and its DOI.
 
-What is kept apart: path case, parameter order and values, `+` and `%20` in queries, `index.html`,
+What is kept apart: path case, values of parameters, `+` and `%20` in queries, `index.html`, other
 mobile hosts, and versions of an arXiv paper (`v2` is another text).
 """
 
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 import idna
@@ -33,6 +36,11 @@ _QUERY_SAFE = _PATH_SAFE | frozenset(b"?")
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
+# Not behind the beginning of another one, which would be whole without it.
+_NO_WIDTH_ESCAPED = re.compile(r"(?<!%E2)(?<!%EF)(?<!%E2%8[01])(?<!%EF%BB)(?:%E2%80%8B|%E2%81%A0|%EF%BB%BF)")
+"""Zero-width space, word joiner and byte-order mark, which copying from a page leaves. The joiners U+200C and U+200D
+are letters of Persian and Indian names."""
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _LONGEST_HOST = 253
 """Characters of a host name in DNS; a Unicode name has no more than its IDNA form."""
@@ -41,6 +49,11 @@ _LONGEST_SHOWN, _LONGEST_READ = 120, 4_096
 _CREDENTIALS = re.compile(r"(?<=//)(?:[^/?#\s]*|[^/?#@:\s]*:(?!\d*(?:[/?#]|$))\S*)@")
 _IPV6 = re.compile(r"\[[0-9a-f:.]+\]")
 
+_MOBILE_WIKI = re.compile(
+    r"([a-z0-9-]+)\.m\.((?:wikipedia|wiktionary|wikiquote|wikibooks|wikisource|wikinews|wikiversity|wikivoyage|wikimedia)"
+    r"\.org)"
+)
+_YOUTUBE_HOSTS = frozenset({"youtube.com", "m.youtube.com", "youtu.be"})
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
 _ARXIV_HOSTS = frozenset({"arxiv.org", "export.arxiv.org"})
 _ARXIV_ID = r"(?:[0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-zA-Z]{2})?/[0-9]{7})(?:v[0-9]+)?"
@@ -71,7 +84,7 @@ def normalise_url(url: str) -> str:
     Raises:
         UrlError: It is not an http or https address, has no valid host or port, is too long, or carries credentials.
     """
-    written = url.strip()
+    written = _NO_WIDTH.sub("", url).strip()
     if written[:4].lower() == "www.":
         written = "https://" + written
     shown = shown_url(written)
@@ -97,7 +110,7 @@ def normalise_url(url: str) -> str:
     if canonical is not None:
         return canonical
     netloc = host if port in (None, 80, 443) else f"{host}:{port}"
-    query = _query(parts.query)
+    query = _query(parts.query, untimed=host in _YOUTUBE_HOSTS)
     route = _route(parts.fragment)
     tail = (f"?{query}" if query else "") + (f"#{route}" if route else "")
     return f"https://{netloc}{path.rstrip('/')}{tail}"
@@ -141,7 +154,7 @@ def _host(hostname: str, shown: str) -> str:
         raise UrlError(f"no valid host in {shown!r}")
     while host.startswith("www.") and "." in host[4:]:
         host = host[4:]
-    return host
+    return _MOBILE_WIKI.sub(r"\1.\2", host)
 
 
 def _canonical(text: str, safe: frozenset[int]) -> str:
@@ -155,7 +168,7 @@ def _canonical(text: str, safe: frozenset[int]) -> str:
         out.append(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}")
         position = match.end()
     out.append(_encode(raw[position:], safe))
-    return "".join(out)
+    return _NO_WIDTH_ESCAPED.sub("", "".join(out))
 
 
 def _encode(raw: bytes, safe: frozenset[int]) -> str:
@@ -177,9 +190,15 @@ def _without_dot_segments(path: str) -> str:
     return "/".join(out)
 
 
-def _query(query: str) -> str:
-    kept = [part for part in query.split("&") if part and not _is_tracking(part.partition("=")[0].lower())]
-    return _canonical("&".join(kept), _QUERY_SAFE)
+def _query(query: str, *, untimed: bool) -> str:
+    """Sort what selects a page by name, so that parameters of one name keep their order."""
+    named = [(part.partition("=")[0], part) for part in _canonical(query, _QUERY_SAFE).split("&") if part]
+    kept = [
+        (name, part)
+        for name, part in named
+        if not _is_tracking(name.lower()) and not (untimed and name == "t")
+    ]
+    return "&".join(part for _, part in sorted(kept, key=itemgetter(0)))
 
 
 def _is_tracking(name: str) -> bool:

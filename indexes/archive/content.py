@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from indexes.archive.model import Capture, Exchange, header
+from indexes.archive.model import Capture, Exchange, Headers, header
 from indexes.limits import GzipRefused, gunzip, inflate
 from indexes.model import Frozen
 
@@ -45,7 +45,7 @@ def content_of(capture: Capture) -> Content:
     answer = answer_of(capture)
     if answer is None:
         return Content()
-    media_type, charset = content_type(answer)
+    media_type, charset = content_type(answer.headers)
     path = PurePosixPath(unquote(urlsplit(answer.url).path))
     name = f"page{_SUFFIXES.get(media_type) or path.suffix.lower()}"
     try:
@@ -60,9 +60,9 @@ def answer_of(capture: Capture) -> Exchange | None:
     return next((exchange for exchange in reversed(capture.exchanges) if exchange.status != 304), None)
 
 
-def content_type(exchange: Exchange) -> tuple[str, str | None]:
+def content_type(headers: Headers) -> tuple[str, str | None]:
     """Media type in lower case without parameters ('' where none is given), and charset."""
-    value = header(exchange.headers, "content-type") or ""
+    value = header(headers, "content-type") or ""
     media_type, *parameters = value.split(";")
     for parameter in parameters:
         name, _, said = parameter.partition("=")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from indexes.fetch.markup import Markup
+from indexes.text.facts import Facts
 
 _ENOUGH_TEXT = 30_000
 """Characters; a page with more holds the paper itself. Abstracts with navigation and 100 references stay below."""
@@ -30,25 +30,25 @@ class FullText:
     kind: Literal["pdf", "html"]
 
 
-def full_texts(hops: Sequence[str], markup: Markup) -> list[FullText]:
+def full_texts(hops: Sequence[str], facts: Facts) -> list[FullText]:
     """Return the addresses of the full text that a landing page names, best first; empty for other pages.
 
     Args:
         hops: addresses from the cited one to the page's own.
-        markup: of the page.
+        facts: of the page.
     """
-    if markup.n_text >= _ENOUGH_TEXT:
+    if facts.n_text >= _ENOUGH_TEXT:
         return []
     found: list[FullText] = []
     here = urlsplit(hops[-1])
     abstract = _ARXIV_ABSTRACT.fullmatch(here.path) if here.hostname in _ARXIV_HOSTS else None
-    if pdf := markup.meta("citation_pdf_url"):
+    if pdf := facts.meta("citation_pdf_url"):
         found.append(FullText(pdf, "pdf"))
     elif abstract:
         found.append(FullText(f"/pdf/{abstract.group(1)}", "pdf"))
-    if html := markup.meta("citation_fulltext_html_url"):
+    if html := facts.meta("citation_fulltext_html_url"):
         found.append(FullText(html, "html"))
     # Any page may offer itself as a PDF; only of a paper is that more than the page.
-    if any(urlsplit(hop).hostname in _DOI_HOSTS for hop in hops) or markup.meta("citation_title"):
-        found.extend(FullText(link, "pdf") for link in markup.pdf_links[:1])
+    if any(urlsplit(hop).hostname in _DOI_HOSTS for hop in hops) or facts.meta("citation_title"):
+        found.extend(FullText(link, "pdf") for link in facts.pdf_links[:1])
     return list(dict.fromkeys(found))

@@ -13,20 +13,21 @@ from datetime import datetime
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
+from indexes.archive.content import content_type
 from indexes.archive.model import Capture, Exchange, Headers, Outcome, Rendered, header
 from indexes.fetch.client import HEAD_BYTES, Answer, media_type, stamp, utc_now
 from indexes.fetch.encoding import unpack_body
 from indexes.fetch.faults import FetchFault, Refused, one_line
 from indexes.fetch.landing import FullText, full_texts
-from indexes.fetch.markup import Markup, read_markup
 from indexes.fetch.politeness import Asker
 from indexes.fetch.robots import REDIRECTS, Robots
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.shared import SharedAnswers
 from indexes.fetch.target import Target, target
-from indexes.fetch.walls import recognise
 from indexes.model import BLOCKED_STATUSES
-from indexes.text.decode import Kind, sniff
+from indexes.text.decode import Kind, decode, sniff
+from indexes.text.facts import Facts, read_facts
+from indexes.text.walls import SCRIPTS, Arrival, arrival, recognise
 
 Previous = Callable[[str], Exchange | None]
 """The whole exchange (status 200, with its body) that an earlier snapshot keeps for an address exactly as it was sent;
@@ -35,7 +36,6 @@ None where it keeps none. Its ETag and Last-Modified make the request conditiona
 _PAGES = frozenset({200, 202, 203})
 _NO_CONTENT = frozenset({204, 205})
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_SNIFFED = 65_536
 _FEW = 200
 """Characters; a page of scripts shows a title and 'please enable JavaScript'."""
 
@@ -63,9 +63,10 @@ class _Arrived:
     target: Target
     headers: Headers
     """Headers of the response with the body: of an earlier one after a 304."""
-    head: bytes
     kind: Kind
-    markup: Markup
+    source: str
+    """The beginning of the page as characters."""
+    facts: Facts
     """Empty for what is not HTML."""
 
 
@@ -122,15 +123,17 @@ class PageFetcher:
         if arrived.kind != "html":
             return "", None
         why_not = ""
-        for linked in full_texts([exchange.url for exchange in trail], arrived.markup):
+        for linked in full_texts([exchange.url for exchange in trail], arrived.facts):
             try:
                 return await self._full_text(linked, arrived, trail), None
             except (FetchFault, _Ended) as fault:
                 why_not = why_not or f"{linked.url}: {fault}"
-        self._refuse_wall(arrived.target.url, trail[0].url, arrived.headers, arrived.head, arrived.markup)
+        few = arrived.facts.n_text <= _FEW and arrived.facts.n_scripts > 0
+        came = arrival(arrived.target.url, trail[0].url, arrived.headers)
+        _refuse_wall(came, arrived.source, arrived.facts, unless=SCRIPTS if few and self._renderer else "")
         if why_not:
             return one_line(f"the landing page was stored; its full text could not be had ({why_not})"), None
-        if arrived.markup.n_text > _FEW or not arrived.markup.n_scripts:
+        if not few:
             return "", None
         if self._renderer is None:
             return "its scripts write the page, and they were not run", None
@@ -139,14 +142,10 @@ class PageFetcher:
                 rendered = await self._renderer.render(arrived.target)
         except FetchFault as fault:
             return one_line(f"its scripts write the page, and could not be run ({fault})"), None
-        markup = await asyncio.to_thread(read_markup, rendered.html[:HEAD_BYTES])
-        self._refuse_wall(arrived.target.url, trail[0].url, (), rendered.html[:HEAD_BYTES], markup)
+        source = rendered.html[:HEAD_BYTES].decode("utf-8", "replace")
+        came = arrival(arrived.target.url, trail[0].url, ())
+        _refuse_wall(came, source, await asyncio.to_thread(read_facts, source))
         return "the document was stored as it is after its scripts have run", rendered
-
-    def _refuse_wall(self, url: str, first: str, headers: Headers, head: bytes, markup: Markup) -> None:
-        wall = recognise(url, first, headers, head.decode("latin-1"), markup)
-        if wall is not None:
-            raise _Ended("blocked", wall)
 
     async def _full_text(self, linked: FullText, landing: _Arrived, trail: list[Exchange]) -> str:
         """Fetch what a landing page links; the reason that says so. Raises if it is not a full text."""
@@ -157,8 +156,9 @@ class PageFetcher:
         if found.kind != linked.kind:
             raise _Ended("unsupported_type", f"it is {found.kind}, not {linked.kind}")
         if linked.kind == "html":
-            self._refuse_wall(found.target.url, there[0].url, found.headers, found.head, found.markup)
-            if found.markup.n_text <= landing.markup.n_text:
+            came = arrival(found.target.url, there[0].url, found.headers)
+            _refuse_wall(came, found.source, found.facts)
+            if found.facts.n_text <= landing.facts.n_text:
                 raise _Ended("empty", "it holds no more text than the landing page")
         trail.extend(there)
         kind = "PDF" if linked.kind == "pdf" else "HTML"
@@ -184,7 +184,7 @@ class PageFetcher:
                 asked = self._next(location, asked.url)
                 continue
             arrived = await self._look(asked, answer, headers)
-            refresh = arrived.markup.refresh
+            refresh = arrived.facts.refresh
             if refresh is None or refresh[0] > self._settings.max_refresh_seconds:
                 return arrived
             following = self._next(refresh[1], _base(arrived))
@@ -226,20 +226,23 @@ class PageFetcher:
             await self._refuse_status(asked, answer)
         if not answer.head.strip():
             raise _Ended("empty", "the answer has no content")
-        kind, described = await asyncio.to_thread(_kind, asked, headers, answer.head)
+        name = "page.html" if media_type(headers) in _HTML else urlsplit(asked.url).path.rpartition("/")[2]
+        charset = content_type(headers)[1]
+        kind, described, source = await asyncio.to_thread(sniff, answer.head, name, charset)
         if kind == "unsupported":
             raise _Ended("unsupported_type", f"wrong type: {described}")
-        markup = await asyncio.to_thread(read_markup, answer.head) if kind == "html" else Markup()
-        return _Arrived(asked, headers, answer.head, kind, markup)
+        facts = await asyncio.to_thread(read_facts, source) if kind == "html" else Facts()
+        return _Arrived(asked, headers, kind, source, facts)
 
     async def _refuse_status(self, asked: Target, answer: Answer) -> None:
         status, words = answer.exchange.status, answer.exchange.reason
         said = f"HTTP {status} {words}".strip()
         if status in _NO_CONTENT:
             raise _Ended("empty", said)
-        markup = await asyncio.to_thread(read_markup, answer.head)
-        source = answer.head.decode("latin-1")
-        wall = recognise(asked.url, asked.url, answer.exchange.headers, source, markup)
+        headers = answer.exchange.headers
+        source = await asyncio.to_thread(decode, answer.head, content_type(headers)[1])
+        facts = await asyncio.to_thread(read_facts, source)
+        wall = recognise(arrival(asked.url, asked.url, headers), source, facts)
         if wall is not None:
             raise _Ended("blocked", f"{said}: {wall}")
         raise _Ended("blocked" if status in BLOCKED_STATUSES else "dead", said)
@@ -252,18 +255,13 @@ class _Lost(Refused):
 def _base(page: _Arrived) -> str:
     """Return the base URL of the links of a page."""
     try:
-        return urljoin(page.target.url, page.markup.base) if page.markup.base else page.target.url
+        return urljoin(page.target.url, page.facts.base) if page.facts.base else page.target.url
     except ValueError:  # a base that is no address
         return page.target.url
 
 
-def _kind(asked: Target, headers: Headers, head: bytes) -> tuple[Kind, str]:
-    """The kind of a page, and its media type in words."""
-    declared = media_type(headers)
-    name = "page.html" if declared in _HTML else urlsplit(asked.url).path.rpartition("/")[2]
-    start = head[:_SNIFFED]
-    if len(start) == _SNIFFED:
-        # A character cut in two would look like another encoding.
-        start = start.rstrip(bytes(range(0x80, 0x100))) or start
-    kind, described, _ = sniff(start, name)
-    return kind, described
+def _refuse_wall(came: Arrival, source: str, facts: Facts, unless: str = "") -> None:
+    """Raise _Ended for a wall, `unless` it is of this kind."""
+    wall = recognise(came, source, facts)
+    if wall is not None and wall != unless:
+        raise _Ended("blocked", wall)

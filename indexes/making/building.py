@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from indexes.archive.captures import Stored, read_captures
 from indexes.archive.cdxj import INDEX, render_line
-from indexes.archive.content import Content, content_of
+from indexes.archive.content import Content, answer_of, content_of
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER
 from indexes.corpus import index_words
@@ -39,6 +39,7 @@ from indexes.text.dates import date_in_url, latest_date
 from indexes.text.decode import MEDIA_TYPES
 from indexes.text.extract import EXTRACTION, extractor_versions
 from indexes.text.extracting import ExtractionPool, Job, Reading
+from indexes.text.walls import Arrival, arrival
 from indexes.urls import normalise_url
 
 Progress = Callable[[int, int], None]
@@ -109,8 +110,9 @@ def _read(folder: Path, spool: Spool, workers: int) -> Iterator[PageRecord]:
                 yield None
                 continue
             url = _DATED if date_in_url(stored.capture.final_url) else _UNDATED
-            job = Job(stored.capture.url, content.data, content.name, url, None, content.charset)
-            key = canonical([record.raw_digest, job.name, job.charset, job.url])
+            arrived = _arrival(stored.capture)
+            job = Job(stored.capture.url, content.data, content.name, url, None, content.charset, arrived)
+            key = canonical([record.raw_digest, job.name, job.charset, job.url, job.arrived])
             waiting.append(_Draft(record, key))
             yield job if spool.is_new(key) else None
 
@@ -124,6 +126,17 @@ def _read(folder: Path, spool: Spool, workers: int) -> Iterator[PageRecord]:
 
 _UNDATED, _DATED = "https://undated.invalid/", "https://dated.invalid/2000/01/01/"
 """Stand for the page's own address while it is read: where that holds a date, the page's is not looked for."""
+
+
+def _arrival(capture: Capture) -> Arrival:
+    """Return what address and header fields say of a capture's page."""
+    first = capture.exchanges[0].url if capture.exchanges else capture.url
+    if capture.rendered is not None:
+        return arrival(capture.rendered.url, first, ())
+    if capture.imported is not None:
+        return arrival(capture.imported.url, first, ())
+    answer = answer_of(capture)
+    return Arrival() if answer is None else arrival(answer.url, first, answer.headers)
 
 
 def _draft(stored: Stored, content: Content) -> PageRecord:

@@ -1,7 +1,7 @@
 """Detection of the kind of a file and decoding of its characters.
 
 Invariant: the kind is detected from the bytes first and from the name only between kinds of text; decoding
-depends on the bytes alone, never fails, and gives text that can be written as UTF-8.
+depends on the bytes and the sender's label alone, never fails, and gives text that can be written as UTF-8.
 """
 
 from __future__ import annotations
@@ -48,17 +48,58 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
-# The web reads these names as the wider Windows or Chinese code page that pages so labelled really use.
-_WEB_NAMES = {"iso-8859-1": "windows-1252", "latin-1": "windows-1252", "us-ascii": "windows-1252"} | {
+_SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874"} | {
+    "tis-620": "cp874",
     "gb2312": "gb18030",
     "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc-kr": "cp949",
     "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "utf-16": "utf-16-le",
 }
-_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_escape"})
-"""Names that Python decodes by and no page is written in; the first two take a time that grows with the square."""
+"""Python's codec of a label, and that of the wider code page that browsers read it as (WHATWG Encoding, 4.2)."""
+_CODECS = frozenset(
+    {"utf-8", "utf-16-le", "utf-16-be", "cp866", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "euc_jp"}
+    | {"iso2022_jp", *_SUPERSETS.values()}
+    | {f"iso8859-{number}" for number in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)}
+    | {f"cp{number}" for number in range(1250, 1259)}
+)
+"""Encodings of the web. Python has others, which no page is written in and some of which take quadratic time."""
+_LABELS = {
+    label: codec
+    for codec, labels in {
+        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
+        "utf-16-le": "unicode ucs-2 csunicode iso-10646-ucs-2 unicodefeff",
+        "utf-16-be": "unicodefffe",
+        "iso8859-6": "csiso88596e csiso88596i iso-8859-6-e iso-8859-6-i",
+        "iso8859-7": "sun_eu_greek",
+        "iso8859-8": "csiso88598e csiso88598i iso-8859-8-e iso-8859-8-i visual logical",
+        "iso8859-15": "csisolatin9",
+        "koi8-r": "koi koi8",
+        "koi8-u": "koi8-ru",
+        "mac-roman": "mac csmacintosh",
+        "mac-cyrillic": "x-mac-ukrainian",
+        "cp1252": "x-user-defined",
+        "gb18030": "gb_2312 gb_2312-80 csgb2312",
+        "big5hkscs": "cn-big5 x-x-big5",
+        "euc_jp": "cseucpkdfmtjapanese",
+        "cp932": "windows-31j ms_kanji",
+        "cp949": "ksc_5601 ks_c_5601-1989 csksc56011987 cseuckr iso-ir-149",
+    }.items()
+    for label in labels.split()
+}
+"""Labels that Python does not know."""
+_NOT_AS_ASCII = frozenset({"utf-16-le", "utf-16-be", "iso2022_jp"})
+"""Encodings whose text may be valid UTF-8 that says something else."""
+
+_META = re.compile(rb"<!--.*?(?:-->|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
+_ATTRIBUTE = re.compile(rb"""([a-z-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
+_CONTENT_CHARSET = re.compile(rb"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([^"'>]+)""")
+_PRESCAN = 65_536
+"""Bytes in which a declaration is looked for. Browsers scan 1,024 ahead, and start again at a later one."""
+_FEW = 3
+"""Bad bytes that refute no declaration, however little else there is beyond ASCII."""
 
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|p|h1|table)\b",
@@ -69,6 +110,7 @@ _XML = re.compile(r"\s*<\?xml\b|\s*<(?:rss|feed|svg|urlset)\b", re.IGNORECASE)
 _HTML_SUFFIXES = (".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd")
 _SNIFF = 4096
+_BAD = "\ufffd"
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _BINARY_SHARE = 0.02
 
@@ -120,37 +162,67 @@ def _kind_of_text(text: str, name: str) -> Kind:
 
 
 def decode(data: bytes, charset: str | None = None) -> str:
-    """Bytes to text: by byte-order mark, as UTF-8, as said beside them, as declared in them, or by a guess.
+    """Decode bytes as browsers do: by byte-order mark, else as declared beside them, else as declared in them.
 
-    Whichever fits first; a charset that the bytes contradict is passed over. Where nothing fits, U+FFFD stands for
-    what is not UTF-8.
+    U+FFFD stands for what does not fit. In two cases the declaration does not count: bytes that are valid UTF-8 are
+    UTF-8, and where most characters beyond ASCII do not fit, as where nothing is declared, the encoding is guessed.
+
+    Args:
+        data: any bytes.
+        charset: label that the sender states beside the bytes.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return clean(data[len(mark) :].decode(encoding, "replace"))
-    candidates = ["utf-8"]
-    if charset is not None and charset.replace("-", "_") not in _NO_CHARSETS:
-        candidates.append(_WEB_NAMES.get(charset, charset))
-    declared = _DECLARED.search(data[:_SNIFF])
-    if declared:
-        name = declared.group(1).decode("ascii").lower()
-        if name.replace("-", "_") not in _NO_CHARSETS and _reads_itself(name, declared.group()):
-            candidates.append(_WEB_NAMES.get(name, name))
-    for encoding in candidates:
+    codec = (charset and codec_of(charset)) or _declared(data[:_PRESCAN])
+    if codec not in _NOT_AS_ASCII:
         try:
-            return clean(data.decode(encoding))
-        except (LookupError, ValueError):  # an unknown name, or bytes that do not fit
-            continue
+            return clean(data.decode("utf-8"))
+        except UnicodeDecodeError:
+            pass
+    text = data.decode(codec or "utf-8", "replace")
+    n_bad = text.count(_BAD)
+    n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad
+    if n_bad <= n_good or (codec is not None and n_bad <= _FEW):
+        return clean(text)
     best = from_bytes(data).best()
-    return clean(str(best) if best is not None else data.decode("utf-8", "replace"))
+    return clean(str(best) if best is not None else text)
 
 
-def _reads_itself(charset: str, declaration: bytes) -> bool:
-    """Check whether a declaration found as ASCII reads the same in the charset that it names; in UTF-16 it does not."""
-    try:
-        return declaration.decode(charset) == declaration.decode("ascii")
-    except (LookupError, ValueError):
-        return False
+def codec_of(label: str) -> str | None:
+    """Return Python's name of the encoding that a WHATWG label stands for; None for a label that is none."""
+    label = label.strip().lower()
+    for name in (_LABELS.get(label, label), label.removeprefix("x-"), f"cp{label.rpartition('-')[2]}"):
+        try:
+            found = codecs.lookup(re.sub(r"^iso(8859)(?=\d)", r"iso\1-", name)).name
+        except (LookupError, ValueError):  # ValueError for a name that holds a NUL
+            continue
+        found = _SUPERSETS.get(found, found)
+        if found in _CODECS:
+            return found
+    return None
+
+
+def _declared(head: bytes) -> str | None:
+    """Return the encoding that a page declares in its first `<meta>` that declares any, or in its XML declaration."""
+    for match in _META.finditer(head):
+        fields = {
+            name.lower(): value.strip(b"\"' ") for name, value in _ATTRIBUTE.findall(match.group(1) or b"")
+        }
+        label = fields.get(b"charset")
+        if label is None and fields.get(b"http-equiv", b"").lower() == b"content-type":
+            found = _CONTENT_CHARSET.search(fields.get(b"content", b""))
+            label = found and found.group(1)
+        if label and (codec := codec_of(label.decode("latin-1"))):
+            return _as_read(codec)
+    xml = _XML_ENCODING.match(head)
+    codec = xml and codec_of(xml.group(1).decode("latin-1"))
+    return _as_read(codec) if codec else None
+
+
+def _as_read(codec: str) -> str:
+    """Return UTF-8 for UTF-16: a declaration that was read as ASCII is not in UTF-16."""
+    return "utf-8" if codec.startswith("utf-16") else codec
 
 
 def clean(text: str) -> str:

@@ -5,7 +5,7 @@ versions recorded in the manifest. It does not depend on other pages, their orde
 before (so trafilatura's `deduplicate`, which remembers, is off). Whatever the bytes are, the answer is a text or a
 status with a reason, never an exception. An endless page is not ended here but by `extracting`.
 
-How HTML is read is in `markup`, how it is dated in `dates`.
+How HTML is read is in `markup`, how it is dated in `dates`, what is no page but a wall before one in `walls`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from indexes.model import Frozen, SourceStatus
 from indexes.text.child import child_command
 from indexes.text.dates import EARLIEST, LATEST, latest_date, published_in_pdf
 from indexes.text.decode import MEDIA_TYPES, clean, sniff
+from indexes.text.facts import read_facts, text_facts
 from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.text.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
+from indexes.text.walls import UNKNOWN, Arrival, recognise
 
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _MAX_TITLE = 300
@@ -92,6 +94,7 @@ def extract(
     url: str | None = None,
     fetched: str | None = None,
     charset: str | None = None,
+    arrived: Arrival = UNKNOWN,
 ) -> Extracted:
     """Text, title, date and language of a page.
 
@@ -100,7 +103,8 @@ def extract(
         name: its file name (see `decode.sniff`).
         url: where it came from; may hold the date.
         fetched: ISO 8601 time; no page was published after it.
-        charset: as the server said, in lower case.
+        charset: as the server said.
+        arrived: what address and header fields say of it.
 
     Raises:
         ValueError: `fetched` is no such time.
@@ -114,7 +118,9 @@ def extract(
     if kind == "pdf":
         return _pdf(data, latest)
     if kind == "html":
-        return _html(text, url, latest)
+        return _html(text, url, latest, arrived)
+    if kind != "json" and (wall := recognise(arrived, text, text_facts(text))):
+        return Extracted(status="blocked", reason=wall, media_type=media_type)
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
         title = found.group(1).strip().rstrip("#")
@@ -139,10 +145,12 @@ def _finish(media_type: str, title: str, published: str | None, text: str, why_e
     )
 
 
-def _html(markup: str, url: str | None, latest: date) -> Extracted:
+def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extracted:
     media_type = MEDIA_TYPES["html"]
     if len(markup) > MAX_MARKUP:
         return _refused(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
+    if wall := recognise(arrived, markup, read_facts(markup)):
+        return Extracted(status="blocked", reason=wall, media_type=media_type)
     try:
         found = read_markup(markup, url, latest)
     except MarkupRefused as error:

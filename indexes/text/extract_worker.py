@@ -15,6 +15,7 @@ from pathlib import Path
 from indexes.confining import deny_sockets, limit_memory
 from indexes.text.extracting import Job, message, read_page
 from indexes.text.language import detect_language
+from indexes.text.walls import Arrival
 
 _HELD_KB = 1 << 20
 """A worker that has held more kilobytes than this is replaced, so that no page finds less memory than another did."""
@@ -47,10 +48,9 @@ def main() -> None:
     answers.flush()
     last = False
     while not last and (size := pages.read(8)):
-        head: dict[str, str | None] = json.loads(pages.read(int.from_bytes(size, "big")))
+        said, arrived = json.loads(pages.read(int.from_bytes(size, "big")))
         data = pages.read(int.from_bytes(pages.read(8), "big"))
-        job = Job("", data, head["name"] or "", head["url"], head["fetched"], head["charset"])
-        reading = read_page(job)
+        reading = read_page(Job("", data, **said, arrived=Arrival(*arrived)))
         last = peak_kilobytes() > _HELD_KB
         answer = json.dumps({"reading": reading.model_dump(), "last": last}, ensure_ascii=False)
         answers.write(message(answer.encode()))

@@ -33,6 +33,7 @@ from indexes.text.chunk import chunk_spans
 from indexes.text.dates import latest_date
 from indexes.text.decode import is_pdf
 from indexes.text.extract import Extracted, extract
+from indexes.text.walls import Arrival
 
 _AHEAD = 3
 """Pages held for each process: one being read, others so that a slow page does not keep the rest waiting."""
@@ -59,6 +60,8 @@ class Job(NamedTuple):
     """ISO 8601."""
     charset: str | None = None
     """Charset as the server states it."""
+    arrived: Arrival = Arrival()
+    """See `walls.arrival`."""
 
 
 class Reading(Frozen):
@@ -72,7 +75,9 @@ class Reading(Frozen):
 
 def read_page(job: Job) -> Reading:
     """Extract and chunk one page, in this process. ValueError if `fetched` is no time."""
-    extracted = extract(job.data, job.name, url=job.url, fetched=job.fetched, charset=job.charset)
+    extracted = extract(
+        job.data, job.name, url=job.url, fetched=job.fetched, charset=job.charset, arrived=job.arrived
+    )
     return Reading(key=job.key, extracted=extracted, chunks=tuple(chunk_spans(extracted.text)))
 
 
@@ -243,7 +248,7 @@ class _Worker:
 
     def _ask(self, process: subprocess.Popen[bytes], job: Job, seconds: float) -> Reading:
         said = {"name": job.name, "url": job.url, "fetched": job.fetched, "charset": job.charset}
-        head = json.dumps(said).encode("ascii")
+        head = json.dumps([said, job.arrived]).encode("ascii")
         assert process.stdin is not None
         try:
             for part in (message(head), message(job.data)):

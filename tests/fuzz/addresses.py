@@ -15,9 +15,10 @@ from indexes.archive.content import undone
 from indexes.fetch.encoding import Unpacker, content_coding
 from indexes.fetch.faults import Refused, TooMuch
 from indexes.fetch.landing import full_texts
-from indexes.fetch.markup import read_markup
 from indexes.fetch.target import target
 from indexes.limits import Coding, GzipRefused
+from indexes.text.decode import decode
+from indexes.text.facts import read_facts
 from indexes.urls import UrlError, identifier_url, normalise_url
 from tests.fuzz.mutation import mutated, one_of_texts
 from tests.fuzz.target import Target, assert_one_line, text_of
@@ -212,7 +213,7 @@ _MARKS = (
 
 def check_markup(data: bytes) -> None:
     """Whatever the bytes are, something is said of them."""
-    markup = read_markup(data)
+    markup = read_facts(decode(data))
     assert len(markup.text) <= markup.n_text
     full_texts(["https://doi.org/10.1/x", "https://arxiv.org/abs/2101.00001"], markup)
 

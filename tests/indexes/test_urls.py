@@ -23,7 +23,15 @@ REPORTS = Path(__file__).resolve().parents[2] / "../shared/data/reports"
         ("https://example.com/A?B=C", "https://example.com/A?B=C"),
         ("https://example.com/?utm_source=openai", "https://example.com"),
         ("https://example.com/p?id=3&utm_source=x&fbclid=y&ref=z", "https://example.com/p?id=3&ref=z"),
-        ("https://example.com/p?b=2&a=1", "https://example.com/p?b=2&a=1"),
+        ("https://example.com/p?b=2&a=1", "https://example.com/p?a=1&b=2"),
+        ("https://example.com/p?q=z&b&q=a", "https://example.com/p?b&q=z&q=a"),  # two of one name are a list
+        ("https://example.com/p%C3%A4\u200bth?a=\u2060%E2%80%8b1\ufeff", "https://example.com/p%C3%A4th?a=1"),
+        ("https://fa.wikipedia.org/a\u200cb", "https://fa.wikipedia.org/a%E2%80%8Cb"),  # a letter of the name
+        ("https://en.m.wikipedia.org/wiki/Canton", "https://en.wikipedia.org/wiki/Canton"),
+        ("https://m.example.org/a", "https://m.example.org/a"),
+        ("https://www.youtube.com/watch?v=abc&t=83s", "https://youtube.com/watch?v=abc"),
+        ("https://youtu.be/abc?t=83", "https://youtu.be/abc"),
+        ("https://example.com/thread?t=83", "https://example.com/thread?t=83"),
         ("https://example.com/p#part", "https://example.com/p"),
         ("https://example.com/p#:~:text=some%20words", "https://example.com/p"),
         ("https://example.com/#!/route", "https://example.com#!/route"),
@@ -100,7 +108,8 @@ def test_what_is_no_web_address_is_refused_in_one_line(written: str) -> None:
 def test_normalising_twice_changes_nothing() -> None:
     draw = random.Random(20)
     alphabet = ["a", "B", "/", "/", ".", "..", "%2F", "%2e", "%zz", "%", "?", "&", "=", "#", "#!", ":~:", "é", "中", " ",  # noqa: E501
-                "+", "(", ")", ";", "utm_x=1", "//", "\\", "\u202e", "doi.org/10.1/A"]  # fmt: skip
+                "+", "(", ")", ";", "utm_x=1", "//", "\\", "\u202e", "doi.org/10.1/A", "\u200b",
+                "%E2", "%80", "%8B", "%EF%bb", "%BF", "&a=", "&B", "t=1"]  # fmt: skip
     hosts = [
         "example.com",
         "WWW.Example.com",

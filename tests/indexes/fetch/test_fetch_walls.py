@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from indexes.fetch.markup import read_markup
-from indexes.fetch.walls import recognise
+from indexes.text.decode import decode
+from indexes.text.facts import read_facts
+from indexes.text.walls import arrival, recognise
 
 from .site import PROSE, Web, article, redirect, reply
 
@@ -125,11 +126,11 @@ async def test_a_redirect_to_a_log_in_form(web: Web) -> None:
 
 
 def test_a_redirect_to_a_consent_form() -> None:
-    shown = page("Before you continue", f"<p>{PROSE * 30}</p>")
-    markup = read_markup(shown)
+    shown = page("Before you continue", f"<p>{PROSE * 30}</p>").decode()
+    facts = read_facts(shown)
     consent, cited = "https://consent.google.com/m?continue=x", "https://www.google.com/maps"
-    assert recognise(consent, cited, (), shown.decode(), markup) == "a consent form"
-    assert recognise(consent, consent, (), shown.decode(), markup) is None
+    assert recognise(arrival(consent, cited, ()), shown, facts) == "a consent form"
+    assert recognise(arrival(consent, consent, ()), shown, facts) is None
 
 
 @pytest.mark.skipif(not PAGES.is_dir(), reason="the real pages are not here")
@@ -141,8 +142,8 @@ def test_no_real_page_is_called_a_wall_that_is_none() -> None:
     called: dict[str, str] = {}
     for line in (PAGES / "pages.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        data = gzip.decompress((PAGES / row["file"]).read_bytes())
-        wall = recognise(row["url"], row["url"], (), data.decode("latin-1"), read_markup(data))
+        source = decode(gzip.decompress((PAGES / row["file"]).read_bytes()))
+        wall = recognise(arrival(row["url"], row["url"], ()), source, read_facts(source))
         if wall is not None:
             called[row["url"].split("/")[-1][:12]] = wall
             assert len(row["text"]) < 600

@@ -48,9 +48,39 @@ def test_unicode_forms_give_the_same_text(data: bytes) -> None:
     assert decode(data) == "Größe 中文"
 
 
-def test_declared_charset_is_used_when_it_fits() -> None:
-    page = '<meta charset="gb2312"><p>深度研究报告的评估</p>'
-    assert decode(page.encode("gb18030")) == page
+@pytest.mark.parametrize(
+    ("declaration", "codec", "text"),
+    [
+        ('<meta charset="gb2312">', "gb18030", "深度研究报告的评估"),
+        ("<meta charset=big5>", "big5hkscs", "深度研究報告"),
+        ("<meta charset='EUC-JP'>", "euc_jp", "調査報告"),
+        ("<meta charset=x-sjis>", "cp932", "①調査報告"),
+        ('<meta content="text/html; charset=windows-1251" http-equiv=Content-Type>', "cp1251", "отчёт"),
+        ("<meta name=a content='charset=utf-8'><META CHARSET=latin1 >", "cp1252", "Größe 3 €"),
+        ('<?xml version="1.0" encoding="iso-8859-2"?>', "iso8859-2", "surówka na dziesiątej"),
+        ("<!-- <meta charset=windows-1251> --><meta charset=windows-1252>", "cp1252", "Größe"),
+        (f"<!-- {'-' * 3_000} --><meta charset=koi8-u>", "koi8-u", "звіт"),  # browsers start again there
+        ("<meta charset=utf-16>", "utf-8", "Größe"),  # read as ASCII, so that it is not true
+        ("", "utf-8", "Größe und Wärme"),
+    ],
+)
+def test_a_bad_byte_costs_one_character(declaration: str, codec: str, text: str) -> None:
+    """As in browsers: U+FFFD stands for a byte that no character of the declared encoding has."""
+    # Unassigned, or the beginning of a character that a space does not end.
+    bad = {"cp1251": b"\x98", "cp1252": b"\x81", "cp932": b"\x81", "utf-8": b"\xe2\x80"}.get(codec, b"\xff")
+    page = f"{declaration}<p>{text}</p>".encode(codec)
+    assert decode(page) == page.decode(codec)
+    if codec not in ("koi8-u", "iso8859-2"):  # in these every byte is a character
+        assert decode(page + b"<p>" + bad + b" z</p>") == f"{page.decode(codec)}<p>\ufffd z</p>"
+
+
+def test_the_senders_label_precedes_the_pages() -> None:
+    page = b"<meta charset=windows-1252><p>\xc0\xc1\xc2"
+    assert decode(page).endswith("ÀÁÂ")
+    assert decode(page, "windows-1251").endswith("АБВ")
+    assert decode(page, "no-such-code").endswith("ÀÁÂ")
+    assert decode("調査".encode("iso2022_jp"), "iso-2022-jp") == "調査"
+    assert decode("調査".encode("utf-16-be"), "utf-16be") == "調査"
 
 
 def test_wrongly_declared_charset_is_passed_over() -> None:

@@ -1,12 +1,11 @@
-"""Facts about a page from its markup.
+"""Facts about a page from its markup, or from its text where it has none.
 
-Invariant: a function of the bytes; whatever they are, it answers, in a time that grows with their number. Nothing
+Invariant: a function of the characters; whatever they are, it answers, in a time that grows with their number. Nothing
 here decides anything.
 """
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import re
 from dataclasses import dataclass
@@ -18,19 +17,16 @@ _UNSEEN = ("script", "style", "noscript", "template", "svg", "head", "iframe", "
 _PROSE = 40
 """Characters; shorter paragraphs are labels, bylines and buttons."""
 _KEPT_TEXT = 20_000
+_LONGEST_TITLE = 300
+_TITLE_MARK = re.compile(r"(?:#+\s+|Title:\s*)")
+"""What stands before the title in Markdown and in the texts of reader services."""
 _FREE = re.compile(r'"isAccessibleForFree"\s*:\s*(?:"\s*)?(true|false)', re.IGNORECASE)
 _REFRESH = re.compile(r"""\s*(\d{1,6}(?:\.\d*)?)\s*[;,\s]\s*(?:url\s*=\s*)?['"]?([^'"]*)""", re.IGNORECASE)
-_DECLARED = re.compile(rb"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_CHARSETS = frozenset(
-    {"gb2312", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "koi8-r"}
-    | {"windows-1250", "windows-1251", "windows-1252", "iso-8859-1", "iso-8859-2", "iso-8859-15"}
-)
 
 
 @dataclass(frozen=True)
-class Markup:
-    """Facts found in the markup."""
+class Facts:
+    """Facts about one page."""
 
     title: str = ""
     text: str = ""
@@ -56,17 +52,17 @@ class Markup:
         return next((content for key, content in self.metas if key == name and content), None)
 
 
-def read_markup(data: bytes) -> Markup:
-    """Look through the (beginning of the) bytes of an HTML page."""
+def read_facts(source: str) -> Facts:
+    """Look through the (beginning of the) characters of an HTML page."""
     parser = _etree.HTMLParser(
         encoding="utf-8", recover=True, no_network=True, remove_comments=True, remove_pis=True
     )
     try:
-        tree: Any = _etree.fromstring(_text(data).encode("utf-8", "replace"), parser)
+        tree: Any = _etree.fromstring(source.encode("utf-8", "replace"), parser)
     except (_etree.LxmlError, ValueError):
-        return Markup()
+        return Facts()
     if tree is None:
-        return Markup()
+        return Facts()
     found = _head(tree)
     scripts: list[Any] = list(tree.iter("script"))
     free: bool | None = None
@@ -78,7 +74,7 @@ def read_markup(data: bytes) -> Markup:
     _etree.strip_elements(tree, *_UNSEEN, with_tail=False)
     text = " ".join(" ".join(tree.itertext()).split())
     paragraphs = (len(" ".join("".join(block.itertext()).split())) for block in tree.iter("p"))
-    return Markup(
+    return Facts(
         text=text[:_KEPT_TEXT],
         n_text=len(text),
         n_prose=sum(length for length in paragraphs if length >= _PROSE),
@@ -86,6 +82,19 @@ def read_markup(data: bytes) -> Markup:
         asks_password=asks,
         free=free,
         **found,
+    )
+
+
+def text_facts(text: str) -> Facts:
+    """Return the facts about a page that is plain text or Markdown, whose first line is its title."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    title = next((line for line in lines if line), "")
+    shown = " ".join(filter(None, lines))
+    return Facts(
+        title=_TITLE_MARK.sub("", title)[:_LONGEST_TITLE],
+        text=shown[:_KEPT_TEXT],
+        n_text=len(shown),
+        n_prose=sum(len(line) for line in lines if len(line) >= _PROSE),
     )
 
 
@@ -110,7 +119,7 @@ def _head(tree: Any) -> dict[str, Any]:
     )
     title = tree.find(".//title")
     return {
-        "title": " ".join("".join(title.itertext()).split())[:300] if title is not None else "",
+        "title": " ".join("".join(title.itertext()).split())[:_LONGEST_TITLE] if title is not None else "",
         "metas": tuple(metas),
         "pdf_links": pdf_links,
         "base": next((e.get("href") for e in tree.iter("base") if e.get("href")), None),
@@ -120,18 +129,3 @@ def _head(tree: Any) -> dict[str, Any]:
 
 def _inside_noscript(element: Any) -> bool:
     return any(parent.tag == "noscript" for parent in element.iterancestors("noscript"))
-
-
-def _text(data: bytes) -> str:
-    """Characters good enough to look for marks in: the declared charset where it is a common one, else UTF-8."""
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    declared = _DECLARED.search(data[:4096])
-    name = declared.group(1).decode("ascii").lower() if declared else ""
-    if name in _CHARSETS:
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError:
-            return data.decode(name, "replace")
-    return data.decode("utf-8", "replace")

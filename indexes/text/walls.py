@@ -1,0 +1,188 @@
+"""Pages in place of pages: challenges, captchas, paywalls, forms, requests for JavaScript, soft 404s.
+
+Invariant: a page is called a wall only by a mark of its maker or by its own words, together with little text, so that
+an article about captchas is none; the answer names the mark. What is only suspected passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from indexes.archive.model import Headers
+from indexes.text.facts import Facts
+
+_WALL_TEXT = 1_500
+"""Characters that a reader sees; challenge pages show some hundreds, with their navigation."""
+_WORDS_TEXT = 500
+"""Characters of a page that is called a wall for its words alone."""
+_SCRIPT_TEXT = 200
+"""Characters that a page shows before its scripts write it."""
+_TEASER = 1_000
+"""Characters in paragraphs; what a paywall leaves of an article."""
+SCRIPTS = "a page that asks for JavaScript"
+"""The wall that falls where scripts are run."""
+
+
+class Arrival(NamedTuple):
+    """What address and header fields say about a page. A function of few values, whatever the page."""
+
+    challenge: str = ""
+    """Challenge that a header field names; it holds for the whole answer, however much text comes with it."""
+    consent: bool = False
+    """A redirect led from another host to a consent form."""
+    log_in: bool = False
+    """A redirect led from another address to that of a log-in form."""
+
+
+UNKNOWN = Arrival()
+"""Of a page that came without address and header fields."""
+
+
+class Seen(NamedTuple):
+    """Input of a recogniser."""
+
+    source: str
+    """The (beginning of the) page's characters."""
+    facts: Facts
+
+
+def _mark(pattern: str) -> Callable[[Seen], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda seen: compiled.search(seen.source) is not None
+
+
+def _words(pattern: str, limit: int = _WALL_TEXT) -> Callable[[Seen], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda seen: (
+        seen.facts.n_text <= limit
+        and compiled.search(f"{seen.facts.title} {seen.facts.text}".replace("’", "'")) is not None
+    )
+
+
+def _title(pattern: str) -> Callable[[Seen], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda seen: compiled.search(seen.facts.title) is not None
+
+
+def _both(*tests: Callable[[Seen], bool]) -> Callable[[Seen], bool]:
+    return lambda seen: all(test(seen) for test in tests)
+
+
+_HUMAN = (
+    r"(?:verify|confirm|prove|check(?:ing)?)[^.<>]{0,40}\b(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)"
+    r"|i.m not a robot|unusual traffic|pardon our interruption|please complete the (?:security check|captcha)"
+    r"|安全验证|人机验证|请完成验证|滑动验证|请输入验证码"
+)
+
+_CHECK = (
+    r"checking (?:your browser before|if the site connection is secure)|enable javascript and cookies to continue"
+    r"|verify(?:ing)? (?:that )?you(?: a|')re (?:a )?(?:human|not a (?:ro)?bot)|are you a (?:robot|human)\?"
+    r"|review the security of your connection|performing security verification|unusual traffic from your"
+    r"|pardon our interruption|complete the (?:security check|captcha)|ddos protection by"
+    r"|(?:请完成|进行)(?:安全|人机)?验证|请输入验证码"
+)
+_NEEDS_SCRIPTS = (
+    r"(?:enable|activate|turn on|allow|requires?|needs?) java ?script"
+    r"|java ?script (?:is |must be |has to be )?(?:currently |not )?(?:disabled|required|enabled|available|turned off)"
+    r"|java ?script (?:aktivieren|を有効|ist deaktiviert|est désactivé)|activer (?:le )?java ?script"
+    r"|(?:habilit|activ)[a-zé]+ (?:el )?java ?script|включит[еь] java ?script|(?:启用|啟用|开启) ?java ?script"
+)
+_MISSING = (
+    r"page (?:not found|introuvable|non trouvée)|(?:seite|artikel) (?:wurde )?nicht gefunden|not found \(?404"
+    r"|404 ?[-–—:|]? ?(?:error|(?:page|file) )?not found|pagina (?:non trovata|niet gevonden)"
+    r"|página no encontrada|página não encontrada|nie znaleziono strony|страница не найдена"
+    r"|ページが見つかりません|(?:页面|頁面|网页)(?:不存在|未找到|找不到)|找不到(?:页面|頁面|网页)"
+)
+_CONSENT = (
+    r"before you continue|bevor sie (?:fortfahren|zu google weiter)|avant d(?:e continuer|'accéder)"
+    r"|antes de continuar|prima di continuare|voordat je verdergaat|we value your privacy"
+    r"|(?:cookie|privacy) (?:consent|gate|wall)"
+)
+_MISSING_WORDS = (
+    r"(?:page|article|document|content|url)[^.]{0,40} (?:could not|cannot|can't|couldn't) be found"
+    r"|(?:page|article|document|content|url) (?:[a-z']+ ){0,6}(?:does not|doesn't|no longer) exists?"
+    r"|(?:can't|couldn't|cannot|could not) find (?:the|that|this) (?:page|article|document)"
+)
+_BY_MARK: tuple[tuple[str, Callable[[Seen], bool]], ...] = (
+    ("a Cloudflare challenge", _both(_title(r"^(?:just a moment|attention required)"), _mark(r"cloudflare|/cdn-cgi/"))),
+    ("a Cloudflare challenge", _mark(r"_cf_chl_opt|cf-browser-verification|id=[\"']cf-(?:challenge|error-details)")),
+    ("an Akamai refusal", _both(_title(r"^access denied"), _mark(r"edgesuite\.net|reference\s*(?:&#32;)?(?:&#35;|#)"))),
+    ("an Akamai challenge", _mark(r"/_sec/verify\?provider=|sec-if-cpt-container|bm-verify=")),
+    ("a DataDome captcha", _mark(r"captcha-delivery\.com")),
+    ("a PerimeterX captcha", _mark(r"id=[\"']px-captcha")),
+    ("a PerimeterX captcha", _both(_mark(r"_pxAppId"), _mark(r"captcha"))),
+    ("an Imperva challenge", _mark(r"_Incapsula_Resource|Incapsula incident ID")),
+    ("an AWS WAF challenge", _mark(r"AwsWafIntegration|\.awswaf\.com/")),
+    ("a Sucuri challenge", _mark(r"sucuri_cloudproxy_js|Sucuri WebSite Firewall - Access Denied")),
+    ("a DDoS-Guard challenge", _both(_title(r"^ddos-guard"), _mark(r"ddos-guard"))),
+    ("an Anubis challenge", _mark(r"id=[\"']anubis_challenge")),
+    ("a captcha", _both(_mark(r"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|geetest|captcha"), _words(_HUMAN))),
+    ("a bot check", _words(_CHECK, _WORDS_TEXT)),
+    (SCRIPTS, _words(_NEEDS_SCRIPTS, _WORDS_TEXT)),
+    (SCRIPTS, _both(_words(r"", _SCRIPT_TEXT), _mark(_NEEDS_SCRIPTS))),
+    ("a soft 404", _title(rf"^(?:error )?404\b|{_MISSING}")),
+    ("a soft 404", _words(rf"{_MISSING}|{_MISSING_WORDS}", _WORDS_TEXT)),
+    ("a consent form", _title(_CONSENT)),
+    ("a consent form", _mark(r"action=[\"']https://consent\.(?:google|youtube)\.[a-z.]+/")),
+)  # fmt: skip
+_BY_FIELD = (
+    ("a Cloudflare challenge", "cf-mitigated", re.compile(r"challenge", re.IGNORECASE)),
+    ("an AWS WAF challenge", "x-amzn-waf-action", re.compile(r"challenge|captcha", re.IGNORECASE)),
+)
+_CONSENT_HOST = re.compile(
+    r"consent\.(?:google|youtube|yahoo)\.[a-z.]+|guce\.[a-z]+\.com|collector-[0-9]+\.guce\.[a-z]+\.com"
+)
+_LOG_IN = re.compile(
+    r"(?:^|[/._-])(?:log-?in|log-?on|sign-?in|signon|sso|authenticate)(?:$|[/._?-])", re.IGNORECASE
+)
+
+
+def arrival(url: str, first_url: str, headers: Headers) -> Arrival:
+    """Return what is known of a page before its bytes.
+
+    Args:
+        url: its address, after redirects.
+        first_url: the address before them.
+        headers: of the answer with the page.
+    """
+    here, before = urlsplit(url), urlsplit(first_url)
+    moved = here.hostname != before.hostname
+    return Arrival(
+        challenge=next(
+            (
+                wall
+                for wall, field, pattern in _BY_FIELD
+                if any(name.lower() == field and pattern.search(text) for name, text in headers)
+            ),
+            "",
+        ),
+        consent=moved and _CONSENT_HOST.fullmatch(here.hostname or "") is not None,
+        log_in=(moved or here.path != before.path)
+        and (
+            _LOG_IN.search(here.path) is not None
+            or (here.hostname or "").startswith(("login.", "signin.", "sso.", "auth."))
+        )
+        and not _LOG_IN.search(before.path),
+    )
+
+
+def recognise(arrived: Arrival, source: str, facts: Facts) -> str | None:
+    """Return the kind of wall that a page is, in words; None if it is not certainly one."""
+    if arrived.challenge:
+        return arrived.challenge
+    seen = Seen(source, facts)
+    if facts.n_text <= _WALL_TEXT:
+        for name, test in _BY_MARK:
+            if test(seen):
+                return name
+        if arrived.log_in and facts.asks_password:
+            return "a log-in form"
+    if arrived.consent:
+        return "a consent form"
+    # An abstract is no teaser: the pages of journals call the paper not free and show what they show.
+    if facts.free is False and facts.n_prose < _TEASER and not facts.meta("citation_title"):
+        return f"a paywall (it calls itself not free and shows {facts.n_prose:,} characters of text)"
+    return None
