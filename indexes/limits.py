@@ -35,6 +35,7 @@ PDF_SECONDS = 120
 """Guards against a page that never ends, far above what real ones take: no ordinary result depends on them."""
 
 _STEP = 1 << 16
+_MAGIC = b"\x1f\x8b\x08"
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 """zlib's names for the three wrappings: its window bits."""
 
@@ -43,15 +44,28 @@ class GzipRefused(ValueError):
     """A gzip stream that is a bomb, is cut, or is no gzip; the message is fit for a page's reason."""
 
 
+class GzipCut(GzipRefused):
+    """A stream that ends too soon.
+
+    Args:
+        data: what came out before its end.
+    """
+
+    def __init__(self, coding: Coding, data: bytes = b"") -> None:
+        super().__init__(f"damaged {coding}: it ends too soon")
+        self.data = data
+
+
 def is_gzip(data: bytes) -> bool:
     """Check whether these bytes start like a gzip member."""
-    return data[:3] == b"\x1f\x8b\x08"
+    return data[:3] == _MAGIC
 
 
 def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RATIO) -> bytes:
     """Decompress all members of a gzip stream, giving up as soon as a bound is passed.
 
     Raises:
+        GzipCut: the stream ends too soon.
         GzipRefused: the result would pass `limit` bytes or `ratio` times the input; the stream is damaged, or has more
             than `MAX_GZIP_MEMBERS` members.
     """
@@ -77,12 +91,17 @@ def _unpacked(coding: Coding, data: bytes, limit: int, ratio: int) -> bytes:
         if total > ceiling:
             raise GzipRefused(f"{coding} of {len(data):,} bytes holds more than {ceiling:,} bytes")
         parts.append(part)
-    decoder.finish()
+    try:
+        decoder.finish()
+    except GzipCut:
+        raise GzipCut(coding, b"".join(parts)) from None
     return b"".join(parts)
 
 
 class Decoder:
     """Undoes gzip, with any permitted number of members, or deflate, piece by piece.
+
+    Bytes that are called gzip and do not begin so come out as they are: some servers send the header with a plain body.
 
     Time is linear in the bytes that come in and out: zlib copies what it leaves over of its input, so it is never
     given more than `_STEP` bytes at once.
@@ -93,7 +112,8 @@ class Decoder:
         self._stream: ZlibStream | None = None
         self._n_members = 0
         self._opening = b""
-        """The first byte of a deflate stream, kept until the second says how it is wrapped."""
+        """The first bytes of a stream, kept until the next ones say how it is wrapped."""
+        self._plain = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the decoded content of the next bytes in pieces of at most `_STEP` bytes; the caller counts them.
@@ -106,15 +126,20 @@ class Decoder:
             yield from self._decoded(view[begin : begin + _STEP])
 
     def finish(self) -> None:
-        """Say that the stream ends here. Raises GzipRefused if it may not."""
+        """Say that the stream ends here. Raises GzipCut if it may not."""
         if self._opening or (self._stream is not None and not self._stream.eof):
-            raise GzipRefused(f"damaged {self._coding}: it ends too soon")
+            raise GzipCut(self._coding)
 
     def _decoded(self, piece: bytes | memoryview) -> Iterator[bytes]:
         more = False
         while piece or more:
+            if self._plain:
+                yield bytes(piece)
+                return
             if self._stream is None or self._stream.eof:
                 piece = self._begun(bytes(piece))
+                if self._plain:
+                    continue
                 if not piece or self._stream is None:
                     return
             try:
@@ -132,10 +157,14 @@ class Decoder:
         """Open the stream, or its next member, at `piece`; what is to be decoded of it."""
         if self._stream is None:
             piece = self._opening + piece
+            begun = _MAGIC.startswith(piece) if self._coding == "gzip" else len(piece) < 2
+            self._opening = piece if begun and piece != _MAGIC else b""
+            if self._opening:
+                return b""
+            if self._coding == "gzip" and not is_gzip(piece):
+                self._plain = True
+                return piece
             if self._coding == "deflate":
-                self._opening = piece if len(piece) < 2 else b""
-                if self._opening:
-                    return b""
                 self._stream = zlib.decompressobj(_ZLIB if _opens_zlib(piece) else _RAW)
                 return piece
         else:

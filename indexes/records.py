@@ -64,6 +64,8 @@ class PageRecord(Frozen):
     """Character offsets `[start, end)` into the text."""
     found_by: tuple[FoundBy, ...] = ()
     """Web searches that named the URL; left out of the file if there are none."""
+    truncated: bool = False
+    """True if only the beginning of the page was stored; left out of the file if not."""
 
     @field_validator("url")
     @classmethod
@@ -102,12 +104,14 @@ class PageRecord(Frozen):
             http_status=self.http_status,
             record_digest="" if self.record is None else self.record.digest,
             found_by=self.found_by,
+            truncated=self.truncated,
         )
 
 
 def render_record(record: PageRecord) -> bytes:
     """One line of `pages.jsonl`."""
-    return (canonical(record.model_dump(exclude=None if record.found_by else {"found_by"})) + "\n").encode()
+    empty = {name for name in ("found_by", "truncated") if not getattr(record, name)}
+    return (canonical(record.model_dump(exclude=empty)) + "\n").encode()
 
 
 def parse_record(line: bytes, place: str) -> PageRecord:

@@ -356,7 +356,7 @@ class Snapshot:
             try:
                 record = read_record(self._file_of(entry), entry.offset)
                 if record.id == reference.id and record.block_digest == reference.digest:
-                    return undone(record.payload, record.header("content-encoding"))
+                    return undone(record.payload, record.header("content-encoding"))[0]
             except (Damage, GzipRefused) as error:
                 raise DigestMismatch(f"{self.path}: {error}; run `snapshot verify`") from None
         raise DigestMismatch(f"{self.path}: the archive has no record {reference.id}; run `snapshot verify`")

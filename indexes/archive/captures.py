@@ -183,6 +183,7 @@ def exchange_of(record: Record, request: Record | None = None) -> Exchange:
         headers=record.headers,
         body=record.payload,
         ip=record.fields.get("warc-ip-address"),
+        truncated=record.truncated,
     )
 
 
@@ -202,6 +203,7 @@ def _imported(record: Record) -> Imported:
         media_type=record.fields.get("content-type", "application/octet-stream"),
         name=record.fields.get("x-file-name", ""),
         title=record.fields.get("x-title", ""),
+        truncated=record.truncated,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from indexes.archive.model import Capture, Exchange, Headers, header
-from indexes.limits import GzipRefused, gunzip, inflate
+from indexes.limits import GzipCut, GzipRefused, gunzip, inflate
 from indexes.model import Frozen
 
 _SUFFIXES = {
@@ -34,6 +34,8 @@ class Content(Frozen):
     http_status: int | None = None
     refused: str = ""
     """Reason in words if the bytes are not available."""
+    truncated: bool = False
+    """The bytes are only the beginning of the page."""
 
 
 def content_of(capture: Capture) -> Content:
@@ -41,7 +43,8 @@ def content_of(capture: Capture) -> Content:
     if capture.rendered is not None:
         return Content(data=capture.rendered.html, name="page.html", charset="utf-8")
     if capture.imported is not None:
-        return Content(data=capture.imported.data, name=capture.imported.name)
+        imported = capture.imported
+        return Content(data=imported.data, name=imported.name, truncated=imported.truncated)
     answer = answer_of(capture)
     if answer is None:
         return Content()
@@ -49,10 +52,12 @@ def content_of(capture: Capture) -> Content:
     path = PurePosixPath(unquote(urlsplit(answer.url).path))
     name = f"page{_SUFFIXES.get(media_type) or path.suffix.lower()}"
     try:
-        data = decoded(answer)
+        data, cut = undone(answer.body, header(answer.headers, "content-encoding") or "")
     except GzipRefused as error:
         return Content(name=name, http_status=answer.status, refused=str(error))
-    return Content(data=data, name=name, charset=charset, http_status=answer.status)
+    return Content(
+        data=data, name=name, charset=charset, http_status=answer.status, truncated=answer.truncated or cut
+    )
 
 
 def answer_of(capture: Capture) -> Exchange | None:
@@ -71,13 +76,8 @@ def content_type(headers: Headers) -> tuple[str, str | None]:
     return media_type.strip().lower(), None
 
 
-def decoded(exchange: Exchange) -> bytes:
-    """The body with its Content-Encoding undone. Raises GzipRefused as `undone` does."""
-    return undone(exchange.body, header(exchange.headers, "content-encoding") or "")
-
-
-def undone(data: bytes, encoding: str) -> bytes:
-    """Bytes without their content encoding.
+def undone(data: bytes, encoding: str) -> tuple[bytes, bool]:
+    """Bytes without their content encoding, as far as they go, and whether they end too soon.
 
     Args:
         data: as they came.
@@ -86,14 +86,15 @@ def undone(data: bytes, encoding: str) -> bytes:
     Raises:
         GzipRefused: they would pass the bounds, are damaged, or in an encoding that is not read.
     """
+    cut = False
     codings = [coding.strip().lower() for coding in encoding.split(",")]
     for coding in reversed([coding for coding in codings if coding not in ("", "identity")]):
         if not data:
-            return data
-        if coding in ("gzip", "x-gzip"):
-            data = gunzip(data)
-        elif coding == "deflate":
-            data = inflate(data)
-        else:
+            break
+        if coding not in ("gzip", "x-gzip", "deflate"):
             raise GzipRefused(f"its content encoding {coding[:40]!r} is not read")
-    return data
+        try:
+            data = inflate(data) if coding == "deflate" else gunzip(data)
+        except GzipCut as error:
+            data, cut = error.data, True
+    return data, cut

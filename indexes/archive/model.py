@@ -61,6 +61,8 @@ class Exchange(Frozen):
     """Body of the response as the server encoded it (Content-Encoding is not decoded)."""
     ip: str | None = None
     """Address that answered."""
+    truncated: bool = False
+    """The body is only the beginning of what the server sent, or was to send."""
 
 
 class Rendered(Frozen):
@@ -86,6 +88,8 @@ class Imported(Frozen):
     """The file's name, where it decides how the bytes are read (`.md`, `.csv`)."""
     title: str = ""
     """Title in the page list; '' if the page itself states it."""
+    truncated: bool = False
+    """The bytes are only the beginning of the page."""
 
 
 Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]

@@ -37,6 +37,10 @@ _MOST_LINES = 5_000
 _LINE_ENDS = re.compile(rb"[\r\n]*")
 _ONCE = ("content-length", "content-type", "warc-date", "warc-record-id", "warc-target-uri", "warc-type")
 """Fields that decide how a record is read; given twice, readers would differ in what it is."""
+_CHUNK = re.compile(rb"[0-9A-Fa-f]{1,8}[ \t]*(?:;[^\r\n]*)?\r\n")
+_LAST_CHUNK = re.compile(rb"(?:\r\n|\A)0+[ \t]*(?:;[^\r\n]*)?\r\n(?:[^\r\n]+\r\n)*(?:\r\n)?\Z")
+_LAST = 8_192
+"""Bytes of the end of a chunked body, which hold the last chunk with its trailers."""
 _ALGORITHMS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 _HEAD_BYTES = 1 << 20
 """Most bytes of a record's own head and its HTTP head together."""
@@ -70,6 +74,9 @@ class Record(NamedTuple):
     """Bytes after the HTTP head, with chunked transfer encoding decoded."""
     too_large: bool
     """True if the payload is longer than `MAX_PAGE_BYTES`; it is then empty."""
+    truncated: bool
+    """True if the payload is only the beginning of what was to come: WARC-Truncated says so, the last chunk is missing,
+    or Content-Length is larger."""
 
     @property
     def payload_digest(self) -> str:
@@ -231,7 +238,8 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
     if data.count(b"\n", 0, max(head, http)) > _MOST_LINES:
         raise _BadRecord(f"a head of more than {_MOST_LINES:,} lines")
     try:
-        record = _record(next(_iterator.WARCIterator(BytesIO(data))), name, payloads, whole, http - head)
+        found = next(_iterator.WARCIterator(BytesIO(data)))
+        record = _record(found, name, payloads, whole, http - head, memoryview(data)[head:])
     except (
         _exceptions.ArchiveLoadFailed,
         StopIteration,
@@ -265,8 +273,17 @@ def _has_digest(block: memoryview, said: str) -> bool:
     return not known or value.upper() in forms or value in base64
 
 
-def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Record:
-    """Return the record that warcio `found`; `http` is the size of the HTTP head, which warcio gives in characters."""
+def _record(found: Any, name: str, payloads: bool, whole: bool, http: int, block: memoryview) -> Record:
+    """Return the record that warcio `found`.
+
+    Args:
+        found: the record.
+        name: the file's.
+        payloads: see `read_records`.
+        whole: whether all of the record is there.
+        http: size of the HTTP head, which warcio gives in characters.
+        block: the record's block, and what stands behind it.
+    """
     named = [(str(key).lower(), str(value)) for key, value in found.rec_headers.headers]
     fields = dict(named)
     for once in _ONCE:
@@ -284,8 +301,12 @@ def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Re
             status = int(line[0]) if line[0].isdigit() and len(line[0]) == 3 else 0
             reason = line[1] if len(line) > 1 else ""
     stream: Any = found.raw_stream
+    body = block[head : int(declared)]
+    length = header(headers, "content-length") or ""
+    truncated = "warc-truncated" in fields or (length.isdecimal() and len(body) < int(length[:15]))
     if any(key.lower() == "transfer-encoding" and "chunked" in value.lower() for key, value in headers):
         stream = _readers.ChunkedDataReader(stream)
+        truncated = "warc-truncated" in fields or _lacks_last_chunk(bytes(body[:64]), bytes(body[-_LAST:]))
         headers = tuple((key, value) for key, value in headers if key.lower() != "transfer-encoding")
     large = not whole or int(declared) - head > MAX_PAGE_BYTES
     payload = b"" if large or not payloads else _read(stream)
@@ -305,7 +326,13 @@ def _record(found: Any, name: str, payloads: bool, whole: bool, http: int) -> Re
         headers=headers,
         payload=payload,
         too_large=large,
+        truncated=truncated,
     )
+
+
+def _lacks_last_chunk(first: bytes, last: bytes) -> bool:
+    """Check whether a body that is in chunks, and not only called so, ends before the chunk of size 0."""
+    return _CHUNK.match(first) is not None and _LAST_CHUNK.search(last) is None
 
 
 def _read(stream: Any) -> bytes:

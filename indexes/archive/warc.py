@@ -129,7 +129,7 @@ class ArchiveWriter:
         if capture.imported is not None:
             imported = capture.imported
             said = {"X-File-Name": imported.name, "X-Title": imported.title}
-            extra = {name: value for name, value in said.items() if value}
+            extra = {name: value for name, value in said.items() if value} | _truncation(imported.truncated)
             ids.append(
                 self._record("resource", imported.url, date, imported.data, imported.media_type, extra=extra)
             )
@@ -151,6 +151,7 @@ class ArchiveWriter:
     def _response(self, exchange: Exchange) -> str:
         head = _response_head(exchange)
         more = {"WARC-IP-Address": exchange.ip} if exchange.ip else {}
+        more |= _truncation(exchange.truncated)
         if exchange.status == 304:
             more |= {"WARC-Profile": NOT_MODIFIED}
         return self._record(
@@ -214,6 +215,10 @@ class ArchiveWriter:
         )
         self._warc.write_record(record)
         return record_id
+
+
+def _truncation(truncated: bool) -> dict[str, str]:
+    return {"WARC-Truncated": "unspecified"} if truncated else {}
 
 
 def longest_head(capture: Capture) -> int:

@@ -158,6 +158,7 @@ def _draft(stored: Stored, content: Content) -> PageRecord:
         record=stored.content,
         answers=stored.answers,
         found_by=capture.found_by,
+        truncated=content.truncated,
     )
 
 

@@ -25,6 +25,7 @@ from indexes.errors import ImportRefused
 from indexes.making.importing import import_archives
 from indexes.snapshot import Snapshot
 from indexes.text.extracting import Job, Reading, read_page
+from indexes.verify import verify
 
 HTML = b"<html><body><article><p>The observatory was opened in 1931 on the hill.</p></article></body></html>"
 CHUNKED = b"%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (30, HTML[:30], len(HTML) - 30, HTML[30:])
@@ -211,7 +212,72 @@ def test_transfer_and_content_encodings_are_undone(tmp_path: Path) -> None:
     found = captures(made.done())
     assert content_of(found["http://example.org/chunked"]).data == HTML
     assert content_of(found["http://example.org/gzip"]).data == HTML
+    assert not any(content_of(capture).truncated for capture in found.values())
     assert content_of(found["http://example.org/br"]).refused == "its content encoding 'br' is not read"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (HTML[:-40], {"Content_Length": str(len(HTML))}),
+        (CHUNKED[:-5], {"Transfer_Encoding": "chunked"}),  # without the last chunk
+        (CHUNKED[:-45], {"Transfer_Encoding": "chunked"}),  # within the one before
+        (gzip.compress(HTML)[:-12], {"Content_Encoding": "gzip"}),
+    ],
+)
+def test_what_was_cut_is_read_and_marked(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
+    path = Foreign(tmp_path / "crawl.warc.gz").add(GOOD.decode(), body, **headers).done()
+    for name in ("first", "merged"):
+        import_archives([path], tmp_path / name, warn=pytest.fail)
+        snapshot = Snapshot.open(tmp_path / name)
+        page = snapshot.page(GOOD.decode())
+        assert (page.status, page.truncated) == ("ok", True)
+        assert page.text.startswith("The observatory was opened in 1931")
+        assert verify(snapshot.path).ok
+        [path] = (tmp_path / name / "archive").glob("*.warc.gz")  # our own archive says it too
+
+
+@pytest.mark.parametrize("headers", [{}, {"Transfer_Encoding": "chunked"}, {"Content_Encoding": "gzip"}])
+def test_a_plain_body_under_a_header_of_an_encoding_is_whole(tmp_path: Path, headers: dict[str, str]) -> None:
+    made = Foreign(tmp_path / "crawl.warc.gz").add(GOOD.decode(), HTML, Content_Length="7", **headers)
+    content = content_of(captures(made.done())[GOOD.decode()])
+    assert (content.data, content.truncated) == (HTML, False)
+
+
+def test_a_record_that_says_that_it_was_cut(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    path.write_bytes(gzip.compress(raw_record(more=b"WARC-Truncated: length\r\n")))
+    assert content_of(captures(path)[GOOD.decode()]).truncated
+
+
+def test_a_wall_with_status_200_is_no_page(tmp_path: Path) -> None:
+    """The address before the redirect and the header fields count, as when the page is fetched."""
+    walls = {
+        "just": "<title>Just a moment...</title><p>Enable JavaScript and cookies to continue",
+        "app": "<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>",
+        "gone": "<title>Page not found | Example</title><p>Sorry.</p>",
+        "google": "<title>Before you continue to Google</title><form action='https://consent.google.com/save'>",
+        "form": "<title>Sign in</title><input type=password>",
+    }
+    made = Foreign(tmp_path / "crawl.warc.gz")
+    made.add("http://example.org/form", b"", "302 Found", Location="http://example.org/login")
+    for name, page in walls.items():
+        place = "login" if name == "form" else name
+        made.add(f"http://example.org/{place}", f"<html><body>{page}</body></html>".encode())
+    made.add("http://example.org/challenged", HTML, cf_mitigated="challenge")
+    made.add("http://example.org/whole", HTML)
+    import_archives([made.done()], tmp_path / "snap", warn=pytest.fail)
+    snapshot = Snapshot.open(tmp_path / "snap")
+    found = {page.url.rpartition("/")[2]: (page.status, page.reason) for page in snapshot.pages()}
+    assert found.pop("whole") == ("ok", "")
+    assert found == {
+        "just": ("blocked", "a bot check"),
+        "app": ("blocked", "a page that asks for JavaScript"),
+        "gone": ("blocked", "a soft 404"),
+        "google": ("blocked", "a consent form"),
+        "login": ("blocked", "a log-in form"),
+        "challenged": ("blocked", "a Cloudflare challenge"),
+    }
 
 
 def test_the_charset_that_the_server_says_is_believed_if_it_fits(tmp_path: Path) -> None:

@@ -60,6 +60,12 @@ WALLS = [
     ),
     (page("Robot check", "<p>Please verify you are a human</p><div class=g-recaptcha></div>"), "a captcha"),
     (page("百度安全验证", "<p>请完成验证</p><script src=/captcha.js></script>"), "a captcha"),
+    (page("Shop", "<noscript>Please enable JavaScript</noscript><div id=app></div>"), "asks for JavaScript"),
+    (page("X", "<p>JavaScript is not available. Switch to a supported browser.</p>"), "asks for JavaScript"),
+    (page("Seite nicht gefunden - Stadt", "<p>Zur Startseite</p>"), "a soft 404"),
+    (page("Stadt", "<h1>Oops</h1><p>The page you requested could not be found.</p>"), "a soft 404"),
+    (page("Bevor Sie zu Google weitergehen", "<p>Alle akzeptieren</p>"), "a consent form"),
+    (page("", "<p>Checking your browser before accessing a.test.</p>"), "a bot check"),
     (page("News", f"<p>{PROSE * 3}</p>", NOT_FREE), "a paywall (it calls itself not free and shows 25"),
 ]
 
@@ -104,6 +110,8 @@ async def test_an_article_about_a_wall_is_none(web: Web, body: bytes) -> None:
             "Paper", f"<p>{PROSE * 3}</p>", NOT_FREE + '<meta name="citation_title" content="Ice">'
         ),  # an abstract
         page("Access denied: a history", "<p>Short.</p>"),
+        page("Route 404", "<p>A road in the county, of 12 km.</p>"),
+        page("JavaScript", "<p>A language whose programs browsers run.</p><script></script>"),
         page("Just a moment", "<p>A poem.</p>"),
         page("Contact", "<form><div class=g-recaptcha></div><input type=email></form>"),
         page("Members", "<form action=/login><input type=password></form><p>Welcome.</p>"),
