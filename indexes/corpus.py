@@ -186,6 +186,8 @@ class _PageTable(NamedTuple):
     fetched: list[str]
     """Day; '' where none is said."""
     published: list[str]
+    known_from: list[str]
+    """See `PageRecord.known_from`; '' where none is said."""
     digests: list[str]
     """Digests of the texts; '' for a record without one."""
     ok: npt.NDArray[np.bool_]
@@ -355,6 +357,7 @@ class Corpus:
         languages: list[str] = []
         fetched: list[str] = []
         published: list[str] = []
+        known_from: list[str] = []
         digests: list[str] = []
         ok: list[bool] = []
         n_chunks: list[int] = []
@@ -368,6 +371,7 @@ class Corpus:
                 languages.append(record.language)
                 fetched.append((record.fetched or "")[:10])
                 published.append(record.published or "")
+                known_from.append(record.known_from or "")
                 digests.append(record.text_digest)
                 is_first = record.text_digest and record.text_digest not in texts
                 n_chunks.append(len(record.chunks) if is_first else 0)
@@ -379,7 +383,7 @@ class Corpus:
         doubles = {digest: numbers for digest, numbers in texts.items() if len(numbers) > 1}
         known = np.array(ok, np.bool_)
         return _PageTable(
-            urls, hosts, languages, fetched, published, digests, known, n_chunks, groups, doubles
+            urls, hosts, languages, fetched, published, known_from, digests, known, n_chunks, groups, doubles
         )
 
     def _hit(self, rank: int, row: int, score: float, view: _View) -> Hit:
@@ -428,7 +432,7 @@ def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
     if filters.as_of is not None:
         day = filters.as_of.isoformat()
         by_fetch = _where("" < fetched <= day for fetched in table.fetched)
-        known = by_fetch | _where("" < published <= day for published in table.published)
+        known = by_fetch | _where("" < known_from <= day for known_from in table.known_from)
         for first, end in table.groups:  # a date of publication counts only where no capture was made by then
             if by_fetch[first:end].any():
                 known[first:end] = by_fetch[first:end]

@@ -69,6 +69,8 @@ class Page(Frozen):
     """`sha256:` and hex of the block of the archive's record that the text was taken from."""
     found_by: tuple[FoundBy, ...] = ()
     """Web searches that named the page (`snapshot search-web`); empty for a page from another source."""
+    changed: str | None = None
+    """Day of the last change that the page gives."""
     truncated: bool = False
     """True if only the beginning of the page was stored, so that what is not in the text may be on the page."""
 

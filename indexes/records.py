@@ -64,6 +64,8 @@ class PageRecord(Frozen):
     """Character offsets `[start, end)` into the text."""
     found_by: tuple[FoundBy, ...] = ()
     """Web searches that named the URL; left out of the file if there are none."""
+    changed: str | None = None
+    """Day of the last change that the page gives; left out of the file if it gives none."""
     truncated: bool = False
     """True if only the beginning of the page was stored; left out of the file if not."""
 
@@ -79,6 +81,11 @@ class PageRecord(Frozen):
         if any(not 0 <= start <= end for start, end in chunks):
             raise ValueError("a chunk that is no stretch of a text")
         return chunks
+
+    @property
+    def known_from(self) -> str | None:
+        """Day from which the page vouches for its text: its publication, or a later change; None if it gives none."""
+        return max(self.published, self.changed or "") if self.published else None
 
     @property
     def host(self) -> str:
@@ -100,6 +107,7 @@ class PageRecord(Frozen):
             language=self.language,
             fetched=self.fetched,
             published=self.published,
+            changed=self.changed,
             final_url=self.final_url,
             http_status=self.http_status,
             record_digest="" if self.record is None else self.record.digest,
@@ -110,7 +118,7 @@ class PageRecord(Frozen):
 
 def render_record(record: PageRecord) -> bytes:
     """One line of `pages.jsonl`."""
-    empty = {name for name in ("found_by", "truncated") if not getattr(record, name)}
+    empty = {name for name in ("found_by", "changed", "truncated") if not getattr(record, name)}
     return (canonical(record.model_dump(exclude=empty)) + "\n").encode()
 
 

@@ -7,7 +7,7 @@ compares every byte of everything.
 
 One URL may have several captures, at different times. A look-up gives the latest that has a text, or the latest if none
 has one. With `as_of` a day, of those only that were fetched by then; if there is none, of those that say that they were
-published by then.
+published by then and name no later change.
 
 A URL without captures of its own is looked for among the addresses under which others were met. If these captures
 differ and do not all say when they were fetched, it names none of them.
@@ -393,10 +393,10 @@ class Snapshot:
 
 
 def known_by(captures: Sequence[PageRecord], day: date) -> list[PageRecord]:
-    """Return the captures of one URL that were fetched by the end of a day, or else those published by then."""
+    """Return the captures of one URL that were fetched by the end of a day, or else those that vouch for it."""
     end = day.isoformat()
     fetched = [record for record in captures if record.fetched and record.fetched[:10] <= end]
-    return fetched or [record for record in captures if record.published and record.published <= end]
+    return fetched or [record for record in captures if record.known_from and record.known_from <= end]
 
 
 def _differ(captures: Sequence[PageRecord]) -> bool:

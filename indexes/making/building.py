@@ -124,6 +124,7 @@ def _read(folder: Path, spool: Spool, workers: int) -> Iterator[PageRecord]:
             yield _with_reading(record, *spool.reading(key)) if key else record
 
 
+_CUT = "only the beginning of the page was stored"
 _UNDATED, _DATED = "https://undated.invalid/", "https://dated.invalid/2000/01/01/"
 """Stand for the page's own address while it is read: where that holds a date, the page's is not looked for."""
 
@@ -149,7 +150,7 @@ def _draft(stored: Stored, content: Content) -> PageRecord:
         aliases=tuple(sorted(set(_names(capture)) - {url})),
         final_url=capture.final_url if capture.final_url != capture.url else "",
         status="unsupported_type" if content.refused else capture.status,
-        reason=content.refused or capture.reason,
+        reason=content.refused or capture.reason or (_CUT if content.truncated else ""),
         http_status=content.http_status,
         title=capture.imported.title if capture.imported is not None else "",
         fetched=capture.fetched,
@@ -178,6 +179,7 @@ def _with_reading(record: PageRecord, reading: Reading, text_digest: str) -> Pag
             "media_type": found.media_type,
             "language": found.language,
             "published": published,
+            "changed": found.changed,
             "text_digest": text_digest,
             "chunks": reading.chunks,
         }

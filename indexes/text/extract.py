@@ -27,7 +27,7 @@ from indexes.limits import (
 )
 from indexes.model import Frozen, SourceStatus
 from indexes.text.child import child_command
-from indexes.text.dates import EARLIEST, LATEST, latest_date, published_in_pdf
+from indexes.text.dates import EARLIEST, LATEST, day_in_pdf, latest_date
 from indexes.text.decode import MEDIA_TYPES, clean, sniff
 from indexes.text.facts import read_facts, text_facts
 from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
@@ -78,6 +78,8 @@ class Extracted(Frozen):
     text: str = ""
     published: str | None = None
     """`YYYY-MM-DD`, where the page says it."""
+    changed: str | None = None
+    """Day of the page's last change, where it says one."""
     language: str = ""
     """ISO 639-1 code of the text, `und` where it cannot be told, empty where there is no text."""
 
@@ -124,14 +126,21 @@ def extract(
     title = ""
     if kind == "markdown" and (found := _MARKDOWN_TITLE.search(text)):
         title = found.group(1).strip().rstrip("#")
-    return _finish(media_type, title, None, text, "the file holds white space only")
+    return _finish(media_type, title, text, "the file holds white space only")
 
 
 def _refused(media_type: str, reason: str) -> Extracted:
     return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
 
 
-def _finish(media_type: str, title: str, published: str | None, text: str, why_empty: str) -> Extracted:
+def _finish(
+    media_type: str,
+    title: str,
+    text: str,
+    why_empty: str,
+    published: str | None = None,
+    changed: str | None = None,
+) -> Extracted:
     text = clean(text).strip("\n")
     if not text.strip():
         return Extracted(status="empty", reason=why_empty, media_type=media_type)
@@ -141,6 +150,7 @@ def _finish(media_type: str, title: str, published: str | None, text: str, why_e
         title=" ".join(clean(title).split())[:_MAX_TITLE],
         text=text,
         published=published,
+        changed=changed,
         language=detect_language(text),
     )
 
@@ -162,7 +172,7 @@ def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extra
     if found is None:
         return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
     why_empty = "no main text was found in the HTML"
-    return _finish(media_type, found.title, found.published, found.text, why_empty)
+    return _finish(media_type, found.title, found.text, why_empty, found.published, found.changed)
 
 
 def _pdf(data: bytes, latest: date) -> Extracted:
@@ -180,7 +190,8 @@ def _pdf(data: bytes, latest: date) -> Extracted:
     answer: dict[str, str] = json.loads(done.stdout)
     if "error" in answer:
         return _refused(media_type, answer["error"])
-    published = published_in_pdf(answer["created"], latest)
+    published = day_in_pdf(answer["created"], latest)
+    why_empty = "the PDF has no text layer (a scan?)"
     return _finish(
-        media_type, answer["title"], published, answer["text"], "the PDF has no text layer (a scan?)"
+        media_type, answer["title"], answer["text"], why_empty, published, day_in_pdf(answer["changed"])
     )

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import trafilatura
 
-from indexes.text.dates import published_in_html
+from indexes.text.dates import changed_in_html, published_in_html
 
 # What it says of a page is in the page's reason; on standard error it would only break a progress bar.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
@@ -55,6 +55,7 @@ class MarkupText(NamedTuple):
 
     title: str
     published: str | None
+    changed: str | None
     text: str
 
 
@@ -63,7 +64,7 @@ class MarkupRefused(ValueError):
 
 
 def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None:
-    """Title, date and main text of a page; None if it has no elements.
+    """Title, dates and main text of a page; None if it has no elements.
 
     Args:
         markup: the page, decoded.
@@ -84,13 +85,13 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
     if _TOO_DEEP(tree):
         raise MarkupRefused(f"the HTML has elements nested more than {MAX_DEPTH} deep")
     title: str = tree.findtext(".//title") or ""
-    published = published_in_html(tree, url, latest)
+    published, changed = published_in_html(tree, url, latest), changed_in_html(tree)
     for element in _CODE_IN_LINE(tree):
         element.tag = "tt"
     # In one pass: taking them out one by one copies the paragraph each time.
     _etree.strip_tags(tree, *_EMPHASIS)
     options: Any = OPTIONS
-    return MarkupText(title, published, unescaped(trafilatura.extract(tree, **options) or ""))
+    return MarkupText(title, published, changed, unescaped(trafilatura.extract(tree, **options) or ""))
 
 
 def _permitted(reference: re.Match[str]) -> str:

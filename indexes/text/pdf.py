@@ -23,7 +23,7 @@ _LINE_HYPHEN = re.compile("[\ufffe\x02]\\s*")
 
 
 def read_pdf(data: bytes) -> dict[str, str]:
-    """Title, creation date as written and text of a PDF, or the reason why there is none."""
+    """Title, dates as written and text of a PDF, or the reason why there is none."""
     try:
         document: Any = pdfium.PdfDocument(data)
         if len(document) > MAX_PDF_PAGES:
@@ -35,6 +35,7 @@ def read_pdf(data: bytes) -> dict[str, str]:
         return {
             "title": _metadata(document, "Title"),
             "created": _metadata(document, "CreationDate"),
+            "changed": _metadata(document, "ModDate"),
             "text": "\n\n".join(filter(None, pages)),
         }
     except pdfium.PdfiumError as error:

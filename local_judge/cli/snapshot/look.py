@@ -27,7 +27,7 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         formats=["%Y-%m-%d"],
-        help="Use only captures fetched by this day or, if a page has none, published by this day.",
+        help="Use only captures fetched by this day or, if a page has none, published and not changed after it.",
     ),
 ]
 SearchMode = Annotated[
@@ -87,6 +87,8 @@ def pages(
                 "language",
                 "fetched",
                 "published",
+                "changed",
+                "truncated",
                 "found_by",
             }
             print_json(record.model_dump(mode="json", include=fields))

@@ -217,6 +217,27 @@ def test_a_day_sees_what_was_fetched_by_then_before_what_says_it_was_published(t
     assert found.corpus().search(["tower"], 5, filters=Filters(as_of=date(2019, 1, 1))) == [[]]
 
 
+def test_a_page_does_not_vouch_for_a_day_before_its_last_change(tmp_path: Path) -> None:
+    """A wiki's page was made in 2003 and says that its text is of 2020."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "wiki.html").write_text(
+        '<html><head><script type="application/ld+json">{"datePublished": "2003-02-28T10:00:00Z"}</script></head>'
+        "<body><article><p>The tower is 93 m high, says the council of the town today.</p></article>"
+        "<footer>This page was last edited on 24 February 2020.</footer></body></html>"
+    )
+    line = {"url": "https://example.org/t", "file": "wiki.html", "fetched": "2025-01-01"}
+    (folder / "pages.jsonl").write_text(json.dumps(line))
+    import_pages(folder, tmp_path / "snap", workers=0)
+    found = Snapshot.open(tmp_path / "snap")
+    page = found.page("https://example.org/t")
+    assert (page.published, page.changed) == ("2003-02-28", "2020-02-24")
+    for day, known in ((date(2004, 1, 1), False), (date(2020, 2, 23), False), (date(2020, 2, 24), True)):
+        assert (found.page("https://example.org/t", as_of=day).status == "ok") == known
+        [hits] = found.corpus().search(["tower council"], 5, filters=Filters(as_of=day))
+        assert len(hits) == known
+
+
 def test_a_text_that_several_addresses_have_is_found_once(tmp_path: Path) -> None:
     lines = [
         {"url": f"https://{name}.org/", "text": text}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trafilatura
 
-from indexes.text.dates import LATEST, latest_date, published_in_html, published_in_pdf
+from indexes.text.dates import LATEST, changed_in_html, day_in_pdf, latest_date, published_in_html
 
 PAGES = Path(__file__).resolve().parents[3] / "../shared/data/pages"
 
@@ -52,6 +52,33 @@ def test_dates_of_html(head: str, url: str | None, found: str | None) -> None:
     assert published_in_html(page(head), url, date(2020, 1, 1)) == found
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "found"),
+    [
+        (
+            '<script type="application/ld+json">{"dateModified": "2020-02-24T05:06:07Z"}</script>',
+            "",
+            "2020-02-24",
+        ),
+        ('<meta property="og:updated_time" content="2021-03-04">', "", "2021-03-04"),
+        ("", '<time itemprop="dateModified" datetime="2021-03-04T10:00">today</time>', "2021-03-04"),
+        ("", "<p>This page was last edited on 23 April 2019, at 12:21 (UTC).</p>", "2019-04-23"),
+        ("", "<p>Diese Seite wurde zuletzt am 24. Februar 2020 um 10:11 Uhr bearbeitet.</p>", "2020-02-24"),
+        ("", "<p>本页面最后修订于2020年2月24日 (星期一) 10:11</p>", "2020-02-24"),
+        ("", "<span>Updated: </span><time>March 3, 2020</time>", "2020-03-03"),
+        (
+            "",
+            "<p>Last updated 1 May 2019.</p><p>Last updated 2 May 2020.</p>",
+            "2020-05-02",
+        ),  # the latest counts
+        ('<meta name="date" content="2020-02-24">', "<p>It was opened on 23 April 2019.</p>", None),
+        ("", "<p>Last updated an hour ago.</p>", None),
+    ],
+)
+def test_the_last_change_that_a_page_states(head: str, body: str, found: str | None) -> None:
+    assert changed_in_html(page(head, body)) == found
+
+
 @pytest.mark.parametrize("said", ["3 days ago", "yesterday", "March 5", "19 November", "08:30"])
 def test_what_only_today_could_complete_is_no_date(said: str) -> None:
     body = f'<time class="date">{said}</time><span class="published">{said}</span>'
@@ -73,7 +100,7 @@ def test_what_only_today_could_complete_is_no_date(said: str) -> None:
     ],
 )
 def test_dates_of_pdf(made: str, found: str | None) -> None:
-    assert published_in_pdf(made, date(2020, 1, 1)) == found
+    assert day_in_pdf(made, date(2020, 1, 1)) == found
 
 
 def test_the_bound_is_the_day_of_the_fetch_in_utc() -> None:
