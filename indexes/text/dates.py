@@ -18,6 +18,7 @@ from __future__ import annotations
 import importlib
 import logging
 import re
+import warnings
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any
@@ -27,6 +28,8 @@ LATEST = date(2099, 12, 31)
 """The bound where the time of fetching is not known: a fixed one, so that no result changes with the day."""
 
 logging.getLogger("htmldate").setLevel(logging.CRITICAL)  # what it cannot read is no news
+
+warnings.filterwarnings("ignore", module="dateutil")
 
 _htmldate: Any = importlib.import_module("htmldate")  # its trees have no types
 _extractors: Any = importlib.import_module("htmldate.extractors")
@@ -48,18 +51,19 @@ _CHANGED_META = frozenset(
 )
 _CHANGED_JSON = re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"')
 _CHANGED_WORDS = re.compile(
-    r"\b(?:last|most recently) (?:edited|modified|updated|changed|revised)\b"
-    r"|^[ \t]{0,9}updated(?: on| at)?\b|\blast update\b"
+    r"(?:last|most recently) (?:edited|modified|updated|changed|revised)\b"
+    r"|\n[ \t]{0,9}updated\b|last update\b"
     r"|zuletzt (?:bearbeitet|geändert|aktualisiert)|wurde zuletzt|letzte (?:änderung|aktualisierung)"
     r"|dernière (?:modification|mise à jour)|última (?:edición|actualización|modificación|atualização|edição)"
     r"|por última vez|pela última vez|ultim[ao] (?:modifica|aggiornamento)|modificata per l'ultima volta"
     r"|(?:voor het )?laatst (?:bewerkt|bijgewerkt|gewijzigd)|последн(?:ее|яя) (?:изменение|редактирование|обновление)"
     r"|最后(?:修订|编辑|更新)|最後(?:修訂|編輯|更新)|最終更新|更新(?:时间|日期|於|于)",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 _HAN_DATE = re.compile(r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
-_LONGEST_STATED = 60
-"""Characters behind the words in which the date is looked for."""
+_YEAR = re.compile(r"(?<![0-9])(?:199|20[0-9])[0-9](?![0-9])")
+_BEFORE_YEAR, _BEHIND_YEAR = 100, 10
+"""Characters in which the words and the rest of the date stand. Years are few, which saves time."""
 _PDF_DATE = re.compile(r"\s*(?:D:)?(\d{4})(\d{2})(\d{2})")
 
 
@@ -121,8 +125,11 @@ def changed_in_html(tree: Any) -> str | None:
         names = {(element.get(name) or "").lower() for name in ("name", "property", "itemprop", "http-equiv")}
         if names & _CHANGED_META:
             stated.append(element.get("content") or element.get("datetime") or element.text_content())
-    text = "\n".join(tree.xpath("//body//text()[not(parent::script or parent::style)]"))
-    stated += [text[found.end() : found.end() + _LONGEST_STATED] for found in _CHANGED_WORDS.finditer(text)]
+    text = "\n" + "\n".join(tree.xpath("//body//text()[not(parent::script or parent::style)]"))
+    for year in _YEAR.finditer(text):
+        near = text[max(0, year.start() - _BEFORE_YEAR) : year.end() + _BEHIND_YEAR]
+        if words := _CHANGED_WORDS.search(near):
+            stated.append(near[words.end() :])
     return max(filter(None, map(_day, stated)), default=None)
 
 

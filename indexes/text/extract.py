@@ -32,7 +32,7 @@ from indexes.text.decode import MEDIA_TYPES, clean, sniff
 from indexes.text.facts import read_facts, text_facts
 from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.text.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
-from indexes.text.walls import UNKNOWN, Arrival, recognise
+from indexes.text.walls import UNKNOWN, Arrival, may_be_wall, recognise
 
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _MAX_TITLE = 300
@@ -159,8 +159,6 @@ def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extra
     media_type = MEDIA_TYPES["html"]
     if len(markup) > MAX_MARKUP:
         return _refused(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
-    if wall := recognise(arrived, markup, read_facts(markup)):
-        return Extracted(status="blocked", reason=wall, media_type=media_type)
     try:
         found = read_markup(markup, url, latest)
     except MarkupRefused as error:
@@ -169,6 +167,9 @@ def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extra
         Exception
     ) as error:  # markup from strangers: a parser's fault is that page's reason, not the import's end
         return _refused(media_type, f"the HTML could not be read ({type(error).__name__})")
+    suspect = may_be_wall(arrived, markup, "" if found is None else found.text)
+    if suspect and (wall := recognise(arrived, markup, read_facts(markup))):
+        return Extracted(status="blocked", reason=wall, media_type=media_type)
     if found is None:
         return Extracted(status="empty", reason="no HTML elements in the file", media_type=media_type)
     why_empty = "no main text was found in the HTML"

@@ -40,6 +40,19 @@ _TOO_DEEP: Any = _etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 _CODE_IN_LINE: Any = _etree.XPath(
     "//code[not(ancestor::pre) and not(descendant::br) and not(contains(., '\n'))]"
 )
+# What trafilatura leaves out wherever it stands: lists in cells, figures with their captions (and with the tables that
+# WordPress puts into them), boxes beside the text.
+_CELLS: Any = _etree.XPath("//*[self::td or self::th][.//li or .//dd]")
+_BLOCKS = ("ul", "ol", "li", "dl", "dt", "dd")
+_CELL_WORDS = 200
+"""A cell with more is no part of a table of data but holds the page, whose lists are read as such."""
+_CAPTIONS: Any = _etree.XPath("//figcaption | //*[contains(@class, 'wp-caption')]")
+_TABLE_CAPTIONS: Any = _etree.XPath("//table/caption")
+_BOXES: Any = _etree.XPath("//figure | //article//aside")
+_CREDIT_WORDS = 4
+"""Words of a caption that names a photographer only."""
+_LINKED_SHARE = 0.3
+"""Largest share of a box's words that are links; one with more leads to other pages."""
 _EMPHASIS = ("b", "strong", "i", "em", "u", "tt", "kbd", "samp", "var", "del", "s", "strike", "mark")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 _WHOLE_PAGE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
@@ -86,12 +99,36 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
         raise MarkupRefused(f"the HTML has elements nested more than {MAX_DEPTH} deep")
     title: str = tree.findtext(".//title") or ""
     published, changed = published_in_html(tree, url, latest), changed_in_html(tree)
+    _keep_boxes(tree)
     for element in _CODE_IN_LINE(tree):
         element.tag = "tt"
     # In one pass: taking them out one by one copies the paragraph each time.
     _etree.strip_tags(tree, *_EMPHASIS)
     options: Any = OPTIONS
     return MarkupText(title, published, changed, unescaped(trafilatura.extract(tree, **options) or ""))
+
+
+def _keep_boxes(tree: Any) -> None:
+    """Give the elements that trafilatura would leave out names that it reads."""
+    for cell in _CELLS(tree):
+        if _n_words(cell) <= _CELL_WORDS:
+            for element in cell.iter(*_BLOCKS):
+                element.tag = "div"
+    for element in _BOXES(tree):
+        linked = sum(_n_words(link) for link in element.iter("a"))
+        if _n_words(element) > _CREDIT_WORDS and linked <= _LINKED_SHARE * _n_words(element):
+            element.tag = "div"
+    for element in _CAPTIONS(tree):
+        if _n_words(element) > _CREDIT_WORDS:
+            element.attrib.pop("class", None)
+            element.tag = "p" if element.tag == "figcaption" else element.tag
+    for element in _TABLE_CAPTIONS(tree):
+        element.tag = "p"
+        element.getparent().addprevious(element)
+
+
+def _n_words(element: Any) -> int:
+    return len("".join(element.itertext()).split())
 
 
 def _permitted(reference: re.Match[str]) -> str:

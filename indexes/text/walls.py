@@ -169,6 +169,11 @@ def arrival(url: str, first_url: str, headers: Headers) -> Arrival:
     )
 
 
+def may_be_wall(arrived: Arrival, source: str, text: str) -> bool:
+    """Check whether `recognise` can return a wall, from a page's main text, which is part of what a reader sees."""
+    return arrived != UNKNOWN or len(text) <= 2 * _WALL_TEXT or "isAccessibleForFree" in source
+
+
 def recognise(arrived: Arrival, source: str, facts: Facts) -> str | None:
     """Return the kind of wall that a page is, in words; None if it is not certainly one."""
     if arrived.challenge:

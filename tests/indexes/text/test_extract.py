@@ -171,6 +171,25 @@ def test_the_date_and_the_language_are_told() -> None:
     assert extract(b"", "a.html").language == ""
 
 
+def test_lists_in_cells_captions_and_boxes_are_kept() -> None:
+    box = "<aside><h3>Key point</h3><ul><li>It cost 9 million crowns.</li></ul></aside>"
+    links = "<aside><a href=/a>Ten best cars of the year</a> <a href=/b>More of them</a></aside>"
+    table = """<figure><table><caption>Table 1: Dishes.</caption><tr><th>Day</th><th>Dishes</th></tr>
+<tr><td>Mon</td><td><ul><li>leek soup</li><li>baked fish</li></ul></td></tr></table>
+<figcaption class="wp-caption-text">Source: the canteen of the town, 2024.</figcaption></figure>"""
+    found = extract(_ARTICLE.replace("</article>", f"{box}{links}{table}</article>").encode(), "a.html").text
+    lines = [line.strip() for line in found.splitlines()]
+    for line in (
+        "### Key point",
+        "- It cost 9 million crowns.",
+        "Table 1: Dishes.",
+        "| Mon | leek soup baked fish |",
+        "Source: the canteen of the town, 2024.",
+    ):
+        assert line in lines, line
+    assert "Ten best" not in found
+
+
 @pytest.mark.parametrize("depth", [300, 100_000])
 @pytest.mark.parametrize("tag", ["div", "b", "ul><li"])
 def test_deeply_nested_markup_is_refused_and_not_cut(depth: int, tag: str) -> None:
