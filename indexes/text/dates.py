@@ -128,8 +128,8 @@ def changed_in_html(tree: Any) -> str | None:
     text = "\n" + "\n".join(tree.xpath("//body//text()[not(parent::script or parent::style)]"))
     for year in _YEAR.finditer(text):
         near = text[max(0, year.start() - _BEFORE_YEAR) : year.end() + _BEHIND_YEAR]
-        if words := _CHANGED_WORDS.search(near):
-            stated.append(near[words.end() :])
+        if ends := [words.end() for words in _CHANGED_WORDS.finditer(near)]:
+            stated.append(near[ends[-1] :])
     return max(filter(None, map(_day, stated)), default=None)
 
 
