@@ -18,6 +18,8 @@
         ├── RequestRefused
         │   └── KeyRefused
         ├── PromptTooLong
+        ├── PromptCut
+        ├── AnswerInReasoning
         ├── UnsupportedRequest
         ├── WrongModel
         ├── UnreportedOptions
@@ -129,6 +131,18 @@ class PromptTooLong(EngineError):
     """Prompt and reply do not fit the model's context."""
 
     kind = "prompt_too_long"
+
+
+class PromptCut(EngineError):
+    """The server read only a part of the prompt, and said so only by its number of tokens."""
+
+    kind = "prompt_cut"
+
+
+class AnswerInReasoning(EngineError):
+    """The server took the answer for reasoning."""
+
+    kind = "in_reasoning"
 
 
 class UnsupportedRequest(EngineError):

@@ -20,7 +20,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.extract import extract_claims
 from local_judge.claims.grouped import verify_grouped
-from local_judge.claims.model import Claim, ClaimSet, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Source, Verdict, on_page
 from local_judge.claims.scored import verify_scored
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS, question
 from local_judge.documents.model import Citation, Document
@@ -179,7 +179,7 @@ async def verify_page(
         ]
     results, reliable = await asyncio.gather(asyncio.gather(*work), _reliability(groups[0][0], judge, config))
     verdicts = (verdict for group in results for verdict in group)
-    return tuple(verdict.model_copy(update=reliable) for verdict in verdicts)
+    return tuple(on_page(verdict.model_copy(update=reliable), page) for verdict in verdicts)
 
 
 async def _reliability(

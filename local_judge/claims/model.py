@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from indexes.model import SourceStatus
+from indexes.model import Page, SourceStatus
 from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
 from serving.types import Frozen
@@ -136,6 +136,20 @@ class Verdict(Frozen):
     """Method of verification."""
     replies: tuple[str, ...] = ()
     """Ledger keys of the replies that it came from."""
+
+
+def beyond_page(page: Page) -> Failure | None:
+    """Return why a claim that was not found on a page may still be on it; None for a page that was stored whole."""
+    detail = f"{page.url}: only the beginning of the page was stored; fetch or import it whole"
+    return Failure(kind="page_cut", detail=detail) if page.truncated else None
+
+
+def on_page(verdict: Verdict, page: Page) -> Verdict:
+    """Return a verdict as far as the page allows it: `not_found` on the beginning of a page is unknown."""
+    failure = beyond_page(page)
+    if failure is None or verdict.label != "not_found":
+        return verdict
+    return verdict.model_copy(update={"label": None, "failure": failure})
 
 
 class Violation(Frozen):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from local_judge.judge.failures import KEPT, FailureKind
+from local_judge.judge.judge import THINKING_OFF
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.records import TOO_LONG, CaseRecord
 from local_judge.runs.rescoring import failure_kinds
@@ -38,9 +39,18 @@ _WORDS: Mapping[FailureKind, str] = {
     "incomplete": "the reply leaves items out",
     "off_menu": "the reply is none of the options",
     "prompt_too_long": "the question does not fit the judge's context",
+    "prompt_cut": "the server cut the question to its context",
+    "in_reasoning": "the server took the answer for reasoning",
+    "page_cut": "only the beginning of the page is in the snapshot",
     "report_too_long": "the report does not fit the judge's context",
 }
 """Kinds of failures in words."""
+
+_SERVER: Mapping[FailureKind, str] = {
+    "prompt_cut": "raise the server's context (Ollama: num_ctx, vLLM: --max-model-len)",
+    "in_reasoning": "start the server without --reasoning-parser, or with the model's own, such as qwen3",
+}
+"""Changes of a server without which it would answer the same again."""
 
 ASKS_AGAIN = "Repeat the command to ask again for what no server answered."
 """End of the line with the number of missing answers of unknown kinds."""
@@ -56,6 +66,9 @@ def remedy(kinds: Iterable[str]) -> str:
     """Return the sentence that says whether the same command helps, and else what to do."""
     found = set(kinds)
     again, kept = found - KEPT, found & KEPT
+    first = [_SERVER[kind] for kind in _SERVER if kind in again]
+    if first:
+        return f"{', and '.join(first).capitalize()}; then repeat the command."
     if not kept:
         return "Repeat the command to ask again." if again else ASKS_AGAIN
     longer = kept & set(TOO_LONG)
@@ -64,6 +77,10 @@ def remedy(kinds: Iterable[str]) -> str:
         other = "another judge or engine"
     if kept & {"truncated"} == kept:
         other = "a larger max_tokens in the judge's preset, or another judge"
+    if kept == {"page_cut"}:
+        other = "a snapshot with the whole pages"
+    if kept == {"off_menu"}:
+        return f"Repeating the command does not help: use another judge, or, if this one thinks first, {THINKING_OFF}."
     if again:
         return f"Repeat the command to ask again for what no server answered; the rest needs {other}."
     return f"Repeating the command does not help: use {other}."

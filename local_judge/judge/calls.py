@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -23,7 +24,7 @@ from local_judge.judge.planning import STAGE, NotInLedger
 from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
 from serving.engine import Engine
-from serving.errors import EngineError, PlannedCall, UnreportedOptions
+from serving.errors import AnswerInReasoning, EngineError, PlannedCall, PromptCut, UnreportedOptions
 from serving.types import Choice, EngineLimits, Generation, Sampling
 
 T = TypeVar("T")
@@ -33,6 +34,12 @@ TEMPLATE_TOKENS = 256
 
 SEAM_TOKENS = 16
 """Upper bound of the additional tokens when two texts are tokenized together instead of separately."""
+
+CHARACTERS_PER_TOKEN = 8
+"""Upper bound of the average characters per token of a prompt without runs of one character: text has 1 to 5."""
+
+SMALLEST_CONTEXT = 256
+"""Tokens that the context of every server holds, so that no prompt of fewer is cut."""
 
 BYTES_PER_TOKEN = 3
 """Lower bound of the average bytes per token in reports, so that the size of a prefix is overestimated."""
@@ -227,6 +234,7 @@ class Caller:
                 return sampling
             created, begun = now(), time.monotonic()
             answer = await self._send(request, sampling)
+            self._check_read(request, answer)
             if isinstance(answer, Choice):
                 self._check_reported(answer)
         except PlannedCall as error:
@@ -281,6 +289,30 @@ class Caller:
         started = turn.started if turn.leads and request.prompt.shared else None
         return await self._engine.generate(request.messages, sampling, schema, started)
 
+    def _check_read(self, request: Request, answer: Generation | Choice) -> None:
+        """Refuse a reply to a part of the prompt, and one whose answer the server took for reasoning.
+
+        Servers such as Ollama cut a prompt to their context without an error. A server that reports no number of
+        tokens is not checked.
+        """
+        usage, prompt = answer.usage, request.prompt
+        read = usage.prompt_tokens + (usage.cached_tokens or 0)  # some report cached tokens apart
+        least = _least_tokens(prompt, read)
+        if (
+            request.judge.identity.engine != "openai"
+        ):  # which has no tokenizer, so that its counts are upper bounds
+            least = max(least, self._counts.get(prompt_digest(prompt), 0) - TEMPLATE_TOKENS)
+        if usage.prompt_tokens and read < least >= SMALLEST_CONTEXT:
+            raise PromptCut(
+                f"the server read {usage.prompt_tokens:,} tokens of a prompt that has {least:,} or more, so it cuts "
+                "prompts to its context; raise that context (Ollama: num_ctx, vLLM: --max-model-len)"
+            )
+        if isinstance(answer, Generation) and _is_in_reasoning(request, answer):
+            raise AnswerInReasoning(
+                "the answer is in the reply's reasoning field (reasoning_content), and its content is empty; start the "
+                "server without --reasoning-parser, or with the model's own, such as qwen3"
+            )
+
     def _check_reported(self, choice: Choice) -> None:
         """Refuse a result that depends on bounds, so that it is not stored and the next run asks again.
 
@@ -334,6 +366,29 @@ class Caller:
 
 
 _COUNTS_KEPT = 4096
+
+
+def _least_tokens(prompt: Prompt, enough: int) -> int:
+    """Return the least tokens that a prompt has by its characters, of which runs of one count once.
+
+    A number up to `enough` may be too high: the runs are looked for only if it matters.
+    """
+    parts = (prompt.system, prompt.shared, prompt.rest)
+    n = sum(map(len, parts))
+    if n > enough * CHARACTERS_PER_TOKEN:
+        n = sum(len(_RUN.sub(r"\1", part)) for part in parts)
+    return n // CHARACTERS_PER_TOKEN
+
+
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
+
+
+def _is_in_reasoning(request: Request, answer: Generation) -> bool:
+    """Check for a reply without content whose reasoning is the answer: none was asked for, or it ends as JSON."""
+    if answer.text.strip() or not answer.reasoning or answer.finish_reason == "length":
+        return False
+    asked = request.sampling is not None and request.sampling.thinking
+    return not asked or (request.schema is not None and answer.reasoning.rstrip().endswith(("}", "]")))
 
 
 def _bytes(text: str) -> int:

@@ -17,6 +17,8 @@ FailureKind = Literal[
     "server_error",
     "refused",
     "prompt_too_long",
+    "prompt_cut",
+    "in_reasoning",
     "unsupported",
     "wrong_model",
     "malformed",
@@ -26,6 +28,7 @@ FailureKind = Literal[
     "unreported",  # the server reports too few alternatives to determine the options' probabilities
     "off_menu",  # the model prefers an answer that is not among the options
     "corrupt_reply",  # the stored reply does not match its digest; the next run requests it again
+    "page_cut",  # the stored page ends before the passage that might support the claim
     "report_too_long",  # the report does not fit the judge's context
     "planned",  # the call would have been made by a dry run, or is in a batch file
     "not_in_ledger",  # a replay: the ledger has no reply
@@ -40,6 +43,7 @@ KEPT: frozenset[str] = frozenset(
         "incomplete",
         "off_menu",
         "prompt_too_long",
+        "page_cut",
         "report_too_long",
     }
 )

@@ -57,6 +57,13 @@ class ChoiceResult(Frozen):
     """Ledger key."""
 
 
+THINKING_OFF = (
+    "set `extra_body: {chat_template_kwargs: {enable_thinking: false}}` in the judge's preset, "
+    "which servers other than vLLM need"
+)
+"""Advice for a judge that does not answer with its first token."""
+
+
 class JudgeSettings(Frozen):
     """Settings of a judge."""
 
@@ -297,6 +304,8 @@ class Judge:
                 f"reply {reply.key[:12]}: {menu_text} have probability {choice.mass:.3g} together, "
                 f"less than {self.settings.min_mass:g}"
             )
+            if judge.identity.engine == "openai" and "extra_body" not in judge.identity.options:
+                detail += f"; if the model thinks before it answers, {THINKING_OFF}"
             return self._counted(Failure(kind="off_menu", detail=detail))
         return ChoiceResult(
             probabilities=choice.probabilities(),

@@ -97,7 +97,10 @@ class FakeEngine:
         if isinstance(reply, Exception):
             raise reply
         if isinstance(reply, str):
-            return Generation(text=reply, usage=Usage(prompt_tokens=10, completion_tokens=2, cached_tokens=8))
+            tokens = max(10, len(call.text) // 4)
+            return Generation(
+                text=reply, usage=Usage(prompt_tokens=tokens, completion_tokens=2, cached_tokens=8)
+            )
         return reply
 
 
@@ -249,9 +252,79 @@ async def test_no_answer_is_asked_again_and_then_a_failure(
 async def test_reasoning_is_kept_and_never_parsed(tmp_path: Path) -> None:
     engine = FakeEngine(lambda _: Generation(text="", reasoning=YES))
     with ledger_at(tmp_path) as ledger:
-        failure = await Judge(engine, ledger, JudgeSettings(reasks=0)).ask(prompt(), Verdict)
+        failure = await Judge(engine, ledger).ask(prompt(), Verdict)
     assert isinstance(failure, Failure)
-    assert failure.kind == "invalid_reply"
+    assert (failure.kind, failure.attempts) == (
+        "in_reasoning",
+        1,
+    )  # the same server would answer the same again
+    assert "--reasoning-parser" in failure.detail
+    # A model that was to think, and did not come to an answer, is asked again.
+    thinking = JudgeSettings(sampling=Sampling(thinking=True))
+    for reasoning, kind in (("I am not sure.", "invalid_reply"), (f"Yes. {YES}", "in_reasoning")):
+        engine = FakeEngine(lambda _, said=reasoning: Generation(text="", reasoning=said))
+        with ledger_at(tmp_path / kind) as ledger:
+            failure = await Judge(engine, ledger, thinking).ask(prompt(), Verdict)
+        assert isinstance(failure, Failure)
+        assert failure.kind == kind
+
+
+TEXT = "The lake froze in 1963. " * 1000
+"""24,000 characters: 3,000 tokens or more."""
+
+
+@pytest.mark.parametrize(
+    ("text", "usage", "read"),
+    [
+        (TEXT, Usage(prompt_tokens=400), False),
+        (TEXT, Usage(prompt_tokens=2_900), False),
+        (TEXT, Usage(prompt_tokens=3_100), True),
+        (
+            TEXT,
+            Usage(prompt_tokens=100, cached_tokens=3_000),
+            True,
+        ),  # a server that reports cached tokens apart
+        (TEXT, Usage(), True),  # a server that reports no number
+        ("调" * 2 + "查报告" * 4_000, Usage(prompt_tokens=1_600), True),  # 12,000 characters: 1,500 or more
+        (" " * 24_000 + "=" * 24_000, Usage(prompt_tokens=400), True),  # a few tokens, as a run is one
+        (TEXT[:1_000], Usage(prompt_tokens=10), True),  # every context holds it
+    ],
+)
+@pytest.mark.parametrize("kind", ["generate", "choose"])
+async def test_a_prompt_that_the_server_cut_has_no_answer(
+    tmp_path: Path, text: str, usage: Usage, read: bool, kind: str
+) -> None:
+    def answer(call: Call) -> Reply:
+        if kind == "choose":
+            return Choice(logprobs={"Yes": -0.1, "No": -3.0}, usage=usage)
+        return Generation(text=YES, usage=usage)
+
+    asked = Prompt(shared=text, own="Is it so?", prefix_key="page", system="")
+    with ledger_at(tmp_path) as ledger:
+        judge = Judge(FakeEngine(answer), ledger)
+        found = await (
+            judge.ask(asked, Verdict) if kind == "generate" else judge.choose(asked, ("Yes", "No"))
+        )
+        if read:
+            assert not isinstance(found, Failure)
+            return
+        assert isinstance(found, Failure)
+        assert (found.kind, judge.meter.failed, judge.meter.made) == ("prompt_cut", 1, 0)
+        assert f"{usage.prompt_tokens:,} tokens of a prompt that has 3,001 or more" in found.detail
+        assert "num_ctx" in found.detail
+
+
+async def test_the_count_of_a_tokenizer_is_the_least(tmp_path: Path) -> None:
+    """The fake one counts 6,000 tokens; 256 of them may be the template's."""
+    for n_read, kind in ((5_800, None), (5_700, "prompt_cut")):
+        engine = FakeEngine(
+            lambda _, n=n_read: Generation(text=YES, usage=Usage(prompt_tokens=n)), context=24_000
+        )
+        with ledger_at(tmp_path / str(n_read)) as ledger:
+            asked = Prompt(shared="", own=TEXT, prefix_key="", system="")
+            found = await Judge(engine, ledger).ask(asked, Verdict)
+        assert engine.counted == 1
+        assert (found.kind if isinstance(found, Failure) else None) == kind
 
 
 async def test_repairs_are_recorded(tmp_path: Path) -> None:

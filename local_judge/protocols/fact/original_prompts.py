@@ -26,7 +26,7 @@ from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.fact.export import JudgedRow, PageRow, pairs_on
 from local_judge.protocols.fact.findings import Pair, Repeat
 from local_judge.protocols.fact.own import targets_of
-from local_judge.protocols.fact.pairs import Pairs, distinct, unread
+from local_judge.protocols.fact.pairs import Pairs, distinct, on_page, unread
 from local_judge.protocols.originals import (
     Checkout,
     Original,
@@ -160,9 +160,8 @@ async def _judged_on(
         reference=page_text(page), statements=_numbered([one.fact for one in stated])
     )
     asked = asked_as_published(judge, attempts=ATTEMPTS)
-    return _pairs(
-        url, stated, await asked.ask_text(message(text), lambda reply: _results(reply, len(stated)))
-    )
+    told = await asked.ask_text(message(text), lambda reply: _results(reply, len(stated)))
+    return [on_page(pair, page) for pair in _pairs(url, stated, told)]
 
 
 def _prompt_language(language: str) -> str:

@@ -29,7 +29,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair, Repeat, repeat
-from local_judge.protocols.fact.pairs import Pairs, distinct, folded, unread
+from local_judge.protocols.fact.pairs import Pairs, distinct, folded, on_page, unread
 from local_judge.protocols.fact.settings import FactSettings
 from serving.types import Frozen
 
@@ -252,7 +252,8 @@ async def judge_support(
             for evidence, claims in groups
         )
     )
-    return [_judged(one, answer) for one, answer in zip(stated, chain.from_iterable(found), strict=True)]
+    answers = chain.from_iterable(found)
+    return [on_page(_judged(one, answer), page) for one, answer in zip(stated, answers, strict=True)]
 
 
 def _judged(one: Stated, found: Found[Finding] | Failure) -> Pair:

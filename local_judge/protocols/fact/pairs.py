@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from indexes.model import Page
 from local_judge.claims.build import cited_urls
-from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, beyond_page
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import Outcome, Pair, Repeat, repeat
@@ -33,6 +34,15 @@ class Pairs(NamedTuple):
 
     pairs: tuple[Pair, ...]
     repeats: tuple[Repeat, ...]
+
+
+def on_page(pair: Pair, page: Page) -> Pair:
+    """Return a pair as far as the page allows it: what the beginning of a page does not support is unknown."""
+    failure = beyond_page(page)
+    if failure is None or pair.outcome != "unsupported":
+        return pair
+    unknown = {"outcome": "unknown", "reason": "judge_failed", "failure": failure, "judged": None}
+    return pair.model_copy(update=unknown)
 
 
 def pairs_of(claims: ClaimSet, document: Document, recovered: bool = False) -> Pairs:

@@ -20,7 +20,7 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import evidence_groups
-from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, on_page
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -142,13 +142,16 @@ async def verify_page(
             detail = "no result" if result is None else f"result {result[:20]!r}"
             failure = Failure(kind="incomplete", detail=f"reply {replies[-1][:12]}: {detail} for {claim.id}")
             verdicts.append(
-                given(
-                    claim=claim.id,
-                    label=label,
-                    failure=failure if label is None else None,
-                    rationale=why,
-                    reliable=reliable,
-                    replies=replies,
+                on_page(
+                    given(
+                        claim=claim.id,
+                        label=label,
+                        failure=failure if label is None else None,
+                        rationale=why,
+                        reliable=reliable,
+                        replies=replies,
+                    ),
+                    page,
                 )
             )
         return verdicts
