@@ -74,6 +74,8 @@ class StubPlan:
     """The first token's alternatives, most likely first; none: it takes no `logprobs`."""
     alternatives: Callable[[Mapping[str, Any]], tuple[tuple[str, float], ...]] | None = None
     """Makes them from the request instead."""
+    reads: int | None = None
+    """Prompt tokens that it reads of a longer prompt, without an error, as Ollama does."""
     faults: tuple[Fault, ...] = ()
     """Taken one by one by the first chat completions; after the last, answers are in order."""
     last_fault_stays: bool = False
@@ -363,7 +365,7 @@ def prompt_tokens(asked: Mapping[str, Any]) -> int:
 
 def usage(plan: StubPlan, asked: Mapping[str, Any], cached: int | None) -> dict[str, Any]:
     """Plausible counts; without a prefix cache, half of the prompt is cached."""
-    prompt = prompt_tokens(asked)
+    prompt = min(prompt_tokens(asked), plan.reads or sys.maxsize)
     counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.content) // 4 + 1}
     counts["total_tokens"] = prompt + counts["completion_tokens"]
     if plan.vllm:

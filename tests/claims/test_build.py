@@ -13,7 +13,7 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import build_claim_set, gather_sources, preceding, urls_of
+from local_judge.claims.build import build_claim_set, gather_sources, preceding, urls_of, verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
@@ -237,6 +237,35 @@ class JitteryEngine(ScriptedEngine):
     def _done(self, messages: tuple[Message, ...], result: Any) -> Any:
         self.finished.append(messages[1].content)
         return result
+
+
+@pytest.mark.parametrize("method", ["grouped", "scored"])
+async def test_what_the_beginning_of_a_page_does_not_show_is_unknown(
+    make_judge: MakeJudge, snapshot: Snapshot, method: str
+) -> None:
+    """Claim 1 is supported by what was stored; claim 2 may be supported by what was not."""
+    claims = [
+        claim(1, "The retrofit connected 1,240 dwellings."),
+        claim(2, "Halvorsen Pipework was the contractor."),
+    ]
+
+    def answer(call: Call) -> Reply:
+        if call.options:
+            return {"Yes": 0.9, "No": 0.1} if claims[0].text in call.prompt else {"Yes": 0.1, "No": 0.9}
+        found = ("supported", "not_found")
+        return {str(n): {"quote": "", "rationale": "", "label": label} for n, label in enumerate(found, 1)}
+
+    page = snapshot.page(RENEWAL)
+    for truncated, second in ((False, "not_found"), (True, None)):
+        judge, _ = make_judge(answer)
+        cut = page.model_copy(update={"truncated": truncated})
+        config = ClaimsConfig.model_validate({"method": method})
+        verdicts = await verify_page(cut, claims, snapshot, judge, config)
+        assert [one.label for one in verdicts] == ["supported", second]
+        assert [one.failure and one.failure.kind for one in verdicts] == [
+            None,
+            "page_cut" if truncated else None,
+        ]
 
 
 async def test_the_same_claim_set_whatever_the_delays(make_judge: MakeJudge, snapshot: Snapshot) -> None:

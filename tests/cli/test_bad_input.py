@@ -477,6 +477,23 @@ def test_missing_verdicts_are_told_and_kept_apart(
     assert ended.line().startswith("Missing: 1 of 1 verdicts (the reply does not have the form asked for). ")
     assert ended.line().endswith(": use another judge.")
     assert (row["label"], row["failure"]["kind"]) == (None, "invalid_reply")
+    # A server that cuts prompts: nothing is stored, so that the same command asks again once it does not.
+    answer = '{"1": {"quote": "", "rationale": "", "label": "supported"}}'
+    for reads, code in ((100, 3), (None, 0)):
+        with StubThread(StubPlan(content=answer, vllm=False, reads=reads)) as server:
+            given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url]
+            ended = command("verify", claims, *given, "--ledger", tmp_path / "cut.sqlite", "--json")
+        assert ended.code == code
+        if reads:
+            assert json.loads(ended.out)["failure"]["kind"] == "prompt_cut"
+            assert "--max-model-len" in ended.line()
+            assert ended.line().endswith("repeat the command.")
+    with StubThread(StubPlan(content="", reasoning=answer, vllm=False)) as server:
+        given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url]
+        ended = command("verify", claims, *given, "--ledger", tmp_path / "parser.sqlite", "--json")
+    failure = json.loads(ended.out)["failure"]
+    assert (failure["kind"], failure["attempts"]) == ("in_reasoning", 1)  # a second call would be the same
+    assert "--reasoning-parser" in ended.line()
     with StubThread(
         StubPlan(content='{"1": {"quote": "", "label": "supported"}}', top_logprobs=())
     ) as server:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
@@ -78,6 +79,25 @@ async def examine(
     task = Task(id="t", prompt="What was done?")
     found = await Fact(settings).examine(Case(id="r", report=REPORT, task=task), context)
     return found, list(engine.calls)
+
+
+async def test_what_the_beginning_of_a_page_does_not_support_is_unknown(
+    make_judge: MakeJudge, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Snapshot.page
+
+    def page(self: Snapshot, url: str) -> Page:
+        return whole(self, url).model_copy(update={"truncated": True})
+
+    monkeypatch.setattr(Snapshot, "page", page)
+    found, _ = await examine(make_judge, snapshot)
+    assert [(pair.outcome, pair.reason) for pair in found.pairs] == [
+        ("supported", None),
+        ("unknown", "judge_failed"),
+        ("unknown", "judged_unknown"),
+        ("unknown", "dead"),
+    ]
+    assert found.pairs[1].failure is not None and found.pairs[1].failure.kind == "page_cut"
 
 
 async def test_from_the_report_to_its_pairs(make_judge: MakeJudge, snapshot: Snapshot) -> None:
