@@ -19,7 +19,7 @@ _PROSE = 40
 _KEPT_TEXT = 20_000
 _LONGEST_TITLE = 300
 _TITLE_MARK = re.compile(r"(?:#+\s+|Title:\s*)")
-"""What stands before the title in Markdown and in the texts of reader services."""
+"""Mark before the title in Markdown and in the texts of reader services."""
 _FREE = re.compile(r'"isAccessibleForFree"\s*:\s*(?:"\s*)?(true|false)', re.IGNORECASE)
 _REFRESH = re.compile(r"""\s*(\d{1,6}(?:\.\d*)?)\s*[;,\s]\s*(?:url\s*=\s*)?['"]?([^'"]*)""", re.IGNORECASE)
 

@@ -27,7 +27,7 @@ SCRIPTS = "a page that asks for JavaScript"
 
 
 class Arrival(NamedTuple):
-    """What address and header fields say about a page. A function of few values, whatever the page."""
+    """Statements of address and header fields about a page: one of few values, whatever the page."""
 
     challenge: str = ""
     """Challenge that a header field names; it holds for the whole answer, however much text comes with it."""
@@ -38,7 +38,7 @@ class Arrival(NamedTuple):
 
 
 UNKNOWN = Arrival()
-"""Of a page that came without address and header fields."""
+"""Arrival of a page that came without address and header fields."""
 
 
 class Seen(NamedTuple):
