@@ -10,6 +10,7 @@ import pytest
 from indexes.limits import MAX_MARKUP
 from indexes.text.extract import extract
 from indexes.text.pdf import read_pdf
+from indexes.text.walls import SCRIPTS
 
 _ARTICLE = """<!doctype html><html><head><title> Sales
  by year </title></head><body><nav><a href="/">Home</a></nav><article><h1>Sales</h1>
@@ -199,7 +200,7 @@ def test_lists_in_cells_captions_and_boxes_are_kept() -> None:
             "a bot check",
         ),
         ("# 404 Not Found\n\nnginx", "a.md", "a soft 404"),
-        ("You need to enable JavaScript to run this app.", "a.txt", "a page that asks for JavaScript"),
+        ("You need to enable JavaScript to run this app.", "a.txt", SCRIPTS),
     ],
 )
 def test_a_wall_that_came_as_text_is_one(text: str, name: str, wall: str) -> None:
