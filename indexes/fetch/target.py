@@ -22,7 +22,7 @@ _UNSENDABLE = re.compile(rb"[^!$-;=?-\[\]_a-z~]")
 """Refused in path and query: controls, blanks, `"`, `#`, `<`, `>`, `\\`, `^`, backtick, braces, `|`, and non-ASCII."""
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,62})?)*")
-_STRAY = re.compile(r"[\t\r\n]")
+_STRAY = re.compile(r"[\t\r\n\u200b\u2060\ufeff]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

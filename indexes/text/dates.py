@@ -19,6 +19,7 @@ import importlib
 import logging
 import re
 import warnings
+from collections import deque
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any
@@ -62,6 +63,8 @@ _CHANGED_WORDS = re.compile(
 )
 _HAN_DATE = re.compile(r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
 _YEAR = re.compile(r"(?<![0-9])(?:199|20[0-9])[0-9](?![0-9])")
+_MOST_YEARS = 5_000
+"""Years near which the words are looked for, the last of a page: its foot says when it was changed."""
 _BEFORE_YEAR, _BEHIND_YEAR = 100, 10
 """Characters in which the words and the rest of the date stand. Years are few, which saves time."""
 _PDF_DATE = re.compile(r"\s*(?:D:)?(\d{4})(\d{2})(\d{2})")
@@ -126,7 +129,7 @@ def changed_in_html(tree: Any) -> str | None:
         if names & _CHANGED_META:
             stated.append(element.get("content") or element.get("datetime") or element.text_content())
     text = "\n" + "\n".join(tree.xpath("//body//text()[not(parent::script or parent::style)]"))
-    for year in _YEAR.finditer(text):
+    for year in deque(_YEAR.finditer(text), maxlen=_MOST_YEARS):
         near = text[max(0, year.start() - _BEFORE_YEAR) : year.end() + _BEHIND_YEAR]
         if ends := [words.end() for words in _CHANGED_WORDS.finditer(near)]:
             stated.append(near[ends[-1] :])

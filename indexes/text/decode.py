@@ -93,7 +93,7 @@ _NOT_AS_ASCII = frozenset({"utf-16-le", "utf-16-be", "iso2022_jp"})
 """Encodings whose text may be valid UTF-8 that says something else."""
 
 _META = re.compile(rb"<!--.*?(?:-->|\Z)|<meta[\s/]([^>]*)", re.IGNORECASE | re.DOTALL)
-_ATTRIBUTE = re.compile(rb"""([a-z-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rb"""(?<![a-z-])([a-z-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
 _CONTENT_CHARSET = re.compile(rb"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*\sencoding\s*=\s*["']([^"'>]+)""")
 _PRESCAN = 65_536

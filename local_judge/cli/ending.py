@@ -68,7 +68,8 @@ def remedy(kinds: Iterable[str]) -> str:
     again, kept = found - KEPT, found & KEPT
     first = [_SERVER[kind] for kind in _SERVER if kind in again]
     if first:
-        return f"{', and '.join(first).capitalize()}; then repeat the command."
+        line = ", and ".join(first)
+        return f"{line[:1].upper()}{line[1:]}; then repeat the command."
     if not kept:
         return "Repeat the command to ask again." if again else ASKS_AGAIN
     longer = kept & set(TOO_LONG)

@@ -296,12 +296,11 @@ class Caller:
         tokens is not checked.
         """
         usage, prompt = answer.usage, request.prompt
-        read = usage.prompt_tokens + (usage.cached_tokens or 0)  # some report cached tokens apart
-        least = _least_tokens(prompt, read)
-        if (
-            request.judge.identity.engine != "openai"
-        ):  # which has no tokenizer, so that its counts are upper bounds
-            least = max(least, self._counts.get(prompt_digest(prompt), 0) - TEMPLATE_TOKENS)
+        if request.judge.identity.engine == "openai":  # without a tokenizer; some report cached tokens apart
+            read, counted = usage.prompt_tokens + (usage.cached_tokens or 0), 0
+        else:
+            read, counted = usage.prompt_tokens, self._counts.get(prompt_digest(prompt), 0) - TEMPLATE_TOKENS
+        least = max(_least_tokens(prompt, read), counted)
         if usage.prompt_tokens and read < least >= SMALLEST_CONTEXT:
             raise PromptCut(
                 f"the server read {usage.prompt_tokens:,} tokens of a prompt that has {least:,} or more, so it cuts "

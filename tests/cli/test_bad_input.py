@@ -486,7 +486,7 @@ def test_missing_verdicts_are_told_and_kept_apart(
         assert ended.code == code
         if reads:
             assert json.loads(ended.out)["failure"]["kind"] == "prompt_cut"
-            assert "--max-model-len" in ended.line()
+            assert "Raise" in ended.line() and "vLLM: --max-model-len" in ended.line()
             assert ended.line().endswith("repeat the command.")
     with StubThread(StubPlan(content="", reasoning=answer, vllm=False)) as server:
         given = ["--snapshot", snapshot, "--judge", preset, "--base-url", server.url]

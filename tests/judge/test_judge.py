@@ -48,7 +48,9 @@ class FakeEngine:
         context: int = 100_000,
         kv: int | None = None,
         delay: float = 0.0,
+        name: str = "scripted",
     ) -> None:
+        self.name = name
         self.script = script
         self.calls: list[Call] = []
         self.counted = 0
@@ -57,7 +59,7 @@ class FakeEngine:
         self._limits = EngineLimits(context_tokens=context, kv_tokens=kv, concurrency=8)
 
     async def identity(self) -> EngineIdentity:
-        return EngineIdentity(model="fake", engine="scripted")
+        return EngineIdentity(model="fake", engine=self.name)
 
     async def limits(self) -> EngineLimits:
         return self._limits
@@ -279,11 +281,6 @@ TEXT = "The lake froze in 1963. " * 1000
         (TEXT, Usage(prompt_tokens=400), False),
         (TEXT, Usage(prompt_tokens=2_900), False),
         (TEXT, Usage(prompt_tokens=3_100), True),
-        (
-            TEXT,
-            Usage(prompt_tokens=100, cached_tokens=3_000),
-            True,
-        ),  # a server that reports cached tokens apart
         (TEXT, Usage(), True),  # a server that reports no number
         ("调" * 2 + "查报告" * 4_000, Usage(prompt_tokens=1_600), True),  # 12,000 characters: 1,500 or more
         (" " * 24_000 + "=" * 24_000, Usage(prompt_tokens=400), True),  # a few tokens, as a run is one
@@ -312,6 +309,13 @@ async def test_a_prompt_that_the_server_cut_has_no_answer(
         assert (found.kind, judge.meter.failed, judge.meter.made) == ("prompt_cut", 1, 0)
         assert f"{usage.prompt_tokens:,} tokens of a prompt that has 3,001 or more" in found.detail
         assert "num_ctx" in found.detail
+
+
+async def test_a_server_may_report_cached_tokens_apart(tmp_path: Path) -> None:
+    usage = Usage(prompt_tokens=100, cached_tokens=3_000)
+    engine = FakeEngine(lambda _: Generation(text=YES, usage=usage), name="openai")
+    with ledger_at(tmp_path) as ledger:
+        assert isinstance(await Judge(engine, ledger).ask(prompt(shared=TEXT), Verdict), Answer)
 
 
 async def test_the_count_of_a_tokenizer_is_the_least(tmp_path: Path) -> None:

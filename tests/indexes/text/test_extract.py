@@ -10,6 +10,7 @@ import pytest
 from indexes.limits import MAX_MARKUP
 from indexes.text.extract import extract
 from indexes.text.pdf import read_pdf
+from indexes.text.walls import SCRIPTS
 
 _ARTICLE = """<!doctype html><html><head><title> Sales
  by year </title></head><body><nav><a href="/">Home</a></nav><article><h1>Sales</h1>
@@ -188,6 +189,25 @@ def test_lists_in_cells_captions_and_boxes_are_kept() -> None:
     ):
         assert line in lines, line
     assert "Ten best" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wall"),
+    [
+        (
+            "Title: Just a moment...\n\nVerify you are human by completing the action below.",
+            "a.txt",
+            "a bot check",
+        ),
+        ("# 404 Not Found\n\nnginx", "a.md", "a soft 404"),
+        ("You need to enable JavaScript to run this app.", "a.txt", SCRIPTS),
+    ],
+)
+def test_a_wall_that_came_as_text_is_one(text: str, name: str, wall: str) -> None:
+    """Reader services give the text of whatever a server answered."""
+    found = extract(text.encode(), name)
+    assert (found.status, found.reason, found.text) == ("blocked", wall, "")
+    assert extract(f"{text}\n\n{'The observatory was opened in 1931. ' * 60}".encode(), name).status == "ok"
 
 
 @pytest.mark.parametrize("depth", [300, 100_000])
