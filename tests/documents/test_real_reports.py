@@ -222,7 +222,7 @@ def test_marks_of_published_reports() -> None:
         for citation in document.citations
         if document.text[citation.span.start - 1] == " "
     ]
-    assert within == ['Daddy?" 3,', "illion** 7,", "include 11:", "uleyman 48,", " systems 54,"]
+    assert within == ['Daddy?" 3,', "llion** 7,", "include 11:", "uleyman 48,", "systems 54,"]
 
 
 def test_cleaned_reports_cite_nothing() -> None:
