@@ -162,6 +162,7 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
         "Three aims: (1) to mill, (2) to store and (3) to sell. 目标包括：①磨面；②蓄水；③售电。",
         "1. It turns.\n2. It is old.\n3. It stores.",
+        "Half [1/2] of a vector [1 0 2]; see [2](#section-2), [me@x1.example], [@user12] and [No. 3].",
     ],
 )
 def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:
