@@ -45,12 +45,12 @@ _SMALL = re.compile(r"[*_\s]{0,4}[a-zß-öø-ÿ]")
 _LAST_WORD = re.compile(r"([^\W\d_]+|%)[?!\"”’'»)*_）」』]{0,4}$")
 
 _DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
-_SEPARATOR = re.compile(r"\s*(?:[,，、;；&/]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
+_SEPARATOR = re.compile(r"\s*(?:[,，、;；&]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
 _RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
 _NUMBER = re.compile(r"\d{1,4}")
 _CITING = re.compile(r"\A(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])", re.IGNORECASE)
 _NAMING = re.compile(
-    r"\A(?:(?:see|cf|vgl|siehe|voir|见|參見|参见|n[or]|note|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
+    r"\A(?:(?:see|cf|vgl|siehe|voir|见|參見|参见|note|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
     r"|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
     r"|المصدر|مصدر|מקור|स्रोत)[.:：]?\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ _LOCATOR = re.compile(
     re.IGNORECASE,
 )
 _TOOL_ID = re.compile(
-    r"(?:(?:web|file|post|doc|page|url|news|search|memory|tool|browser|code_file|chart|image|x)[:_]\d{1,4}"
+    r"(?:(?:web|file|post|doc|url|news|search|memory|tool|browser|code_file)[:_]\d{1,4}"
     r"|turn\d{1,3}[a-z]{2,12}\d{1,4})"
 )
 _TURNS = re.compile(r"(?:file)?cite ?((?:turn\d{1,3}[a-z]{2,12}?\d{1,4}){1,20})")
@@ -77,7 +77,8 @@ _IDENTITY = re.compile(
     re.IGNORECASE,
 )
 _PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
-_PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30})(-?@[^\[\]\n]{1,200})\]")
+_PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30}\s)?(-?@[^\[\]\n]{1,200})\]")
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
@@ -124,7 +125,7 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
     written = _CITING.sub("", content.translate(_PLAIN_DIGITS))
     named = _LOCATOR.sub("", _NAMING.sub("", written))
     content = _DASH.sub("-", named.lstrip("#№"))
-    sure = named == written
+    sure = named == written and not re.search(r"\d\s+\d", content)
     keys: list[str] = []
     for part in _SEPARATOR.split(content):
         span = _RANGE.fullmatch(part.strip("^"))
@@ -210,7 +211,7 @@ def rounded(text: Text, start: int) -> Found | None:
     keys = known(match.group(1), text.labels) if match is not None else ()
     if match is None or not keys:
         return None
-    bare = match.group(1).strip()[:1].isdigit()
+    bare = _ONLY_NUMBER.match(match.group(1)) is not None
     if bare and not _closes_clause(text.flat, start, match.end()):
         return None
     word = (
@@ -221,6 +222,7 @@ def rounded(text: Text, start: int) -> Found | None:
     return Found(match.end(), keys, shown=word.group(1) if word is not None else "", certain=not bare)
 
 
+_ONLY_NUMBER = re.compile(r"(?:(?:see|cf|vgl|siehe|voir|见|參見|参见)[.:：]?)?\s?\d", re.IGNORECASE)
 _ROUND = re.compile(r"[(（]\s?([^()（）\[\]\n]{1,40})[)）]")
 
 
@@ -340,11 +342,12 @@ _NOTE_TARGET = re.compile(
     r"#(?:user-content-)?(?:(?:cite_?)?refs?|references?|cit(?:e|ation)?|fn|footnote|note|sources?|bib|r|s)?[-_:.]?\d",
     re.IGNORECASE,
 )
+_PART = re.compile(r"#(?:sec|chap|part|step|fig|tab|eq|toc)", re.IGNORECASE)
 _MARKUP_OF_NUMBER = re.compile(r"</?[a-z]{1,6}>|[\\\[\](){}（）【】^*_]|\s+$|^\s+", re.IGNORECASE)
 
 
 def _within(text: Text, found: Found, shown: str) -> Found | None:
-    if "://" in found.target[:12] or len(shown) > _LONGEST_LABEL:
+    if "://" in found.target[:12] or len(shown) > _LONGEST_LABEL or _PART.match(found.target):
         return None
     named = numbers if _NOTE_TARGET.match(found.target) else known
     keys = named(_MARKUP_OF_NUMBER.sub("", shown), text.labels)
@@ -395,10 +398,10 @@ def _of_id(written: str, labels: frozenset[str]) -> str:
 
 
 def pandoc(text: Text, start: int) -> Found | None:
-    """Read citations of pandoc, `[see @kim2024, p. 4; @lee]`; a name without a digit needs an entry."""
+    """Read citations of pandoc, `[see @kim2024, p. 4; @lee]`; a name without a year needs an entry."""
     match = _PANDOC.match(text.flat, start)
     keys = tuple(key.rstrip(".:") for key in _PANDOC_KEY.findall(match.group(1))) if match is not None else ()
-    if match is None or not all(key in text.labels or re.search(r"\d", key) for key in keys):
+    if match is None or not all(key in text.labels or _YEAR.search(key) for key in keys):
         return None
     return Found(match.end(), keys)
 

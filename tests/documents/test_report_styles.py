@@ -156,12 +156,13 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         '<think>\nI may cite [1].\n\n- [2]\n</think>\n\nIt turns.<span style="display:none">[1][^2]</span>',
         "I will cite [1].\n</think>\n\n# Mills\n\nIt turns.\n\n<div style='display: none'>[2]</div>",
         "---\ntitle: Mills\nsource: https://x.example\ntags:\n  - a [1]\n---\n\nIt turns.",
-        "CO2, PM2.5, H2O, km², m²/s and (a+b)² are no notes; 测试集上的R²从0.92升到0.95，面积为平方公里km²，指标x²，系统ARROWS³，钼酸盐(MoO₄²⁻)。",
+        "CO2, PM2.5, H2O, km², m²/s and (a+b)² are no notes; 测试集上的R²从0.92升到0.95，面积为平方公里km²，指标x²，系统ARROWS³，钼酸盐(MoO₄²⁻)。",  # noqa: E501
         "Let x[1] be rows[2] = 3, as [sic], [1990s], [emphasis added] and [see above].",
         "As of [2020] and (2021), Table 2, Figure 3. Phase 1, then Phase 2, on May 3, of step 1. It rose by 3.",
         "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
         "Three aims: (1) to mill, (2) to store and (3) to sell. 目标包括：①磨面；②蓄水；③售电。",
         "1. It turns.\n2. It is old.\n3. It stores.",
+        "Half [1/2] of a vector [1 0 2]; see [2](#section-2), [me@x1.example], [@user12] and [No. 3].",
     ],
 )
 def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:

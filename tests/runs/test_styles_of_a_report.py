@@ -1,0 +1,77 @@
+"""The same report in the styles of many producers: the same claims, pages and scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from indexes.snapshot import Snapshot
+from local_judge.runs.config import RunConfig
+from local_judge.runs.execute import execute
+from local_judge.runs.inputs import RawReport
+from local_judge.runs.records import load_scores
+from local_judge.runs.store import RunStore
+
+from ..scripted_judge import MakeJudge
+
+URLS = [
+    "https://heat.example/fernholt/renewal",
+    "https://plant.example/lake-heat-pump",
+    "https://gazette.example/2022/opening-day",
+]
+SENTENCES = [
+    "The retrofit connected 1,240 dwellings in the town",
+    "The heat pump has a capacity of 6.2 megawatts",
+    "A crowd came to see it when it opened",
+]
+NUMBERED = "{n}. Page {n}, {url}\n"
+BRACKETED = "[{n}] Page {n}. {url}\n\n"
+STYLES = {
+    "brackets": (" [{n}].", "## References", BRACKETED),
+    "linked number": (" [[{n}]]({url}).", "## References", BRACKETED),
+    "words of a link": (" ([page {n}]({url})).", "## References", BRACKETED),
+    "glued": (".{n}", "#### **Works cited**", NUMBERED),
+    "spaced": (" {n}.", "#### **Obras citadas**", NUMBERED),
+    "anchors": (" [{n}](#ref{n}).", "## References", '{n}. <a id="ref{n}"></a>Page. {url}\n'),
+    "raised anchors": ('.<sup><a href="#fn{n}">{n}</a></sup>', "<ol>", '<li id="fn{n}">Page <a href="{url}">it</a></li>\n'),  # noqa: E501
+    "escaped list": (" [{n}].", "## Kilder", "{n}\\. Page {n} {url}\n\n"),
+    "quoted list": (" [{n}].", "**Viitteet**", "> {n}. Page {n} [{url}]({url})\n"),
+    "headings as entries": (" [{n}].", "## Sources", "### [{n}] Page {n}\n\n{url}\n\n"),
+    "unknown title": (" [{n}].", "## Citované zdroje", NUMBERED),
+    "table": (" [{n}].", "| No. | Page |\n|---|---|", "| {n} | {url} |\n"),
+    "footnotes": (".[^{n}]", "", "[^{n}]: Page {n}. {url}\n\n"),
+    "carets in brackets": (" [^{n}^].", "## References", BRACKETED),
+    "carets": ("^{n}^.", "## Literatur", NUMBERED),
+    "TeX": ("$^{{{n}}}$.", "", BRACKETED),
+    "keys": (r" \cite{{k{n}}}.", r"\begin{thebibliography}{9}", "\\bibitem{{k{n}}} Page. \\url{{{url}}}\n"),
+    "words before numbers": (" (Source {n}).", "## Sources", NUMBERED),
+    "elements": (' <qwen:cite id="id_{n}">A crowd of 90.</qwen:cite>.', "References:", "[{n}]. {url}\n\n"),
+    "circled": ("{circled}.", "## Sources", NUMBERED),
+    "images and formulas": (" ![][image1] $[2]$ [{n}].", "[image1]: <data:image/png;base64,AA>\n", BRACKETED),
+}  # fmt: skip
+
+
+def written(mark: str, title: str, entry: str) -> bytes:
+    def fill(form: str, n: int) -> str:
+        return form.format(n=n, url=URLS[n - 1], circled="①②③"[n - 1])
+
+    body = " ".join(sentence + fill(mark, n) for n, sentence in enumerate(SENTENCES, 1))
+    gap = "\n" if title[:1] in ("|", "<", "\\") else "\n\n"
+    return f"# The retrofit\n\n{body}\n\n{title}{gap}{''.join(fill(entry, n) for n in (1, 2, 3))}".encode()
+
+
+async def test_the_same_report_in_any_style_has_the_same_scores(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    reports = [RawReport(name, written(*style), None, f"{name}.md") for name, style in STYLES.items()]
+    judge, _ = make_judge()
+    store = RunStore(tmp_path / "run")
+    config = RunConfig(protocols=("fact", "deer"), settings={"deer": {"parts": ["verification"]}})
+    records = await execute(reports, judge, snapshot, config, store)
+    assert {record.status for record in records} == {"done"}
+    scores = {
+        (row.case, row.protocol, row.profile): row.scores for row in load_scores(store, ["fact", "deer"])
+    }
+    controls = {key[1:]: value for key, value in scores.items() if key[0] == "brackets"}
+    # Two of three pages support their sentences; the third is dead.
+    assert controls["fact", "paper"][0].score.value == 2 / 3
+    assert [key for key, value in scores.items() if value != controls[key[1:]]] == []
