@@ -88,7 +88,7 @@ class Imported(Frozen):
     """Title in the page list; '' if the page itself states it."""
 
 
-Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]
+Outcome = Literal["page", "dead", "blocked", "unavailable", "empty", "unsupported_type"]
 """`page`: there are bytes to extract a text from. Otherwise why there are none."""
 
 
