@@ -10,11 +10,21 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
-"""Status of a page: readable, or the reason why it is not."""
+SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "unavailable", "empty", "unsupported_type"]
+"""Status of a page: readable, or the reason why it is not.
 
-BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 418, 429, 451})
+`dead`: the server says that there is no such page, or the host does not exist. `blocked`: the server refuses this
+reader, or the fetcher may not ask. `unavailable`: there was no usable answer, and another time there may be one.
+"""
+
+_DEAD = frozenset({404, 410})
+_BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
 """HTTP statuses by which a server refuses this reader and not the page."""
+
+
+def status_without_page(http_status: int) -> Literal["dead", "blocked", "unavailable"]:
+    """Return the status of an address whose server answers with an HTTP status that is not that of a page."""
+    return "dead" if http_status in _DEAD else "blocked" if http_status in _BLOCKED else "unavailable"
 
 
 class Frozen(BaseModel):

@@ -19,7 +19,7 @@ from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
 from indexes.archive.records import Damage, Record, read_record, read_records
 from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE, longest_head
 from indexes.limits import MAX_GZIP_EXPANSION, MAX_PAGE_BYTES
-from indexes.model import BLOCKED_STATUSES, FoundBy, Frozen
+from indexes.model import FoundBy, Frozen, status_without_page
 from indexes.urls import normalise_url
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
@@ -413,7 +413,7 @@ def _outcome(record: Record) -> tuple[Outcome, str]:
         return "unsupported_type", "the answer is larger than a page may be"
     if record.kind == "resource" or 200 <= record.status < 300:
         return "page", ""
-    return ("blocked" if record.status in BLOCKED_STATUSES else "dead"), f"HTTP {record.status}"
+    return status_without_page(record.status), f"HTTP {record.status}"
 
 
 def _date(written: str) -> str:

@@ -92,7 +92,7 @@ class Imported(Frozen):
     """The bytes are only the beginning of the page."""
 
 
-Outcome = Literal["page", "dead", "blocked", "empty", "unsupported_type"]
+Outcome = Literal["page", "dead", "blocked", "unavailable", "empty", "unsupported_type"]
 """`page`: there are bytes to extract a text from. Otherwise why there are none."""
 
 

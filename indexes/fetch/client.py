@@ -24,7 +24,16 @@ from yarl import URL
 from indexes.archive.model import Exchange, Headers, header
 from indexes.fetch.addresses import HostPolicy
 from indexes.fetch.encoding import Unpacker, content_coding
-from indexes.fetch.faults import Broken, FetchFault, Refused, TimedOut, TooMuch, Unreachable, one_line
+from indexes.fetch.faults import (
+    Broken,
+    FetchFault,
+    NoSuchHost,
+    Refused,
+    TimedOut,
+    TooMuch,
+    Unreachable,
+    one_line,
+)
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.target import Target
@@ -92,7 +101,7 @@ class _CheckedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         addresses = await self._resolver.resolve(host)
         if not addresses:
-            raise Unreachable(f"{host}: no address", passing=False)
+            raise NoSuchHost(f"{host}: no address")
         if why := self._policy.refuse_addresses(host, port, addresses):
             raise Refused(why)
         return [

@@ -3,6 +3,7 @@
     FetchFault           the request brought no answer that can be kept
     ├── Refused          this fetcher does not send it: the address, the port or robots.txt forbid it
     ├── Unreachable      no connection to the host
+    │   └── NoSuchHost   nor a host of this name
     ├── TimedOut         the answer did not come, or did not end, in time
     ├── Broken           the answer is not HTTP, or is cut short
     └── TooMuch          the answer passes a bound, or was packed in a way that was not offered
@@ -18,7 +19,7 @@ from indexes.archive.model import Outcome
 class FetchFault(Exception):
     """Root of what ends one request."""
 
-    outcome: Outcome = "dead"
+    outcome: Outcome = "unavailable"
     passing = False
     """True if the same request may succeed a little later."""
 
@@ -40,6 +41,15 @@ class Unreachable(FetchFault):
     def __init__(self, message: str, *, passing: bool = True) -> None:
         super().__init__(message)
         self.passing = passing
+
+
+class NoSuchHost(Unreachable):
+    """The name of the host has no address."""
+
+    outcome: Outcome = "dead"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, passing=False)
 
 
 class TimedOut(FetchFault):

@@ -24,7 +24,7 @@ from indexes.fetch.robots import REDIRECTS, Robots
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.shared import SharedAnswers
 from indexes.fetch.target import Target, target
-from indexes.model import BLOCKED_STATUSES
+from indexes.model import status_without_page
 from indexes.text.decode import Kind, decode, sniff
 from indexes.text.facts import Facts, read_facts
 from indexes.text.walls import SCRIPTS, Arrival, arrival, recognise
@@ -152,7 +152,7 @@ class PageFetcher:
         there: list[Exchange] = []
         found = await self._arrive(linked.url, landing, there)
         if any(exchange.url == landing.target.url for exchange in there):
-            raise _Ended("dead", "it leads back to the landing page")
+            raise _Ended("unavailable", "it leads back to the landing page")
         if found.kind != linked.kind:
             raise _Ended("unsupported_type", f"it is {found.kind}, not {linked.kind}")
         if linked.kind == "html":
@@ -174,13 +174,13 @@ class PageFetcher:
         seen: set[str] = set()
         for _ in range(self._settings.max_redirects + 1):
             if asked.url in seen:
-                raise _Ended("dead", f"redirect loop at {asked.url}")
+                raise _Ended("unavailable", f"redirect loop at {asked.url}")
             seen.add(asked.url)
             answer, headers = await self._hop(asked, trail)
             if answer.exchange.status in REDIRECTS:
                 location = answer.header("location")
                 if location is None:
-                    raise _Ended("dead", f"HTTP {answer.exchange.status} without a Location")
+                    raise _Ended("unavailable", f"HTTP {answer.exchange.status} without a Location")
                 asked = self._next(location, asked.url)
                 continue
             arrived = await self._look(asked, answer, headers)
@@ -191,7 +191,7 @@ class PageFetcher:
             if following.url == asked.url:  # it only reloads itself
                 return arrived
             asked = following
-        raise _Ended("dead", f"more than {self._settings.max_redirects} redirects")
+        raise _Ended("unavailable", f"more than {self._settings.max_redirects} redirects")
 
     def _next(self, location: str, base: str) -> Target:
         try:
@@ -213,7 +213,7 @@ class PageFetcher:
         if answer.exchange.status != 304:
             return answer, answer.exchange.headers
         if earlier is None or not conditions:
-            raise _Ended("dead", "HTTP 304 without having been asked on a condition")
+            raise _Ended("unavailable", "HTTP 304 without having been asked on a condition")
         limit, ratio = self._settings.max_decoded_bytes, self._settings.max_ratio
         head = await asyncio.to_thread(
             unpack_body, earlier.headers, earlier.body, limit=limit, ratio=ratio, keep=HEAD_BYTES
@@ -245,7 +245,7 @@ class PageFetcher:
         wall = recognise(arrival(asked.url, asked.url, headers), source, facts)
         if wall is not None:
             raise _Ended("blocked", f"{said}: {wall}")
-        raise _Ended("blocked" if status in BLOCKED_STATUSES else "dead", said)
+        raise _Ended(status_without_page(status), said)
 
 
 class _Lost(Refused):

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Protocol
 
 from indexes.fetch.addresses import Address
-from indexes.fetch.faults import Unreachable
+from indexes.fetch.faults import NoSuchHost, Unreachable
 
 _THREADS = 8
 _LASTING = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
@@ -48,9 +48,9 @@ class SystemResolver:
                 self._threads, lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
             )
         except socket.gaierror as error:
-            lasting = error.errno in _LASTING
-            why = "no such host" if lasting else f"the look-up of its name failed ({error.strerror})"
-            raise Unreachable(f"{host}: {why}", passing=not lasting) from None
+            if error.errno in _LASTING:
+                raise NoSuchHost(f"{host}: no such host") from None
+            raise Unreachable(f"{host}: the look-up of its name failed ({error.strerror})") from None
         except (OSError, UnicodeError) as error:
             raise Unreachable(f"{host}: the look-up of its name failed ({error})", passing=False) from None
         addresses = [ip_address(str(entry[4][0])) for entry in found]

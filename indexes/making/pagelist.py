@@ -11,7 +11,8 @@ One JSON object a line, the whole plain or gzipped:
     title      of such a text
     final_url  where the URL led, if it was redirected: another name of the page
     fetched    ISO 8601 time
-    status     an HTTP status, or one of ok, dead, blocked, empty, unsupported_type; default ok
+    status     an HTTP status, or one of ok, dead, blocked, unavailable, empty, unsupported_type;
+               default ok
     reason     why it is not ok, in words
 
 Other keys, such as a reference text, are ignored.
@@ -31,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
-from indexes.model import BLOCKED_STATUSES, Frozen, SourceStatus
+from indexes.model import Frozen, SourceStatus, status_without_page
 from indexes.strict_json import strict_json
 from indexes.urls import normalise_url, shown_url
 from problems import first_problem
@@ -59,7 +60,7 @@ class PageLine(BaseModel):
     """URL after redirects."""
     fetched: str | None = None
     """Time of the fetch, ISO 8601."""
-    status: int | Literal["ok", "dead", "blocked", "empty", "unsupported_type"] = "ok"
+    status: int | Literal["ok", "dead", "blocked", "unavailable", "empty", "unsupported_type"] = "ok"
     """HTTP status, or the status of the page."""
     reason: str = ""
     """Reason in words for another status than `ok`."""
@@ -172,7 +173,7 @@ def _status(parsed: PageLine) -> tuple[SourceStatus, str]:
     if 200 <= parsed.status < 300:
         return "ok", parsed.reason
     reason = parsed.reason or f"HTTP {parsed.status}"
-    return ("blocked" if parsed.status in BLOCKED_STATUSES else "dead"), reason
+    return status_without_page(parsed.status), reason
 
 
 def _normalised(url: str, place: str) -> str:

@@ -14,7 +14,9 @@ from local_judge.judge.layout import fence
 from serving.types import Frozen
 
 RequestKind = Literal["search", "search_papers", "search_code", "page"]
-Lack = Literal["nothing_found", "weak", "not_in_snapshot", "dead", "blocked", "empty", "unsupported_type"]
+Lack = Literal[
+    "nothing_found", "weak", "not_in_snapshot", "dead", "blocked", "unavailable", "empty", "unsupported_type"
+]
 """Reason why the snapshot could not answer. `weak`: no passage found has enough of the query's words. The others,
 except `nothing_found`, are statuses of pages."""
 

@@ -8,7 +8,7 @@ nothing is put in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -48,11 +48,13 @@ def trace(
     citations_of_sentence: Mapping[str, Sequence[str]],
     rule: Rule = "paper",
     sections: Mapping[str, tuple[int, ...]] | None = None,
+    unread: Collection[str] = (),
 ) -> Recovery:
     """Return the claims with `recovered` and `recovered_from` set, and what was wrong with the judge's statements.
 
     By the `upstream` rule also `type`. `citations_of_sentence` has a key for every sentence of the report, with or
-    without citations.
+    without citations. A claim whose support leads to a sentence with unknown claims (`unread`) is `untraced`; by the
+    `upstream` rule, which takes over citations of neighbours, nothing is recovered for it.
 
     `paper` (Eq. 1, appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its evidence
     positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
@@ -64,8 +66,8 @@ def trace(
     `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
     """
     if rule == "upstream":
-        return Recovery(claims=_upstream(claims))
-    return _paper(claims, citations_of_sentence, sections or {})
+        return Recovery(claims=_upstream(claims, unread))
+    return _paper(claims, citations_of_sentence, sections or {}, unread)
 
 
 def _order(label: str) -> tuple[int, int]:
@@ -79,12 +81,15 @@ def _paper(
     claims: Sequence[Claim],
     citations_of_sentence: Mapping[str, Sequence[str]],
     sections: Mapping[str, tuple[int, ...]],
+    unread: Collection[str],
 ) -> Recovery:
     # A chain goes on from earlier sentences only, so one pass in reading order reaches the fixpoint, and no
     # statement of the judge can make a cycle.
     recovered: dict[int, list[_Lead]] = {}
     at_sentence: dict[str, list[int]] = {}
     violations: dict[int, list[Violation]] = {}
+    untraced: set[int] = set()
+    unknown = {label for label in unread if not citations_of_sentence[label]}
     for index in sorted(range(len(claims)), key=lambda i: (_order(claims[i].sentence), i)):
         claim = claims[index]
         if claim.type not in ("B", "C"):
@@ -95,6 +100,8 @@ def _paper(
             if not {"unknown_position", "not_earlier"} & set(kinds):
                 written = [_Lead(citation, position) for citation in citations_of_sentence[position]]
                 found = written or [lead for i in at_sentence.get(position, []) for lead in recovered[i]]
+                if position in unknown and _order(position) < _order(claim.sentence):
+                    untraced.add(index)
                 for lead in found:
                     leads.setdefault(lead.citation, lead)
                 if not found:
@@ -104,15 +111,20 @@ def _paper(
             )
         recovered[index] = [lead for lead in leads.values() if lead.citation not in claim.citations]
         at_sentence.setdefault(claim.sentence, []).append(index)
+        if index in untraced and not citations_of_sentence[claim.sentence]:
+            unknown.add(claim.sentence)
     return Recovery(
-        claims=tuple(_with(claim, recovered.get(index, [])) for index, claim in enumerate(claims)),
+        claims=tuple(
+            _with(claim, recovered.get(index, []), index in untraced) for index, claim in enumerate(claims)
+        ),
         violations=tuple(violation for index in sorted(violations) for violation in violations[index]),
     )
 
 
-def _with(claim: Claim, leads: Sequence[_Lead]) -> Claim:
+def _with(claim: Claim, leads: Sequence[_Lead], untraced: bool) -> Claim:
     return claim.model_copy(
         update={
+            "untraced": untraced,
             "recovered": tuple(lead.citation for lead in leads),
             "recovered_from": tuple(dict.fromkeys(lead.sentence for lead in leads)),
         }
@@ -190,7 +202,29 @@ def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
             row.type = "D"
 
 
-def _upstream(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def untraced_rows(rows: Sequence[UpstreamRow], unread: Collection[str]) -> list[bool]:
+    """Return which rows might receive other citations, were the claims of all positions known.
+
+    Those in the block of an unread position that take over the citations of a neighbour, and those that name an unread
+    position, or a claim that is one of them.
+    """
+    blocks = {position.partition(".")[0] for position in unread}
+    found = [
+        not row.citations and not row.implicit and row.position.partition(".")[0] in blocks for row in rows
+    ]
+    before = -1
+    unknown = set(unread)
+    while sum(found) > before:
+        before = sum(found)
+        unknown |= {row.position for row, untraced in zip(rows, found, strict=True) if untraced}
+        found = [
+            untraced or not unknown.isdisjoint(row.references)
+            for row, untraced in zip(rows, found, strict=True)
+        ]
+    return found
+
+
+def _upstream(claims: Sequence[Claim], unread: Collection[str]) -> tuple[Claim, ...]:
     """Apply the published rule. The code drops the citations written on claims of class D, E and F."""
     rows = [
         UpstreamRow(
@@ -202,14 +236,17 @@ def _upstream(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         )
         for claim in claims
     ]
+    untraced = untraced_rows(rows, unread)
     upstream_rows(rows)
     return tuple(
-        claim.model_copy(
+        claim.model_copy(update={"untraced": True})
+        if unknown
+        else claim.model_copy(
             update={
                 "type": row.type,
                 "recovered": tuple(dict.fromkeys(row.implicit)),
                 "recovered_from": tuple(dict.fromkeys(row.origins)),
             }
         )
-        for claim, row in zip(claims, rows, strict=True)
+        for claim, row, unknown in zip(claims, rows, untraced, strict=True)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -81,6 +82,7 @@ async def extract_claim_set(
         citations_by_sentence(document),
         config.backtracking,
         sections_by_sentence(document),
+        [label for failure in extraction.failures for label in failure.sentences],
     )
     return ClaimSet(
         document=document.id,
@@ -117,7 +119,7 @@ async def verify_claim_set(
     readable = [source for source in unverified.sources if source.status == "ok"]
     verdicts = await asyncio.gather(
         *(
-            verify_page(
+            _verify_usable(
                 snapshot.page(source.url),
                 [by_id[claim] for claim in source.claims],
                 snapshot,
@@ -180,6 +182,36 @@ async def verify_page(
     results, reliable = await asyncio.gather(asyncio.gather(*work), _reliability(groups[0][0], judge, config))
     verdicts = (verdict for group in results for verdict in group)
     return tuple(on_page(verdict.model_copy(update=reliable), page) for verdict in verdicts)
+
+
+WALL_CHARACTERS = 1_500
+"""A page with more text than this is not only an error message, a captcha or a form. As in `indexes.fetch.walls`."""
+
+
+async def _verify_usable(
+    page: Page,
+    claims: Sequence[Claim],
+    snapshot: Snapshot,
+    judge: Judge,
+    config: ClaimsConfig,
+    contexts: Mapping[str, str],
+) -> tuple[Verdict, ...]:
+    """Return the verdicts of `verify_page`, or that the page is unusable.
+
+    The method `grouped` has a label for it; `scored` asks once for all claims about a short page.
+    """
+    if config.method == "grouped" or len(page.text) > WALL_CHARACTERS:
+        return await verify_page(page, claims, snapshot, judge, config, contexts)
+    page_evidence = evidence_groups(page, claims, snapshot, config)[0][0]
+    choice = await judge.choose(question(page_evidence, "readable"), OPTIONS)
+    verdict = partial(Verdict, url=page.url, evidence=page_evidence.evidence, method="scored")
+    if isinstance(choice, Failure):
+        return tuple(verdict(claim=claim.id, label=None, failure=choice) for claim in claims)
+    if choice.probabilities["Yes"] >= NEUTRAL:
+        return await verify_page(page, claims, snapshot, judge, config, contexts)
+    return tuple(
+        verdict(claim=claim.id, label="unusable", confidence=0.0, replies=(choice.reply,)) for claim in claims
+    )
 
 
 async def _reliability(

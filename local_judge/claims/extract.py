@@ -71,6 +71,10 @@ Position = Annotated[str, Field(max_length=12)]
 _LABEL = re.compile(r"^\s*L\d+\.S\d+:")
 
 
+MOST_CLAIMS = 8
+"""Claims of one sentence in a reply of the full form; the terse form has one."""
+
+
 class ReadClaim(Frozen):
     """One claim with its flags."""
 
@@ -84,7 +88,7 @@ class ReadClaim(Frozen):
 class FullSentence(Frozen):
     """The claims of one sentence."""
 
-    claims: Annotated[list[ReadClaim], Field(max_length=8)]
+    claims: Annotated[list[ReadClaim], Field(max_length=MOST_CLAIMS)]
 
 
 class TerseSentence(Frozen):
@@ -195,8 +199,7 @@ async def _extract_part(
 ) -> Extraction:
     sentences = list(chain(*part.items))
     if part.failure is not None:
-        labels = tuple(sentence.label for sentence in sentences)
-        return Extraction(claims=(), failures=(ExtractionFailure(sentences=labels, failure=part.failure),))
+        return Extraction(claims=(), failures=(_unread(sentences, part.failure, config),))
     shown = _shown(part.items, whole=whole)
     return _joined(
         await asyncio.gather(
@@ -226,10 +229,16 @@ async def _extract_batch(
     failures: list[ExtractionFailure] = []
     for sentence, answer in zip(batch, answers, strict=True):
         if isinstance(answer, Failure):
-            failures.append(ExtractionFailure(sentences=(sentence.label,), failure=answer))
+            failures.append(_unread([sentence], answer, config))
         else:
             claims.extend(_claims_of(document, sentence, answer.value))
     return Extraction(claims=tuple(claims), failures=tuple(failures))
+
+
+def _unread(sentences: Sequence[Sentence], failure: Failure, config: ClaimsConfig) -> ExtractionFailure:
+    labels = tuple(sentence.label for sentence in sentences)
+    most = MOST_CLAIMS if config.form == "full" else 1
+    return ExtractionFailure(sentences=labels, failure=failure, most=most)
 
 
 def _claims_of(document: Document, sentence: Sentence, read: FullSentence | TerseSentence) -> list[Claim]:

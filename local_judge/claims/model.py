@@ -22,7 +22,8 @@ ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "sam
 `other_section` (class B) and `same_section` (class C): the class does not fit the section of the position.
 `dead_end`: a place that carries no citation and leads to none."""
 
-Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic"]
+Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic", "unusable"]
+"""`unusable`: the page is a captcha, a log-in form, a paywall or an error message; what it says is not known."""
 
 
 class Claim(Frozen):
@@ -54,11 +55,26 @@ class Claim(Frozen):
     """Citation ids recovered by back-tracking."""
     recovered_from: tuple[str, ...] = ()
     """Labels of the sentences that they were recovered from."""
+    untraced: bool = False
+    """Its support leads to a sentence whose claims are unknown, so that more citations might be recovered."""
 
 
-OURS: frozenset[SourceStatus] = frozenset({"not_in_snapshot", "unsupported_type"})
-"""Statuses that say nothing about the report: the page was not fetched, or its content cannot be read.
-`dead`, `blocked` and `empty` are facts about the source that the report chose."""
+def leaves_open(status: SourceStatus) -> bool:
+    """Check whether a source's status says nothing about the report: what its page says is then unknown.
+
+    The one rule of all protocols. Only a `dead` source counts against a report: the server answers that it has no such
+    page (404, 410), or there is no such host. What this package did not fetch or may not ask for, what refuses this
+    reader, answers with an error or not at all, and what has no text that can be read is unknown.
+    """
+    return status not in ("ok", "dead")
+
+
+def retrievable(status: SourceStatus) -> bool | None:
+    """Check whether a reader can get the text of a source: what DEER's reproducibility measures, and nothing else does.
+
+    None for a page that was not fetched, and where the server may answer another time.
+    """
+    return None if status in ("not_in_snapshot", "unavailable") else status == "ok"
 
 
 class Source(Frozen):
@@ -165,6 +181,10 @@ class ExtractionFailure(Frozen):
 
     sentences: tuple[str, ...]
     failure: Failure
+    most: int
+    """Largest number of claims that one of the sentences may have."""
+    any_citation: bool = False
+    """Their claims may have any citation of the report, and not only those of their sentence: the judge names them."""
 
 
 class ClaimSet(Frozen):
@@ -179,6 +199,6 @@ class ClaimSet(Frozen):
     verdicts: tuple[Verdict, ...]
     """Verdicts of one judge; empty before verification."""
     extraction_failures: tuple[ExtractionFailure, ...] = ()
-    """Failed calls: `sentences` and `failure`."""
+    """Failed calls: `sentences`, `failure`, `most` and `any_citation`."""
     violations: tuple[Violation, ...] = ()
     """Impossible or unfitting support references: `claim`, `position`, `kind`."""

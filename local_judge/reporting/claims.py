@@ -18,6 +18,7 @@ from local_judge.terminal import NONE, count, plain_table, safe
 
 WORST_FIRST: tuple[Label | None, ...] = (
     *("contradicted", "not_found", "off_topic", "partial"),
+    "unusable",
     None,
     "supported",
 )

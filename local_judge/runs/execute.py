@@ -476,7 +476,7 @@ def _counts(examined: Sequence[Examined], run: RunContext) -> dict[str, Any]:
 
 def _missing(examined: Examined, run: RunContext) -> dict[str, int]:
     verdicts = examined.claims.verdicts if examined.claims is not None else ()
-    unrated = {verdict.url for verdict in verdicts if verdict.reliable is None}
+    unrated = {one.url for one in verdicts if one.reliable is None and one.label != "unusable"}
     return {
         "n_verdicts_failed": sum(verdict.failure is not None for verdict in verdicts),
         "n_pages_unrated": len(unrated) if run.config.claims.reliability else 0,

@@ -4,7 +4,7 @@
     undefined   no value by the formula, such as 0/0
     unknown     no value since all that it rests on failed
     answers     mean of the answers to one question         a missing one may be anything from `least` to `most`
-    share       hits / known units                          a failed unit may be a hit or not
+    share       hits / known units                          a failed unit may be a hit or not; `Unseen` ones too
     count       a number of units                           of failed ones, up to `more` may belong to it
     weighted    sum(w * part) / sum(w)                      of parts with bounds of their own
     mean_of     mean of the parts that have a value         where at least half of the parts is known
@@ -34,6 +34,20 @@ class Answer(NamedTuple):
     value: float | None
     low: float
     high: float
+
+
+class Unseen(NamedTuple):
+    """Largest changes in a share of units by a text that was not read."""
+
+    more: float = 0
+    """Units that it may add, each a hit or not."""
+    gains: float = 0
+    """Known units that it may turn into hits."""
+    losses: float = 0
+    """Known hits that it may take away."""
+
+
+ALL_SEEN = Unseen()
 
 
 def undefined(note: str, n_expected: int = 0) -> Score:
@@ -92,11 +106,13 @@ def share(
     top: float = 1.0,
     n_expected: int | None = None,
     empty: str = "",
+    unseen: Unseen = ALL_SEEN,
 ) -> Score:
     """Hits / known units, on a scale from 0 to `top`.
 
-    Bounds: hits / (known + failed) and (hits + failed) / (known + failed). Without a unit it is undefined (`empty` says
-    why); with failed units only it has bounds and no value.
+    Bounds: (hits - losses) / (known + failed + more) and (min(hits + gains, known) + failed + more) / (known + failed +
+    more). Without a unit it is undefined (`empty` says why); with failed or unseen units only it has bounds and no
+    value.
 
     Args:
         hits: units that count, at most `known`.
@@ -105,18 +121,20 @@ def share(
         top: the upper end of the scale.
         n_expected: of how many units it should be, where these are not all that is in the ratio.
         empty: note for 0/0.
+        unseen: units that were not read.
     """
     n = known + n_failed
     if not n:
-        return undefined(empty, n_expected or 0)
+        return unknown(0.0, top) if unseen.more else undefined(empty, n_expected or 0)
+    n_all = n + unseen.more
     return Score(
         value=top * hits / known if known else None,
         numerator=hits if known else None,
         denominator=known or None,
         n_expected=int(n) if n_expected is None else n_expected,
         n_failed=n_failed,
-        low=top * hits / n,
-        high=top * (hits + n_failed) / n,
+        low=top * max(hits - unseen.losses, 0) / n_all,
+        high=top * (min(hits + unseen.gains, known) + n_failed + unseen.more) / n_all,
     )
 
 

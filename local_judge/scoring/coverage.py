@@ -29,6 +29,25 @@ def known_share(score: Score) -> float | None:
     return 0.0 if score.n_failed else None
 
 
+def read_in_part(score: Score, read: float, n_unread: int = 0) -> Score:
+    """Return a score with its coverage times the share of the text that was read.
+
+    The rest is taken to have as many units as what was read. A score that is undefined, whatever the rest may hold,
+    stays so.
+
+    Args:
+        score: the score of what was read.
+        read: share of the text that was read.
+        n_unread: failed units of the score that stand for the rest, and do not count again.
+    """
+    if read == 1.0 or (score.value is None and not failed(score)):
+        return score
+    share, n = known_share(score), score.n_expected - score.n_undefined - n_unread
+    if n_unread:
+        share = 1 - (score.n_failed - n_unread) / n if n > 0 else 1.0
+    return score.model_copy(update={"known": read * (1.0 if share is None else share)})
+
+
 def mean_share(parts: Sequence[Score], n_missing: int = 0) -> float | None:
     """Return the mean known share of the parts that are defined and of missing ones, which have 0; None without any."""
     shares = [known_share(part) for part in parts if part.value is not None or failed(part)]

@@ -34,6 +34,7 @@ RANKS: Final[Mapping[Label, int]] = {
     "partial": 3,
     "not_found": 2,
     "off_topic": 1,
+    "unusable": 1,
     "contradicted": 0,
 }
 """The greater, the more the judge holds a claim to be stated."""

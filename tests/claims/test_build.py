@@ -62,7 +62,7 @@ TYPES = {
 def judge_of_the_town(call: Call) -> Reply:
     """One claim for each sentence, with the support above; verdicts by the page."""
     if call.options is not None:
-        return "Yes" if RENEWAL in call.prompt else "No"
+        return "Yes" if RENEWAL in call.prompt or "captcha" in call.prompt else "No"
     asked = call.prompt.rpartition("Sentences:\n" if "Sentences:\n" in call.prompt else "Claims:\n")[2]
     if "Sentences:\n" in call.prompt:
         sentences: list[tuple[str, str, str]] = re.findall(
@@ -210,6 +210,26 @@ async def test_a_redirected_page_has_the_verdicts_of_the_address_that_the_report
         for pair in claim.pairs
     }
     assert {pairs[claim, RENEWAL] for claim, _, _ in verdicts} == {"not_supported"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "label", "kind"), [("No", "unusable", None), (EngineTimeout("late"), None, "timeout")]
+)
+async def test_a_short_page_is_asked_about_once_whether_it_is_usable(
+    make_judge: MakeJudge, snapshot: Snapshot, answer: Reply, label: str | None, kind: str | None
+) -> None:
+    def script(call: Call) -> Reply:
+        return answer if "captcha" in call.prompt and MINUTES in call.prompt else judge_of_the_town(call)
+
+    judge, engine = make_judge(script)
+    claims = await build_claim_set(
+        DOCUMENT, snapshot, judge, ClaimsConfig(form="terse", method="scored", reliability=False)
+    )
+    on_minutes = [verdict for verdict in claims.verdicts if verdict.url == MINUTES]
+    assert len(on_minutes) == 3
+    assert {(one.label, one.failure and one.failure.kind) for one in on_minutes} == {(label, kind)}
+    about = [call for call in engine.calls if f"Address: {MINUTES}" in call.prompt]
+    assert len({call.prompt for call in about}) == 1
 
 
 class JitteryEngine(ScriptedEngine):

@@ -56,6 +56,7 @@ async def test_the_prompt_as_sent(page_evidence: PageEvidence, make_judge: MakeJ
         "contradicted",
         "not_found",
         "off_topic",
+        "unusable",
     ]
 
 

@@ -32,6 +32,7 @@ from indexes.errors import (
 from indexes.making import importing
 from indexes.making.pagelist import PageEntry
 from indexes.manifest import MANIFEST, sha256
+from indexes.model import status_without_page
 from indexes.search.errors import SearchError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
@@ -105,6 +106,18 @@ def snapshot(folder: Path, tmp_path: Path) -> Snapshot:
 
 def tree(root: Path) -> dict[str, bytes]:
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("status", "statuses"),
+    [
+        ("dead", (404, 410)),
+        ("blocked", (401, 402, 403, 407, 418, 429, 451)),
+        ("unavailable", (206, 304, 400, 405, 408, 500, 502, 503, 504, 520, 999)),
+    ],
+)
+def test_only_a_page_that_is_not_there_is_dead(status: str, statuses: tuple[int, ...]) -> None:
+    assert {status_without_page(number) for number in statuses} == {status}
 
 
 def test_statuses_and_reasons(snapshot: Snapshot) -> None:

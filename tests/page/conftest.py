@@ -37,7 +37,7 @@ ARGUMENTS = (
 def by_words(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """Tend to yes, less for each number of the claim that its page lacks."""
     text: str = asked["messages"][-1]["content"]
-    claim = text.rpartition("Claim:\n")[2]
+    claim = "" if "captcha" in text else text.rpartition("Claim:\n")[2]
     page = text.removesuffix(claim)
     missing = [word for word in re.findall(r"\d[\d,.]*\d|\d", claim) if word not in page]
     odds = math.exp(2 - 3 * len(missing))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from local_judge.claims.unread import Unread, UnreadSentence
 from local_judge.errors import RunError
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.file_formats import folder_name
@@ -122,14 +123,22 @@ def test_what_failed_and_what_was_left_out_is_told(tmp_path: Path) -> None:
     }
 
 
+def unread(n: int) -> Unread:
+    return Unread(
+        sentences=tuple(UnreadSentence(label=f"L9.S{number}", most=8, cited=False) for number in range(n))
+    )
+
+
 def test_failures_that_the_files_have_no_word_for_are_counted(tmp_path: Path) -> None:
     pairs = (
         PairRow(url="https://a.example/", outcome="supported", reliable=True),
         PairRow(url="https://b.example/", outcome="judge_failed"),
         PairRow(url="https://c.example/", outcome="source_unavailable", status="dead"),
     )
-    some = Rows(claims=(ClaimRow(id="1", type="A", pairs=pairs),), n_unread=40)
-    store = write_run(tmp_path / "run", {"some": (some, None), "none": (Rows(claims=(), n_unread=30), None)})
+    some = Rows(claims=(ClaimRow(id="1", type="A", pairs=pairs),), unread=unread(40))
+    store = write_run(
+        tmp_path / "run", {"some": (some, None), "none": (Rows(claims=(), unread=unread(30)), None)}
+    )
     [found] = export_files(store, tmp_path / "out", "deer").lists
     one, other = list_rows(found)
     # A page that is dead is the report's; a verdict that the judge did not give is ours.

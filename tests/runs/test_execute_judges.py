@@ -180,7 +180,8 @@ async def test_probabilities_of_judges_are_averaged(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
     def doubtful(call: Call) -> Reply:
-        return {"Yes": 0.3, "No": 0.7} if call.options is not None else believe(call)
+        judged = call.options is not None and "captcha" not in call.prompt
+        return {"Yes": 0.3, "No": 0.7} if judged else believe(call)
 
     judges = {
         name: make_judge(script, model=name)[0] for name, script in (("sure", believe), ("unsure", doubtful))

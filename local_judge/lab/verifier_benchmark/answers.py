@@ -33,6 +33,7 @@ OVERLAP = "word overlap"
 _RANKS: Mapping[Label, float] = {
     "contradicted": 0.0,
     "off_topic": 0.25,
+    "unusable": 0.25,
     "not_found": 0.5,
     "partial": 0.75,
     "supported": 1.0,

@@ -38,6 +38,7 @@ THREE_WAY: Mapping[str, str] = {
     "contradicted": "unsupported",
     "not_found": "unsupported",
     "off_topic": "unsupported",
+    "unusable": "unsupported",
 }
 """Classes of three for labels of people and of judges."""
 

@@ -30,7 +30,7 @@ class DeepResearchEval(MetricProtocol[DreFindings]):
     """Adaptive point-wise quality, and active fact-checking."""
 
     name = "deepresearcheval"
-    version = "2"
+    version = "3"
     profiles = ("paper", "upstream")
     findings_type = DreFindings
     metrics = (Quality, Facts)

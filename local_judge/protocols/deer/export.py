@@ -314,10 +314,10 @@ class DeerFiles(NumberedFormat[DeerFindings], ReadableFormat[DeerFindings]):
         missing: list[str] = []
         fields: dict[str, Any] = {}
         if sample.rows is not None and not sample.has_fact:
-            missing.append("claims unknown" if sample.rows.n_unread else "no claims")
+            missing.append("claims unknown" if sample.rows.unread else "no claims")
         elif sample.rows is not None:
             pairs = [pair for claim in sample.rows.claims for pair in claim.pairs]
-            fields["n_sentences_failed"] = sample.rows.n_unread
+            fields["n_sentences_failed"] = len(sample.rows.unread.sentences)
             fields["n_pairs_failed"] = sum(pair.failed for pair in pairs)
         if sample.rubric is not None and not sample.has_others:
             missing.append(f"no items: its rubric was judged as {sample.rubric.mode}")

@@ -56,7 +56,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     """The seven dimensions of DEER: five by an expert rubric, two by verification of every claim (section 4)."""
 
     name = "deer"
-    version = "4"
+    version = "5"
     profiles = ("paper", "upstream")
     settings_type = DeerSettings
     findings_type = DeerFindings

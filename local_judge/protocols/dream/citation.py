@@ -7,13 +7,14 @@
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
                     ci_task_mean   the mean of CI, as section 3.2 may be read
 
-`unverifiable` claims, whose sources are all dead, blocked, empty or without a URL, count as cited in CA, are not in CF,
-and are counted. With `unsettled: unverifiable`, so are claims that no source settles: N_neutral is 0. A claim with
+`unverifiable` claims, whose sources are all dead or without a URL, count as cited in CA, are not in CF, and are
+counted. With `unsettled: unverifiable`, so are claims that no source settles: N_neutral is 0. A claim with
 several sources has their best outcome. A claim's value (1, .5 or 0) is the mean over the judges that have one.
 
-Failures: a claim without a verdict, or whose page was not fetched, may have any value from that of its other sources to
-1. A sentence whose claims are unknown counts as one verifiable claim. The known share of CI is the lower of those of CA
-and CF.
+Failures: a claim without a verdict, or whose page was not read, may have any value from that of its other sources to
+1. A sentence whose claims are unknown may have as many verifiable claims as the extraction admits; each is a further
+claim, or it repeats a known one, and then adds a source or decides a verdict. The known share of CI is the lower of
+those of CA and CF.
 
 Invariant: CI lies between its bounds, since it rises with CA and with CF.
 """
@@ -36,9 +37,9 @@ from local_judge.protocols.dream.claims import (
 )
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.aggregate import mean_over_reports
-from local_judge.scoring.algebra import Answer, answers_between, share, undefined, unknown, weighted
+from local_judge.scoring.algebra import Answer, Unseen, answers_between, share, undefined, unknown, weighted
 from local_judge.scoring.algebra import count as counted
-from local_judge.scoring.coverage import known_share
+from local_judge.scoring.coverage import failed, known_share, read_in_part
 from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
 
@@ -169,9 +170,9 @@ def harmonic(one: float, other: float) -> float:
 def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) -> Score:
     """Return CI, with bounds from the formula at both ends."""
     n_expected = attribution.n_expected + faithfulness.n_expected
-    if attribution.value is None and not attribution.n_failed:
+    if attribution.value is None and not failed(attribution):
         return undefined(NOTHING_VERIFIABLE, n_expected)
-    if cited and faithfulness.value is None and not faithfulness.n_failed:
+    if cited and faithfulness.value is None and not failed(faithfulness):
         # Undefined whatever the missing claims of CA are: not a failure, and in no mean.
         return undefined(NOTHING_DECIDED, n_expected)
     value = None
@@ -198,17 +199,25 @@ def _high(score: Score) -> float:
 def _attribution(found: CitationFindings) -> Score:
     """Return CA. The claims of a sentence whose claims are unknown are cited if the sentence is.
 
-    Bounds: cited / (known + lost without citation), and (cited + lost with one) / (known + lost with one).
+    Bounds: none of them repeats a known claim, and only those without citation exist; only those with one exist, and
+    each repeats a known claim without, as long as there are any.
     """
     n, n_cited = len(found.claims), sum(bool(claim.sources) for claim in found.claims)
-    n_lost = found.lost_cited + found.lost_uncited
-    score = share(n_cited, n, n_lost, top=SCALE, empty=NOTHING_VERIFIABLE)
-    if not n_lost:
-        return score
-    low = share(n_cited, n + found.lost_uncited, 0, top=SCALE).value
-    high = share(n_cited + found.lost_cited, n + found.lost_cited, 0, top=SCALE).value
-    bounds = {"low": low or 0.0, "high": high or 0.0}
-    return noted(score.model_copy(update=bounds), f"the claims of {n_lost} sentences are not known")
+    unread = found.unread
+    if not unread:
+        return share(n_cited, n, 0, top=SCALE, empty=NOTHING_VERIFIABLE)
+    low, high = (
+        share(n_cited, n, 0, top=SCALE, empty=NOTHING_VERIFIABLE, unseen=unseen)
+        for unseen in (Unseen(found.most_uncited), Unseen(found.most_cited, gains=found.most_cited))
+    )
+    if n:
+        score = low.model_copy(update={"high": high.high})
+    else:
+        score = unknown(0.0 if found.most_uncited else SCALE, SCALE if found.most_cited else 0.0)
+    return noted(
+        read_in_part(score, unread.known_sentences),
+        f"the claims of {len(unread.sentences)} sentences are not known",
+    )
 
 
 def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
@@ -221,12 +230,37 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
             units.append(answers_between(settled))
         else:
             n_unverifiable += 1
-    units += [unknown(0.0, SCALE)] * judges[0].lost_cited
     reason = NOTHING_DECIDED if n_unverifiable else NOTHING_CITED
     score = weighted([(1.0, unit) for unit in units], unit=SCALE, empty=f"0/0: {reason}")
+    score = _with_unread(score, units, judges[0])
     left_out = f"{n_unverifiable} unverifiable, left out" if n_unverifiable else ""
     failed = f"{score.n_failed} of {score.n_expected} without a verdict" if score.n_failed else ""
     return noted(score, left_out, failed)
+
+
+def _with_unread(score: Score, units: Sequence[Score], found: CitationFindings) -> Score:
+    """Return CF with the bounds and the coverage that unread sentences leave.
+
+    Each of their claims is a further unit of any value, or repeats a known one, whose value it may change.
+    """
+    unread = found.unread
+    most = found.most_cited
+    if found.unit == "pair":
+        most = sum(unread.pairs(url, traced=found.recovered) for url in unread.urls)
+    if not most:
+        return score
+    if score.value is None and not failed(score):
+        return unknown(0.0, SCALE)
+    ranked = sorted(units, key=lambda unit: unit.value or 0.0)
+    low, high = (
+        weighted([(1.0, unit) for unit in (*changed, *[unknown(0.0, SCALE)] * most)])
+        for changed in (
+            [*ranked[:-most], *(unit.model_copy(update={"low": 0.0}) for unit in ranked[-most:])],
+            [*(unit.model_copy(update={"high": SCALE}) for unit in ranked[:most]), *ranked[most:]],
+        )
+    )
+    opened = score.model_copy(update={"low": low.low, "high": high.high})
+    return read_in_part(opened, unread.known if found.recovered else unread.known_places)
 
 
 def _answer(one: Verified) -> Answer:
@@ -261,12 +295,18 @@ def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
     """Yield the number of units with each outcome, as the mean over judges."""
     every = [unit.outcome for found in judges for unit in _verified(found)]
     n_failed = every.count("failed")
+    n_unread = judges[0].most_cited
     for outcome in get_args(Outcome):
         left_open = outcome in ("supported", "partial", "contradicted", judges[0].unsettled)
         more = n_failed if left_open else 0
         score = counted(
-            every.count(outcome) / len(judges), more / len(judges), n_expected=len(every), n_failed=more
+            every.count(outcome) / len(judges),
+            more / len(judges) + n_unread,
+            n_expected=len(every),
+            n_failed=more,
         )
+        score = score.model_copy(update={"low": max((score.low or 0.0) - n_unread, 0.0)})
+        score = read_in_part(score, judges[0].unread.known_places if n_unread else 1.0)
         yield node(outcome, outcome.capitalize(), score, aside=COUNT)
 
 

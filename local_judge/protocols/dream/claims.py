@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import OURS, Claim, ClaimSet, Label, Quote, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Label, Quote, Source, Verdict, leaves_open
+from local_judge.claims.unread import Unread, unread_of
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
@@ -75,8 +76,8 @@ Unsettled = Literal["neutral", "unverifiable"]
 
 Outcome = Literal["supported", "partial", "neutral", "contradicted", "unverifiable", "failed"]
 """The paper's five labels, and `failed`. `neutral`: the page was read and does not settle the claim. `unverifiable`:
-the source is dead, blocked or empty, or has no URL. `failed`: the judge gave no verdict, or its page was not fetched or
-has a type that cannot be read."""
+the source is dead, or has no URL. `failed`: the judge gave no verdict, or called the page unusable, or it was not read.
+"""
 
 OUTCOMES: dict[Label, Outcome] = {
     "supported": "supported",
@@ -84,6 +85,7 @@ OUTCOMES: dict[Label, Outcome] = {
     "contradicted": "contradicted",
     "not_found": "neutral",
     "off_topic": "neutral",
+    "unusable": "failed",
 }
 
 
@@ -147,22 +149,30 @@ class CitationFindings(MetricFindings):
     """Claims left out: common knowledge, definitions, the author's own reasoning and advice."""
     n_uncheckable: int = 0
     """Claims left out: no source could prove them right or wrong."""
-    lost_cited: int = 0
-    """Sentences with citations whose claims are unknown."""
-    lost_uncited: int = 0
-    """Sentences without citations whose claims are unknown."""
+    unread: Unread = Unread()
+    """Sentences whose claims are unknown."""
 
     @property
     def cites(self) -> bool:
-        """Flag: anything is cited, as far as is known."""
-        return any(claim.sources for claim in self.claims) or self.lost_cited > 0
+        """Flag: anything is cited, or may be."""
+        return any(claim.sources for claim in self.claims) or self.most_cited > 0
+
+    @property
+    def most_cited(self) -> int:
+        """Largest number of cited claims that are unknown, or that may turn out to be cited."""
+        unread = self.unread
+        found = sum(one.most for one in unread.sentences if one.cited or (self.recovered and unread.urls))
+        return found + (unread.n_untraced if self.recovered and unread.urls else 0)
+
+    @property
+    def most_uncited(self) -> int:
+        """Largest number of claims in unread sentences that may turn out not to be cited."""
+        return sum(one.most for one in self.unread.sentences if not one.cited)
 
 
 def cited_claims(document: Document, claims: ClaimSet, settings: CitationSettings) -> CitationFindings:
     """Return the claims of a report with their sources."""
     reasons = [left_out(claim) for claim in claims.claims]
-    lost = {label for failure in claims.extraction_failures for label in failure.sentences}
-    cited = {sentence.label for sentence in document.sentences if sentence.citations}
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     sources = {source.url: source for source in claims.sources}
     alike: dict[str, list[Claim]] = {}
@@ -185,8 +195,7 @@ def cited_claims(document: Document, claims: ClaimSet, settings: CitationSetting
         n_recaps=reasons.count("recap"),
         n_own=reasons.count("own"),
         n_uncheckable=reasons.count("uncheckable"),
-        lost_cited=len(lost & cited),
-        lost_uncited=len(lost - cited),
+        unread=unread_of(claims, document),
     )
 
 
@@ -216,7 +225,7 @@ def _urls(claim: Claim, document: Document, recovered: bool) -> Iterator[str | N
 def _source(url: str | None, sources: dict[str, Source], verdict: Verdict | None) -> CheckedSource:
     status = sources[url].status if url is not None else None
     if status != "ok" or verdict is None:
-        unknown = status == "ok" or status in OURS
+        unknown = (status is not None and leaves_open(status)) or status == "ok"
         return CheckedSource(url=url, status=status, outcome="failed" if unknown else "unverifiable")
     return CheckedSource(
         url=url,

@@ -74,7 +74,7 @@ def fact_result(reports: Iterable[FactFindings]) -> FactResult:
     """
     total = valid = n = 0
     for findings in reports:
-        if not findings.n_citations:
+        if not findings.n_citations or not findings.extracted:
             continue
         n += 1
         for pair in findings.pairs:
@@ -299,6 +299,8 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
         """Count the pairs that failed."""
         if findings.stated is not None:
             return False, {"left_out": "a mean over reports, which has no row"}
+        if not findings.extracted:
+            return False, {"left_out": "no statement was extracted"}
         return True, {"n_failed": sum(pair.failed for pair in findings.pairs)}
 
     def files(self, numbered: Mapping[int, FactFindings]) -> Mapping[str, str]:

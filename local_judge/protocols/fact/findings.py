@@ -11,6 +11,7 @@ from typing import Literal, Self, get_args
 from pydantic import model_validator
 
 from local_judge.claims.model import Quote
+from local_judge.claims.unread import Unread
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
 from serving.types import Frozen
@@ -20,6 +21,7 @@ Outcome = Literal["supported", "unsupported", "unknown"]
 Reason = Literal[
     "dead",
     "blocked",
+    "unavailable",
     "empty",
     "judged_unknown",
     "not_in_snapshot",
@@ -33,12 +35,6 @@ Reason = Literal[
 `not_extracted`: the judge did not say what the citing sentence states. The others are statuses of the source."""
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
-
-OURS: frozenset[Reason] = frozenset(
-    {"not_in_snapshot", "unsupported_type", "judge_failed", "not_extracted", "tied"}
-)
-"""Reasons that say nothing about the report: the page was not fetched or cannot be read, a judge gave no answer, or
-judges are divided evenly."""
 
 
 class Judged(Frozen):
@@ -89,8 +85,8 @@ class Pair(Cited):
 
     @property
     def failed(self) -> bool:
-        """The outcome is unknown through a failure of the evaluation."""
-        return self.reason in OURS
+        """The page may support the statement or not: it was not read, a judge gave no answer, or judges are divided."""
+        return self.reason not in (None, "dead")
 
     @model_validator(mode="after")
     def _reason_where_unknown(self) -> Self:
@@ -137,8 +133,18 @@ class FactFindings(Findings):
     """Pairs before repeats were taken out: a report with any is a citing one."""
     n_unresolved: int = 0
     """Citations in the report's body that lead to no URL: they make no pair."""
+    unread: Unread = Unread()
+    """Sentences whose statements are unknown. Each has a pair `not_extracted` for each URL written on it, and may have
+    more."""
+    recovered: bool = False
+    """Setting: citations that back-tracking recovered make pairs too."""
     undecided: tuple[Failure, ...] = ()
     """Failures to decide, in `own`, whether statements repeat another; these statements are kept."""
+
+    @property
+    def extracted(self) -> bool:
+        """Any sentence that should have been read was: the published code knows no report of which none was."""
+        return not self.pairs or any(pair.reason != "not_extracted" for pair in self.pairs)
 
     @property
     def n_failed(self) -> int:

@@ -19,14 +19,15 @@ from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from local_judge.claims.build import PageVerifier
-from local_judge.claims.model import Claim, Verdict
+from local_judge.claims.model import Claim, ExtractionFailure, Verdict
+from local_judge.claims.unread import Unread
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.fact.export import JudgedRow, PageRow, pairs_on
 from local_judge.protocols.fact.findings import Pair, Repeat
-from local_judge.protocols.fact.own import targets_of
-from local_judge.protocols.fact.pairs import Pairs, distinct, on_page, unread
+from local_judge.protocols.fact.own import Examined, targets_of, unread_pairs
+from local_judge.protocols.fact.pairs import Pairs, on_page
 from local_judge.protocols.originals import (
     Checkout,
     Original,
@@ -69,8 +70,8 @@ class Cited(NamedTuple):
 
 async def examine(
     document: Document, snapshot: Snapshot, judge: Judge, prompts: Original, language: str
-) -> tuple[Pairs, tuple[Failure, ...]]:
-    """Return the pairs of a report, and the failures to say whether statements repeat another.
+) -> Examined:
+    """Return the pairs of a report.
 
     Args:
         document: the report.
@@ -86,8 +87,11 @@ async def examine(
     asked = asked_as_published(judge, attempts=1)
     told = await asked.ask_text(message(text("extract", report_text=document.text)), read_citations)
     if isinstance(told, Failure):
-        lost = [pair for one in targets_of(document) for pair in unread(one.sentence, document, told)]
-        return distinct(lost), ()
+        # The prompt sets no limit: a reply has no more facts than the report has characters.
+        most = len(document.text)
+        labels = tuple(one.sentence.label for one in targets_of(document))
+        lost = ExtractionFailure(sentences=labels, failure=told, most=most, any_citation=True)
+        return Examined(*unread_pairs(document, [lost]), ())
     by_url: dict[str, list[Cited]] = {}
     for one in told.value:
         by_url.setdefault(one.url, []).append(one)
@@ -121,16 +125,20 @@ async def examine(
         return pairs, repeats, failure
 
     found = await asyncio.gather(*(on_url(url, cited) for url, cited in by_url.items()))
-    return Pairs(
-        tuple(pair for pairs, _, _ in found for pair in pairs),
-        tuple(repeat for _, repeats, _ in found for repeat in repeats),
-    ), tuple(failure for _, _, failure in found if failure is not None)
+    return Examined(
+        Pairs(
+            tuple(pair for pairs, _, _ in found for pair in pairs),
+            tuple(repeat for _, repeats, _ in found for repeat in repeats),
+        ),
+        Unread(),
+        tuple(failure for _, _, failure in found if failure is not None),
+    )
 
 
 def page_verifier(prompts: Original) -> PageVerifier:
     """Return the function that verifies given claims with the published prompt, in the claims' language.
 
-    `unknown` is what the prompt asks for on a page without content. It becomes `not_found`, as `unsupported` does.
+    `unknown` is what the prompt asks for on a page without content: the page is `unusable`.
     """
 
     async def verify(
@@ -149,6 +157,8 @@ def _verdict(claim: Claim, pair: Pair) -> Verdict:
     if pair.judged is None:
         return judged(label=None, failure=pair.failure)
     label = "supported" if pair.outcome == "supported" else "not_found"
+    if pair.outcome == "unknown":
+        label = "unusable"
     return judged(label=label, rationale=pair.judged.label, replies=pair.judged.replies)
 
 

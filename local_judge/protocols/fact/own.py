@@ -23,7 +23,8 @@ from local_judge.claims.build import cited_urls
 from local_judge.claims.evidence import PageEvidence, evidence_groups, shared_report
 from local_judge.claims.extract import claim_on, without_marks
 from local_judge.claims.grouped import Found, ask_grouped
-from local_judge.claims.model import Claim
+from local_judge.claims.model import Claim, ExtractionFailure
+from local_judge.claims.unread import Unread, unread_among
 from local_judge.documents.model import Citation, Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -93,6 +94,8 @@ async def find_repeats(statements: Sequence[str], judge: Judge) -> list[Same]:
 
 
 REPLY_TOKENS_PER_SENTENCE = 240
+MOST_FACTS = 8
+"""Facts of one sentence, each with any of its citations."""
 
 
 class ReadFact(Frozen):
@@ -105,7 +108,7 @@ class ReadFact(Frozen):
 class ReadSentence(Frozen):
     """The facts of one sentence."""
 
-    facts: Annotated[list[ReadFact], Field(max_length=8)]
+    facts: Annotated[list[ReadFact], Field(max_length=MOST_FACTS)]
 
 
 @cache
@@ -114,7 +117,7 @@ def facts_type(n_citations: int) -> type[ReadSentence]:
     number = Annotated[int, Field(ge=1, le=n_citations)]
     numbers: Any = Annotated[list[number], Field(min_length=1, max_length=n_citations)]
     fact: Any = create_model("Fact", __base__=ReadFact, citations=(numbers, ...))
-    facts: Any = Annotated[list[fact], Field(max_length=8)]
+    facts: Any = Annotated[list[fact], Field(max_length=MOST_FACTS)]
     return create_model("Facts", __base__=ReadSentence, facts=(facts, ...))
 
 
@@ -132,10 +135,10 @@ class Stated(Cited):
 
 
 class Extraction(NamedTuple):
-    """The statements of a report, in reading order, and the pairs of the sentences that could not be read."""
+    """The statements of a report, in reading order, and the sentences that could not be read."""
 
     stated: tuple[Stated, ...]
-    unread: tuple[Pair, ...]
+    unread: tuple[ExtractionFailure, ...]
 
 
 def targets_of(document: Document) -> list[Target]:
@@ -157,7 +160,7 @@ async def extract(document: Document, judge: Judge, settings: FactSettings) -> E
     )
     return Extraction(
         tuple(stated for result in results for stated in result.stated),
-        tuple(pair for result in results for pair in result.unread),
+        tuple(lost for result in results for lost in result.unread),
     )
 
 
@@ -185,10 +188,12 @@ async def _batch(document: Document, batch: Sequence[Target], judge: Judge) -> E
         max_tokens=REPLY_TOKENS_PER_SENTENCE * len(batch),
     )
     stated: list[Stated] = []
-    lost: list[Pair] = []
+    lost: list[ExtractionFailure] = []
     for target, answer in zip(batch, answers, strict=True):
         if isinstance(answer, Failure):
-            lost += unread(target.sentence, document, answer)
+            lost.append(
+                ExtractionFailure(sentences=(target.sentence.label,), failure=answer, most=MOST_FACTS)
+            )
         else:
             stated += _stated(document, target, answer.value)
     return Extraction(tuple(stated), tuple(lost))
@@ -277,10 +282,17 @@ def _pair(one: Stated) -> partial[Pair]:
     return partial(Pair, statement=one.statement, url=one.url, sentence=one.sentence, key=one.key)
 
 
-async def examine(
-    document: Document, snapshot: Snapshot, judge: Judge, settings: FactSettings
-) -> tuple[Pairs, tuple[Failure, ...]]:
-    """Return the pairs of a report, and the failures to say whether a statement repeats another."""
+class Examined(NamedTuple):
+    """The pairs of a report by FACT's own flow."""
+
+    pairs: Pairs
+    unread: Unread
+    undecided: tuple[Failure, ...]
+    """Failures to say whether a statement repeats another."""
+
+
+async def examine(document: Document, snapshot: Snapshot, judge: Judge, settings: FactSettings) -> Examined:
+    """Return the pairs of a report."""
     extraction = await extract(document, judge, settings)
     by_url: dict[str, list[Stated]] = {}
     for stated in extraction.stated:
@@ -294,11 +306,30 @@ async def examine(
         return order[one.sentence]
 
     pairs = [pair for found, _ in results for pair in found.pairs]
-    lost = distinct(extraction.unread)
-    return Pairs(
-        tuple(sorted((*pairs, *lost.pairs), key=place)),
-        tuple(sorted((*(one for found, _ in results for one in found.repeats), *lost.repeats), key=place)),
-    ), tuple(failure for _, failures in results for failure in failures)
+    lost, missed = unread_pairs(document, extraction.unread)
+    return Examined(
+        Pairs(
+            tuple(sorted((*pairs, *lost.pairs), key=place)),
+            tuple(
+                sorted((*(one for found, _ in results for one in found.repeats), *lost.repeats), key=place)
+            ),
+        ),
+        missed,
+        tuple(failure for _, failures in results for failure in failures),
+    )
+
+
+def unread_pairs(document: Document, failures: Sequence[ExtractionFailure]) -> tuple[Pairs, Unread]:
+    """Return the pairs of sentences whose statements are unknown, and what these may add among all that cite a URL."""
+    lost = {label: failure for failure in failures for label in failure.sentences}
+    asked = [target.sentence for target in targets_of(document)]
+    pairs = [
+        pair
+        for sentence in asked
+        if sentence.label in lost
+        for pair in unread(sentence, document, lost[sentence.label].failure)
+    ]
+    return distinct(pairs), unread_among(asked, lost, document)
 
 
 async def _of_url(

@@ -4,7 +4,7 @@ Invariants: a pair is a statement and a URL that a citation on it resolves to, e
 citation on a sentence whose claims are unknown still makes a pair, and one of unknown outcome.
 
 FACT's prompt calls a statement supported if the page has it "entirely or partially", so `partial` counts as
-supported; `contradicted`, `not_found` and `off_topic` as unsupported.
+supported; `contradicted`, `not_found` and `off_topic` as unsupported; `unusable` is the judge's "unknown".
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ OUTCOMES: Mapping[Label, Outcome] = {
     "contradicted": "unsupported",
     "not_found": "unsupported",
     "off_topic": "unsupported",
+    "unusable": "unknown",
 }
 
 
@@ -92,8 +93,10 @@ def _of_claim(
             failure = verdict.failure if verdict else None
             yield pair(outcome="unknown", reason="judge_failed", failure=failure)
         else:
+            outcome = OUTCOMES[verdict.label]
             yield pair(
-                outcome=OUTCOMES[verdict.label],
+                outcome=outcome,
+                reason="judged_unknown" if outcome == "unknown" else None,
                 confidence=verdict.confidence,
                 threshold=verdict.threshold,
             )

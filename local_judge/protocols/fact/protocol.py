@@ -13,6 +13,7 @@ from typing import ClassVar
 from rich.table import Table
 
 from indexes.text.language import detect_language
+from local_judge.claims.unread import unread_of
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import (
     BaseProtocol,
@@ -27,7 +28,7 @@ from local_judge.protocols.base import (
 from local_judge.protocols.fact import original_prompts
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.original_prompts import FACT
-from local_judge.protocols.fact.own import examine
+from local_judge.protocols.fact.own import Examined, examine
 from local_judge.protocols.fact.pairs import pairs_of, unresolved
 from local_judge.protocols.fact.scores import ASKED, aggregate, by_key, score
 from local_judge.protocols.fact.settings import FactSettings
@@ -88,7 +89,7 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
     """Citation accuracy and effective citations (DeepResearch Bench, section 3.2)."""
 
     name = "fact"
-    version = "2"
+    version = "3"
     profiles = ("paper", "upstream")
     settings_type = FactSettings
     findings_type = FactFindings
@@ -133,10 +134,12 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
             ConfigError: the own flow has no snapshot.
         """
         if self.needs_claims:
-            found = pairs_of(await context.claims(), case.report, self.settings.recovered)
-            undecided = ()
+            claims = await context.claims()
+            found = Examined(
+                pairs_of(claims, case.report, self.settings.recovered), unread_of(claims, case.report), ()
+            )
         elif context.prompts is not None:
-            found, undecided = await original_prompts.examine(
+            found = await original_prompts.examine(
                 case.report,
                 context.pages(self.name),
                 context.judge,
@@ -144,20 +147,21 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
                 _language(case),
             )
         else:
-            found, undecided = await examine(
-                case.report, context.pages(self.name), context.judge, self.settings
-            )
+            found = await examine(case.report, context.pages(self.name), context.judge, self.settings)
+        pairs, repeats = found.pairs
         return FactFindings(
             case=case.id,
             document=case.report.id,
             source=self.settings.claims,
             prompt=case.task.prompt if case.task else "",
             article=case.report.text,
-            pairs=found.pairs,
-            repeats=found.repeats,
-            n_citations=len(found.pairs) + len(found.repeats),
+            pairs=pairs,
+            repeats=repeats,
+            n_citations=len(pairs) + len(repeats),
             n_unresolved=unresolved(case.report),
-            undecided=undecided,
+            unread=found.unread,
+            recovered=self.settings.recovered,
+            undecided=found.undecided,
         )
 
     def score(self, judges: Sequence[FactFindings], profile: Profile) -> tuple[ScoreNode, ...]:
@@ -204,9 +208,9 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
             )
 
     def page_verdicts(self, findings: FactFindings) -> Iterator[PageVerdict]:
-        """Yield the outcome of each pair; a page that the judge calls unusable does not support the statement."""
+        """Yield the outcome of each pair."""
         for pair in findings.pairs:
-            answered = pair.reason in (None, "judged_unknown")
+            answered = pair.reason is None
             yield PageVerdict(pair.statement, pair.url, pair.outcome == "supported" if answered else None)
 
     def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:

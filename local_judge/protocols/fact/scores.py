@@ -12,8 +12,11 @@ Formulas for a report with N_u pairs, N_s of them supported:
     citations            paper: N_u                                              upstream: known pairs
     unknown              pairs of unknown outcome / N_u, in both
 
-`paper` knows only "support" and "not support": a page that is dead, blocked, empty or unusable does not support, and
-only failures of the evaluation are unknown. `upstream` leaves everything unknown out of the count.
+`paper` knows only "support" and "not support": a dead page does not support, and what was not read is unknown.
+`upstream` leaves everything unknown out of the count, a dead page too.
+
+A sentence whose statements are unknown may have as many pairs with a URL as the extraction admits. Each is a new pair,
+or it says the same as a known one on the URL, and then decides its outcome.
 
 In FACT's own flow, a statement that the judge failed to compare with the others is kept. The bounds hold whether it
 stays or is taken out as a repeat: with S of the supported and U of the other known pairs in doubt, and F failed pairs,
@@ -47,7 +50,8 @@ from local_judge.claims.votes import Vote, decide
 from local_judge.protocols.fact.findings import REASONS, FactFindings, Outcome, Pair, Reason
 from local_judge.protocols.fact.pairs import folded
 from local_judge.scoring.aggregate import mean_over_reports
-from local_judge.scoring.algebra import count, exactly, share
+from local_judge.scoring.algebra import ALL_SEEN, Unseen, count, exactly, share
+from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.ensemble import at_extremes, mean_trees
 from local_judge.scoring.node import Profile, Score, ScoreNode, map_scores, noted
 
@@ -155,6 +159,27 @@ class Tally(NamedTuple):
     """Other known pairs that may repeat others."""
     failed_twice: int = 0
     """Failed pairs that may repeat others."""
+    unread: int = 0
+    """Failed pairs that stand for the statements of unread sentences."""
+    more: int = 0
+    """Largest number of further pairs in unread sentences."""
+    gains: int = 0
+    """Known pairs without support whose outcome unread sentences may decide."""
+    losses: int = 0
+    """Supported pairs whose outcome they may decide."""
+    known_places: float = 1.0
+    """Sum over the reports of the share of their citing sentences that was read."""
+    reports: int = 1
+    """Number of reports."""
+
+    @property
+    def unseen(self) -> Unseen:
+        """Largest changes in a share of the pairs by unread sentences."""
+        return Unseen(self.more, self.gains, self.losses)
+
+    def read(self, score: Score) -> Score:
+        """Return a score with the coverage that unread sentences leave."""
+        return read_in_part(score, self.known_places / self.reports, self.unread)
 
 
 def tally(findings: FactFindings, profile: Profile) -> Tally:
@@ -163,6 +188,10 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
     n = len(findings.pairs)
     counts = [pair for pair in findings.pairs if not (pair.failed if profile == "paper" else pair.reason)]
     twice = Counter(pair.outcome == "supported" for pair in counts if pair.may_repeat)
+    unread = findings.unread
+    stated = {url: unread.pairs(url, traced=findings.recovered) for url in unread.urls}
+    n_unread = sum(pair.reason == "not_extracted" for pair in findings.pairs) if unread else 0
+    on = Counter((pair.url, pair.outcome == "supported") for pair in counts)
     return Tally(
         n=n,
         supported=sum(pair.outcome == "supported" for pair in findings.pairs),
@@ -171,59 +200,79 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
         supported_twice=twice[True],
         others_twice=twice[False],
         failed_twice=sum(pair.failed and pair.may_repeat for pair in findings.pairs),
+        unread=n_unread,
+        more=max(sum(stated.values()) - n_unread, 0),
+        gains=sum(min(most, on[url, False]) for url, most in stated.items()),
+        losses=sum(min(most, on[url, True]) for url, most in stated.items()),
+        known_places=unread.known if findings.recovered else unread.known_places,
     )
 
 
 def accuracy(counts: Tally, profile: Profile) -> Score:
     """Supported pairs / pairs that count; without a pair, 0 by the paper's definition (appendix E.1)."""
-    return exactly(0.0, "no citation") if counts.n == 0 and profile == "paper" else pooled(counts)
+    nothing = counts.n == 0 and not counts.more
+    return exactly(0.0, "no citation") if nothing and profile == "paper" else pooled(counts)
 
 
 def pooled(counts: Tally) -> Score:
     """Supported pairs / pairs that count; null without any."""
     found = share(
-        counts.supported, counts.known, counts.failed, empty="0/0: no pair is known, the code fails"
+        counts.supported,
+        counts.known,
+        counts.failed,
+        empty="0/0: no pair is known, the code fails",
+        unseen=counts.unseen,
     )
-    found = _with_repeats(found, counts.supported, counts.supported_twice, counts.others_twice)
+    found = counts.read(
+        _with_repeats(
+            found, counts.supported, counts.supported_twice, counts.others_twice, unseen=counts.unseen
+        )
+    )
     return noted(found, f"all {counts.failed} failed" if counts.failed and not counts.known else "")
 
 
-def _with_repeats(found: Score, hits: int, hits_twice: int, others_twice: int) -> Score:
+def _with_repeats(
+    found: Score, hits: int, hits_twice: int, others_twice: int, unseen: Unseen = ALL_SEEN
+) -> Score:
     """Open the bounds of a share of pairs, of which some hits and some other known pairs may repeat others."""
     if not (twice := hits_twice + others_twice):
         return found
-    n, failed = found.n_expected, found.n_failed
+    n, failed = found.n_expected + unseen.more, found.n_failed + unseen.more
     most = n - others_twice
     bounds = {
         # Without repeats, a statement of each group stays, so that a share of hits alone stays 1.
-        "low": 1.0 if hits == n else (hits - hits_twice) / (n - hits_twice),
-        "high": (hits + failed) / most if most else 0.0,
+        "low": 1.0
+        if hits == n and not unseen.losses
+        else max(hits - hits_twice - unseen.losses, 0) / (n - hits_twice),
+        "high": min((hits + unseen.gains + failed) / most, 1.0) if most else 0.0,
     }
-    return found.model_copy(update={**bounds, "n_failed": failed + twice})
+    return found.model_copy(update={**bounds, "n_failed": found.n_failed + twice})
 
 
 def effective(counts: Tally) -> Score:
     """N_s: the supported pairs."""
     note = "counts what is known" if counts.failed else ""
-    return _count(counts.supported, counts, note, counts.supported_twice)
+    return _count(counts.supported, counts, note, counts.supported_twice, counts.losses, counts.gains)
 
 
 def citations_of(counts: Tally, profile: Profile) -> Score:
     """Return the pairs that the accuracy is of: in `paper` all, known or not; in `upstream` the known ones."""
     twice = counts.supported_twice + counts.others_twice
     if profile == "upstream":
-        return _count(counts.known, counts, twice=twice)
-    twice += counts.failed_twice
-    return count(counts.n, n_expected=counts.n, n_failed=twice).model_copy(
-        update={"low": float(counts.n - twice)}
-    )
+        return _count(counts.known, counts, twice=twice, losses=counts.gains + counts.losses)
+    twice += counts.failed_twice + counts.unread
+    found = count(counts.n, counts.more, n_expected=counts.n, n_failed=twice)
+    return counts.read(found.model_copy(update={"low": float(counts.n - twice)}))
 
 
-def _count(n: int, counts: Tally, note: str = "", twice: int = 0) -> Score:
-    """Return a number of pairs, of which `twice` may repeat others."""
-    n_expected = counts.known + counts.failed
-    found = count(n, counts.failed, n_expected=n_expected, n_failed=counts.failed + twice, note=note)
-    return found.model_copy(update={"low": float(n - twice)})
+def _count(n: int, counts: Tally, note: str = "", twice: int = 0, losses: int = 0, gains: int = 0) -> Score:
+    """Return a number of pairs.
+
+    `twice` of them may repeat others, and unread sentences may take `losses` away or turn `gains` into such pairs.
+    """
+    n_expected, more = counts.known + counts.failed, counts.failed + counts.more + gains
+    found = count(n, more, n_expected=n_expected, n_failed=counts.failed + twice, note=note)
+    return counts.read(found.model_copy(update={"low": float(max(n - twice - losses, 0))}))
 
 
 def unknown_share(pairs: _Reasons) -> ScoreNode:
@@ -265,6 +314,8 @@ def aggregate(
         reports: of each report, each of another task, the findings of each judge.
         profile: the profile whose definition is used.
         n_missing: reports that have no findings, since they could not be read or evaluated.
+
+    In `upstream`, a report whose extraction failed altogether is one of these.
     """
     counted: list[list[_Counted]] = []
     votes: list[dict[bool | None, _Counted]] = []
@@ -281,7 +332,10 @@ def aggregate(
     if len(votes) < len(counted):
         return mean_trees(own)
     trees = at_extremes(lambda favour: _aggregate([vote[favour] for vote in votes], profile, n_missing), own)
-    return tuple(map(_without_upper_end, trees)) if n_missing else trees
+    lost = n_missing or (
+        profile == "upstream" and not all(one.extracted for found in counted for one in found)
+    )
+    return tuple(map(_without_upper_end, trees)) if lost else trees
 
 
 def _without_upper_end(node: ScoreNode) -> ScoreNode:
@@ -298,10 +352,13 @@ class _Counted(NamedTuple):
     tally: Tally
     cites: bool
     reasons: _Reasons
+    extracted: bool
 
 
 def _counted(findings: FactFindings, profile: Profile) -> _Counted:
-    return _Counted(tally(findings, profile), bool(findings.n_citations), _reasons(findings))
+    return _Counted(
+        tally(findings, profile), bool(findings.n_citations), _reasons(findings), findings.extracted
+    )
 
 
 def _reasons(findings: FactFindings) -> _Reasons:
@@ -309,9 +366,12 @@ def _reasons(findings: FactFindings) -> _Reasons:
 
 
 def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) -> tuple[ScoreNode, ...]:
+    partly = profile == "upstream"  # the code takes what is known of each report, however little
+    if partly:  # and never sees a report whose extraction failed
+        n_missing += sum(not one.extracted for one in reports)
+        reports = [one for one in reports if one.extracted]
     counts = [one.tally for one in reports]
     citing = [one.tally for one in reports if one.cites]
-    partly = profile == "upstream"  # the code takes what is known of each report, however little
 
     def means(score: Callable[[Tally], Score], most: float | None) -> dict[str, Score]:
         return {

@@ -22,7 +22,8 @@ from serving.types import Frozen
 
 WORST_FIRST = (
     *("contradicted", "not_found", "off_topic", "partial"),
-    *("dead", "blocked", "empty", "no_source", "failed", "unsupported_type", "not_in_snapshot"),
+    *("dead", "no_source", "unusable", "blocked", "empty", "failed"),
+    *("unavailable", "unsupported_type", "not_in_snapshot"),
     *("supported", "needs_no_source"),
 )
 """Outcomes of a claim and a page, in the order in which lists show them: wrong, unproven, unknown, right."""

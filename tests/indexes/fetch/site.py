@@ -14,7 +14,7 @@ from typing import Any, cast
 from indexes.archive.model import Capture
 from indexes.fetch.addresses import Address
 from indexes.fetch.crawl import FetchReport, fetch_pages
-from indexes.fetch.faults import Unreachable
+from indexes.fetch.faults import NoSuchHost
 from indexes.fetch.settings import FetchSettings
 
 PROSE = "The lake froze late that year, and the ferries ran until the second week of January. "
@@ -149,7 +149,7 @@ class Names:
             return [ip_address(address) for address in self.known[host]]
         if host.endswith(".test"):
             return [ip_address("127.0.0.1")]
-        raise Unreachable(f"{host}: no such host", passing=False)
+        raise NoSuchHost(f"{host}: no such host")
 
 
 HOSTS = ("a.test", "b.test", "c.test", "d.test", "slow.test", "hostile.test", "doi.org", "arxiv.org")

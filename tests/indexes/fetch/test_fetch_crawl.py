@@ -285,12 +285,18 @@ async def test_good_slow_failing_and_hostile_hosts(web: Web, clock: Clock) -> No
         await asyncio.sleep(0.001)
     found, report = await fetching
     assert len(found) == len(places) + 1
-    assert report.outcomes == {"blocked": 4, "dead": 5, "page": 25, "unsupported_type": 1}
+    assert report.outcomes == {
+        "blocked": 4,
+        "dead": 2,
+        "page": 25,
+        "unavailable": 3,
+        "unsupported_type": 1,
+    }
     assert report.hosts == {
         "a.test": {"page": 20},
-        "b.test": {"dead": 2, "page": 1},
+        "b.test": {"dead": 1, "page": 1, "unavailable": 1},
         "c.test": {"blocked": 2},
-        "hostile.test": {"blocked": 2, "dead": 2, "unsupported_type": 1},
+        "hostile.test": {"blocked": 2, "unavailable": 2, "unsupported_type": 1},
         "nowhere.example": {"dead": 1},
         "slow.test": {"page": 4},
     }

@@ -70,7 +70,7 @@ async def test_slow_servers_are_left(
             clock.advance(10)
         await asyncio.sleep(0.001)
     found = await capture
-    assert (found.outcome, found.reason) == ("dead", reason)
+    assert (found.outcome, found.reason) == ("unavailable", reason)
     assert web.site.asked() == ["/", "/"], "asked twice, because a pause may pass, and not a third time"
     assert found.exchanges == ()
 
@@ -168,7 +168,7 @@ async def hang_up(_: Request, writer: asyncio.StreamWriter) -> None:
 async def test_broken_answers_are_asked_for_again(web: Web, server: Route, reason: str) -> None:
     web.site.routes["a.test/"] = server
     found = await web.capture("a.test/")
-    assert found.outcome == "dead"
+    assert found.outcome == "unavailable"
     assert found.reason.startswith(reason)
     assert web.site.asked() == ["/"] * 3
 
@@ -180,7 +180,7 @@ async def test_more_than_was_announced_is_not_trusted(web: Web) -> None:
     web.site.routes["a.test/"] = longer
     found = await web.capture("a.test/")
     reason = "a.test does not answer in HTTP (Bad status line: Expected HTTP/, RTSP/ or ICE/)"
-    assert (found.outcome, found.reason) == ("dead", reason)
+    assert (found.outcome, found.reason) == ("unavailable", reason)
 
 
 async def test_redirects_end(web: Web) -> None:
@@ -190,7 +190,7 @@ async def test_redirects_end(web: Web) -> None:
     for number in range(30):
         web.site.routes[f"a.test/{number}"] = onward
     found = await web.capture("a.test/0", max_redirects=5)
-    assert (found.outcome, found.reason) == ("dead", "more than 5 redirects")
+    assert (found.outcome, found.reason) == ("unavailable", "more than 5 redirects")
     assert web.site.asked() == ["/0", "/1", "/2", "/3", "/4", "/5"]
     assert [exchange.status for exchange in found.exchanges] == [302] * 6
 
@@ -199,7 +199,7 @@ async def test_a_loop_is_called_one(web: Web) -> None:
     web.site.routes["a.test/"] = redirect("/x#fragment")
     web.site.routes["a.test/x"] = redirect(web.site.url("a.test/"))
     found = await web.capture("a.test/")
-    assert (found.outcome, found.reason) == ("dead", f"redirect loop at {web.site.url('a.test/')}")
+    assert (found.outcome, found.reason) == ("unavailable", f"redirect loop at {web.site.url('a.test/')}")
     assert web.site.asked() == ["/", "/x"]
 
 
@@ -217,7 +217,7 @@ async def test_no_such_host_and_no_server(web: Web) -> None:
     assert (empty.outcome, empty.reason) == ("dead", "empty.test: no address")
     # Port 1 of the loopback address: nobody listens there.
     closed = await web.capture("http://a.test:1/", allow_hosts=("a.test",))
-    assert closed.outcome == "dead"
+    assert closed.outcome == "unavailable"
     assert closed.reason.startswith("a.test: no connection (")
 
 
@@ -228,7 +228,7 @@ async def test_a_name_that_is_never_answered_for(web: Web, monkeypatch: pytest.M
 
     monkeypatch.setattr(web.names, "resolve", never)
     found = await web.capture("a.test/", connect_seconds=0.1)
-    assert (found.outcome, found.reason) == ("dead", "timed out: a.test took no connection in 0.1 s")
+    assert (found.outcome, found.reason) == ("unavailable", "timed out: a.test took no connection in 0.1 s")
 
 
 async def test_a_certificate_of_nobody(web: Web, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ async def test_a_certificate_of_nobody(web: Web, tmp_path: Path) -> None:
     async with await asyncio.start_server(greet, "127.0.0.1", 0, ssl=context) as server:
         port = server.sockets[0].getsockname()[1]
         found = await web.capture(f"https://a.test:{port}/", allow_hosts=("a.test",))
-    assert (found.outcome, found.reason) == ("dead", "a.test: its certificate is not valid")
+    assert (found.outcome, found.reason) == ("unavailable", "a.test: its certificate is not valid")
     assert web.names.looked_up == ["a.test"]
 
 

@@ -85,9 +85,9 @@ async def test_every_hop_is_recorded(web: Web) -> None:
             "blocked",
             "HTTP 451 Unavailable For Legal Reasons",
         ),
-        (reply(b"", "304 Not Modified"), "dead", "HTTP 304 without having been asked on a condition"),
-        (reply(b"x", "302 Found"), "dead", "HTTP 302 without a Location"),
-        (reply(b"part", "206 Partial Content"), "dead", "HTTP 206 Partial Content"),
+        (reply(b"", "304 Not Modified"), "unavailable", "HTTP 304 without having been asked on a condition"),
+        (reply(b"x", "302 Found"), "unavailable", "HTTP 302 without a Location"),
+        (reply(b"part", "206 Partial Content"), "unavailable", "HTTP 206 Partial Content"),
         (reply(b"?", "404 \x1b[31mred \udcff"), "dead", "HTTP 404 [31mred"),
         (reply(PDF, kind="application/octet-stream"), "page", ""),
         (reply(b"# A heading\n\nText.", kind="text/markdown"), "page", ""),
@@ -138,7 +138,7 @@ async def test_refreshes_count_as_redirects(web: Web) -> None:
         head = f'<meta http-equiv=refresh content="0;url=/{number + 1}">'
         web.site.routes[f"a.test/{number}"] = reply(article(head=head))
     found = await web.capture("a.test/0", max_redirects=3)
-    assert (found.outcome, found.reason) == ("dead", "more than 3 redirects")
+    assert (found.outcome, found.reason) == ("unavailable", "more than 3 redirects")
 
 
 async def test_refreshes_for_readers_without_scripts_are_not_followed(web: Web) -> None:

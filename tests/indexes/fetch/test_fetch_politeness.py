@@ -149,7 +149,7 @@ async def test_a_flapping_server_is_asked_again(web: Web) -> None:
 async def test_attempts_end(web: Web) -> None:
     web.site.routes["a.test/"] = reply(b"busy", "503 Service Unavailable")
     found = await web.capture("a.test/", attempts=4)
-    assert (found.outcome, found.reason) == ("dead", "HTTP 503 Service Unavailable")
+    assert (found.outcome, found.reason) == ("unavailable", "HTTP 503 Service Unavailable")
     assert found.exchanges[-1].body == b"busy"
     assert web.site.asked() == ["/"] * 4
 

@@ -53,7 +53,7 @@ def read(write: Write) -> ReadReport:
         extracted(report, "L5.S2", "Mills are machines.", "F"),
         extracted(report, "L5.S3", "An entirely different subject.", "D"),
     )
-    lost = ExtractionFailure(sentences=("L5.S4",), failure=Failure(kind="timeout", detail=""))
+    lost = ExtractionFailure(sentences=("L5.S4",), failure=Failure(kind="timeout", detail=""), most=8)
     return read_report(report, Extraction(claims=claims, failures=(lost,)), lexical, 0.5)
 
 

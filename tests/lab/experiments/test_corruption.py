@@ -164,7 +164,8 @@ def test_a_judge_that_finds_everything_right_is_flat_and_not_as_expected(
 
 def test_a_judge_that_never_believes_a_page_is_flat_and_not_as_expected(run_whole: RunWhole) -> None:
     def never(call: Call) -> Reply:
-        return "No" if call.options is not None else judge_by_truth(call)
+        judged = call.options is not None and "captcha" not in call.prompt
+        return "No" if judged else judge_by_truth(call)
 
     done, _ = run_whole(
         corruption((0, 1), 4), never, protocols=["fact"], claims={"method": "scored", "reliability": False}

@@ -189,8 +189,10 @@ WORDS: dict[str, tuple[Label | None, str | None]] = {
 }
 
 
-def findings(letters: str, *, unread: int = 0, source: str = "own", **more: Any) -> FactsFindings:
-    """Statements by a letter each, and sentences whose statements are not known, of two at most."""
+def findings(
+    letters: str, *, unread: int = 0, most: int = 2, source: str = "own", **more: Any
+) -> FactsFindings:
+    """Statements by a letter each, and sentences whose statements are not known, of `most` each."""
     statements = tuple(
         Statement(id=f"L1.S{number}.1", text=f"Statement {number}.", sentence=f"L1.S{number}")
         for number in range(1, len(letters) + 1)
@@ -205,7 +207,8 @@ def findings(letters: str, *, unread: int = 0, source: str = "own", **more: Any)
         for one, letter in zip(statements, letters, strict=True)
     )
     lost = tuple(
-        ExtractionFailure(sentences=(f"L2.S{number}",), failure=FAILURE) for number in range(1, unread + 1)
+        ExtractionFailure(sentences=(f"L2.S{number}",), failure=FAILURE, most=most)
+        for number in range(1, unread + 1)
     )
     given: dict[str, Any] = {
         "source": source,
@@ -213,6 +216,5 @@ def findings(letters: str, *, unread: int = 0, source: str = "own", **more: Any)
         "statements": statements,
         "rulings": rulings,
         "unread": lost,
-        "most": 2,
     }
     return FactsFindings(**(given | more))

@@ -147,7 +147,7 @@ def claim(number: int, type: Any, checkable: bool | None, salient: bool | None =
 
 
 def test_checkable_claims_of_the_claim_set_are_statements() -> None:
-    lost = ExtractionFailure(sentences=("L3.S2",), failure=FAILURE)
+    lost = ExtractionFailure(sentences=("L3.S2",), failure=FAILURE, most=8)
     claims = ClaimSet(
         document=DOCUMENT.id,
         n_sentences=4,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from local_judge.claims.unread import Unread, UnreadSentence
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric import upstream
 from local_judge.protocols.deer.verification import upstream as by_rule
@@ -166,7 +167,8 @@ def test_a_report_without_claims_keeps_the_codes_verdict_on_it() -> None:
 
 
 def test_sentences_that_nobody_read_are_named_beside_recency() -> None:
-    rows = ROWS.model_copy(update={"n_unread": 2})
+    lost = tuple(UnreadSentence(label=f"L9.S{number}", most=8, cited=True) for number in (1, 2))
+    rows = ROWS.model_copy(update={"unread": Unread(sentences=lost, known_sentences=0.9)})
     for profile in PROFILES:
         note = by_id(score([rows], [findings(everywhere(6))], profile))[II].score.note
         assert "the claims of 2 sentences are unknown" in note

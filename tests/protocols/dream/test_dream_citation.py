@@ -9,6 +9,7 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
+from local_judge.claims.unread import Unread, UnreadSentence
 from local_judge.documents.model import Span
 from local_judge.protocols.dream.citation import Citation, best_of, harmonic
 from local_judge.protocols.dream.claims import (
@@ -52,7 +53,7 @@ def source(letter: str, url: str = "https://a.example/") -> CheckedSource:
 
 
 def findings(
-    *claims: str, unit: Unit = "claim", unsettled: Unsettled = "neutral", **counts: int
+    *claims: str, unit: Unit = "claim", unsettled: Unsettled = "neutral", **counts: Any
 ) -> CitationFindings:
     """Claims by the letters of their sources; an empty one is not cited."""
     return CitationFindings(
@@ -70,6 +71,19 @@ def findings(
             for number, letters in enumerate(claims, 1)
         ),
         **counts,
+    )
+
+
+def unread(n: int, cited: int = 0, uncited: int = 0, most: int = 8) -> Unread:
+    """Unread sentences of `n`, some with a citation; four of a report's sentences have one."""
+    return Unread(
+        sentences=tuple(
+            UnreadSentence(label=f"L9.S{number}", most=most, cited=number < cited)
+            for number in range(cited + uncited)
+        ),
+        urls=("https://a.example/",),
+        known_sentences=1 - (cited + uncited) / n,
+        known_places=1 - cited / max(min(n, 4), 1),
     )
 
 
@@ -103,9 +117,9 @@ def test_which_claims_count_and_what_they_cite() -> None:
             claim("L5.S1.4", "Mills are good.", "E", checkable=True),
             claim("L5.S1.5", "It will surely grow.", checkable=False, citations=("c3",)),
         ),
-        sources=(Source(url=a, status="ok"), Source(url=b, status="blocked")),
+        sources=(Source(url=a, status="ok"), Source(url=b, status="dead")),
         verdicts=(Verdict(claim="L3.S1.1", url=a, label="off_topic", method="grouped", replies=("k",)),),
-        extraction_failures=(ExtractionFailure(sentences=("L5.S1", "L5.S2"), failure=FAILURE),),
+        extraction_failures=(ExtractionFailure(sentences=("L5.S1", "L5.S2"), failure=FAILURE, most=8),),
     )
     found = cited_claims(document, claims, CitationSettings())
     assert [one.id for one in found.claims] == ["L3.S1.1", "L3.S2.1", "L5.S1.1"]
@@ -114,16 +128,18 @@ def test_which_claims_count_and_what_they_cite() -> None:
     assert [(one.url, one.outcome, one.label, one.replies) for one in first.sources] == [
         (a, "neutral", "off_topic", ("k",))
     ]
-    assert [(one.url, one.outcome, one.status) for one in second.sources] == [(b, "unverifiable", "blocked")]
+    assert [(one.url, one.outcome, one.status) for one in second.sources] == [(b, "unverifiable", "dead")]
     assert third.sources == ()
     assert (found.n_recaps, found.n_own, found.n_uncheckable) == (1, 1, 1)
     # Of the two sentences whose claims are not known one has a citation.
-    assert (found.lost_cited, found.lost_uncited) == (1, 1)
+    assert (found.most_cited, found.most_uncited) == (8, 8)
     assert found.unsettled == CitationSettings().unsettled == "neutral"
     lenient = cited_claims(document, claims, CitationSettings(unsettled="unverifiable"))
     assert (lenient.unsettled, lenient.claims) == ("unverifiable", found.claims)
     wider = cited_claims(document, claims, CitationSettings(recovered=True))
     assert [one.url for one in wider.claims[0].sources] == [a, b]
+    # The claims of the other may have citations by back-tracking.
+    assert (wider.most_cited, wider.most_uncited) == (16, 8)
 
 
 def test_a_page_with_text_and_no_verdict_is_a_failure_and_no_address_cannot_be_verified() -> None:
@@ -152,8 +168,9 @@ def test_a_page_with_text_and_no_verdict_is_a_failure_and_no_address_cannot_be_v
         ("not_in_snapshot", "failed"),
         ("unsupported_type", "failed"),
         ("dead", "unverifiable"),
-        ("blocked", "unverifiable"),
-        ("empty", "unverifiable"),
+        ("blocked", "failed"),
+        ("unavailable", "failed"),
+        ("empty", "failed"),
     ],
 )
 def test_a_page_that_nobody_fetched_is_unknown_and_a_dead_one_is_the_reports(
@@ -320,18 +337,29 @@ def test_what_failed_opens_the_bounds() -> None:
         pytest.approx(harmonic(100, 37.5)),
         pytest.approx(harmonic(100, 75)),
     )
-    # One sentence with and two without citations are lost: CA between 1 / 4 and 2 / 3.
-    root = score_citation([findings("s", "", lost_cited=1, lost_uncited=2)])
-    attribution = root.find("attribution").score
-    assert (attribution.value, attribution.low, attribution.high) == (50, 25, pytest.approx(200 / 3))
-    assert (attribution.n_expected, attribution.n_failed) == (5, 3)
-    # All is lost: no value, and no zero.
-    root = score_citation([findings(lost_cited=1)])
-    assert (root.score.value, root.score.low, root.score.high, root.score.n_failed) == (None, 0, 100, 2)
     root = score_citation([findings("f")])
     assert (root.score.value, root.score.low, root.score.high) == (None, 0, 100)
-    root = score_citation([findings(lost_uncited=1)])
-    assert (root.score.value, root.score.high, root.score.n_failed) == (None, 0, 1)
+
+
+def test_sentences_that_were_not_read_open_the_bounds_by_all_claims_that_they_may_have() -> None:
+    """Claims s, s, n, and one uncited. Unread: a sentence with a citation, two without, of three claims each."""
+    some = findings("s", "s", "n", "", unread=unread(6, cited=1, uncited=2, most=3))
+    root = score_citation([some])
+    attribution, faithfulness = root.find("attribution").score, root.find("faithfulness").score
+    # CA: six claims without citation, 3 / 10; three with one, of which the first is the claim without: (3 + 3) / 6.
+    # Conservatively, all three and the known one: (4 + 3) / (4 + 3).
+    assert (attribution.value, attribution.low, attribution.high) == (75, 30, 100)
+    assert attribution.known == 0.5  # of six sentences
+    # CF: the three repeat known claims and more: 0 to (1 + 1 + 1 + 3) / (3 + 3).
+    assert (faithfulness.value, faithfulness.low, faithfulness.high) == (pytest.approx(200 / 3), 0, 100)
+    assert faithfulness.known == 0.75  # of four sentences that cite
+    assert root.score.known == 0.5
+    # All is lost: no value, and no zero.
+    root = score_citation([findings(unread=unread(1, cited=1))])
+    assert (root.score.value, root.score.low, root.score.high, root.score.known) == (None, 0, 100, 0)
+    # No sentence has a citation: whatever the claims are, nothing is cited.
+    root = score_citation([findings(unread=unread(1, uncited=1))])
+    assert (root.score.value, root.score.high, root.score.known) == (None, 0, 0)
 
 
 def test_two_judges_are_put_together_by_claim() -> None:
@@ -404,7 +432,7 @@ def test_judges_can_be_compared() -> None:
 
 def test_what_nothing_decides_is_undefined_and_no_failure_of_ours() -> None:
     # No cited page has a text. A sentence without citations whose claims are lost leaves CA open, and CI undefined.
-    undecided = findings("u", lost_uncited=1)
+    undecided = findings("u", unread=unread(2, uncited=1))
     score = score_citation([undecided]).score
     assert (score.value, score.n_failed, score.n_undefined) == (None, 0, 1)
     # So it does not open the mean of CI over reports, where the other has 2 * 100 * 100 / 200.

@@ -96,6 +96,9 @@ def score_factuality(judges: Sequence[FactualityFindings]) -> ScoreNode:
     return Factuality().score(judges, "paper")
 
 
+LABELS = tuple(sentence.label for sentence in case().report.sentences)
+
+
 def claims(*texts: str, lost: int = 0) -> ClaimSet:
     made = tuple(
         Claim(
@@ -110,7 +113,7 @@ def claims(*texts: str, lost: int = 0) -> ClaimSet:
         )
         for number, text in enumerate(texts, 1)
     )
-    failures = (ExtractionFailure(sentences=tuple(f"L9.S{n}" for n in range(lost)), failure=FAILURE),)
+    failures = (ExtractionFailure(sentences=LABELS[len(LABELS) - lost :], failure=FAILURE, most=8),)
     return ClaimSet(
         document="d",
         n_sentences=len(texts) + lost,
@@ -500,15 +503,32 @@ def test_what_failed_opens_the_bounds() -> None:
     assert (share.value, share.low, share.high) == (pytest.approx(200 / 3), 40, 80)
     score = score_factuality([findings("ff")]).score
     assert (score.value, score.low, score.high) == (None, 0, 100)
-    # Of 3 lost sentences two may have had the two claims that are wanted and not there.
-    score = score_factuality([findings("s", n_wanted=3, n_lost=3)]).score
-    assert (score.value, score.n_failed, score.low) == (100, 2, pytest.approx(100 / 3))
-    # Nothing is wanted that is not there: the value stands, and the note says that others might have been chosen.
-    score = score_factuality([findings("s", n_wanted=1, n_lost=3)]).score
-    assert (score.low, score.n_failed) == (
-        100,
-        0,
-    ) and "so that others might have been chosen: 3" in score.note
+
+
+@pytest.mark.parametrize(
+    ("letters", "n_wanted", "n_verifiable", "most", "low", "high"),
+    [
+        # Two claims more than s and c may be checked: 1/4 to 3/4.
+        ("sc", 30, 2, 2, 25, 75),
+        # One may be checked too, and another may replace s: 0/3, or c: 3/3.
+        ("sc", 3, 2, 2, 0, 100),
+        # As many as are wanted: two others may replace both s of three, or the c.
+        ("ssc", 3, 3, 2, 0, 100),
+        ("sssc", 4, 4, 1, 50, 100),
+        # More claims than are wanted: others of them might be chosen in place of any.
+        ("ssss", 4, 9, 1, 0, 100),
+        ("ssss", 4, 9, 0, 100, 100),
+    ],
+)
+def test_claims_that_were_not_read_might_be_checked(
+    letters: str, n_wanted: int, n_verifiable: int, most: int, low: float, high: float
+) -> None:
+    found = findings(letters, n_wanted=n_wanted, n_lost=1).model_copy(
+        update={"n_verifiable": n_verifiable, "most_lost": most, "known": 0.75 if most else 1.0}
+    )
+    score = score_factuality([found]).score
+    assert (score.low, score.high, score.known) == (low, high, 0.75 if most else None)
+    assert "so that others might have been chosen: 1" in score.note
 
 
 def test_two_judges_labels_are_counted_together() -> None:

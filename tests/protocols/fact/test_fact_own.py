@@ -249,23 +249,23 @@ async def test_a_statement_that_nobody_compared_is_kept(make_judge: MakeJudge, s
     assert len(found.undecided) == found.n_failed == 2
     assert found.repeats == ()
     # Supported are the three on this page, of which two may repeat the first; the other two pairs are an unusable and a
-    # dead page. If both are repeats, one of three is supported.
+    # dead page. If both are repeats, one of three is supported; if the unusable page is a support, four of five.
     assert [pair.may_repeat for pair in found.pairs] == [False, True, False, True, False]
     accuracy, effective, citations, unknown = (node.score for node in Fact().score([found], "paper"))
-    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.n_failed) == (0.6, 1 / 3, 0.6, 2)
-    assert (effective.value, effective.low, effective.high) == (3, 1, 3)
+    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.n_failed) == (0.75, 1 / 3, 0.8, 3)
+    assert (effective.value, effective.low, effective.high) == (3, 1, 4)
     assert (citations.value, citations.low, citations.high) == (5, 3, 5)
     assert (unknown.value, unknown.low, unknown.high, unknown.n_failed) == (0.4, 0.4, 2 / 3, 2)
-    # `upstream` leaves both pages out: with or without repeats, all are supported.
+    # `upstream` leaves both pages out: with or without repeats, all are supported, but for the unusable one.
     accuracy, _, citations, _ = (node.score for node in Fact().score([found], "upstream"))
-    assert (accuracy.value, accuracy.low, accuracy.high) == (1, 1, 1)
-    assert (citations.value, citations.low, citations.high) == (3, 1, 3)
-    # Without support for the first and the second: 1 of 5, 0 of 4 without the third, 1 of 4 without the second.
+    assert (accuracy.value, accuracy.low, accuracy.high) == (1, 1 / 2, 1)
+    assert (citations.value, citations.low, citations.high) == (3, 1, 4)
+    # Without support for the first and the second: 1 of 4, 0 of 4 without the third, 2 of 4 without the second.
     doubted = [pair.model_copy(update={"outcome": "unsupported"}) for pair in found.pairs[:2]]
     other = found.model_copy(update={"pairs": (*doubted, *found.pairs[2:])})
     accuracy, effective, *_ = (node.score for node in Fact().score([other], "paper"))
-    assert (accuracy.value, accuracy.low, accuracy.high) == (0.2, 0.0, 0.25)
-    assert (effective.value, effective.low, effective.high) == (1, 0, 1)
+    assert (accuracy.value, accuracy.low, accuracy.high) == (0.25, 0.0, 0.5)
+    assert (effective.value, effective.low, effective.high) == (1, 0, 2)
 
 
 async def test_a_page_that_was_not_judged_is_our_failure(make_judge: MakeJudge, snapshot: Snapshot) -> None:

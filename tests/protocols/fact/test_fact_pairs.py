@@ -47,7 +47,7 @@ def claim_set(
         claims=tuple(claims),
         sources=tuple(sources),
         verdicts=tuple(verdicts),
-        extraction_failures=(ExtractionFailure(sentences=tuple(lost), failure=LATE),) if lost else (),
+        extraction_failures=(ExtractionFailure(sentences=tuple(lost), failure=LATE, most=8),) if lost else (),
     )
 
 
@@ -69,6 +69,12 @@ def test_labels(label: Label, outcome: Outcome) -> None:
     # The verdict itself stands in the claim set; what judges vote with is here.
     assert (pair.claim, pair.url, pair.judged) == (one.id, judged.url, None)
     assert (pair.confidence, pair.threshold) == (0.4, 0.3)
+
+
+def test_an_unusable_page_is_unknown() -> None:
+    one = claim(1, "It opened in 1974.")
+    [pair] = pairs_of(claim_set([one], [verdict(one, A, "unusable")]), DOCUMENT).pairs
+    assert (pair.outcome, pair.reason, pair.failed) == ("unknown", "judged_unknown", True)
 
 
 def test_reasons_of_the_unknown() -> None:
@@ -129,6 +135,6 @@ def test_recovered_citations_only_where_asked_for() -> None:
     assert [pair.url for pair in pairs_of(found, DOCUMENT, recovered=True).pairs] == [A]
 
 
-def test_verdicts_are_outcomes_and_a_page_without_content_supports_nothing() -> None:
+def test_verdicts_are_outcomes_and_a_page_without_content_has_none() -> None:
     said = [one.supported for one in load_protocol("fact").page_verdicts(findings("suxdnf"))]
-    assert said == [True, False, False, None, None, None]
+    assert said == [True, False, None, None, None, None]

@@ -76,7 +76,7 @@ def claim_set(document: Document, labels: Mapping[tuple[str, str], Label | None]
         Verdict(claim=claim, url=url, label=label, failure=None if label else FAILURE, method="grouped")
         for (claim, url), label in labels.items()
     )
-    lost = ExtractionFailure(sentences=(sentences[-1].label,), failure=FAILURE)
+    lost = ExtractionFailure(sentences=(sentences[-1].label,), failure=FAILURE, most=3)
     return ClaimSet(
         document=document.id,
         n_sentences=len(sentences),
@@ -184,15 +184,18 @@ async def test_the_tree_of_errors(make_judge: MakeJudge) -> None:
     found, _ = await judged(make_judge)
     root = CitationAccuracy().score([found], "paper")
     scores = {child.id: figures(child.score) for child in root.children}
-    # The page that nobody fetched may be one error more; of it, one sentence's claims are not known either.
-    assert figures(root.score) == (3, 3, 4, 4, 1)
+    # Pairs of claim and page: lake 2, survey 1, gone 1; the page that nobody fetched is one, as its claims are unknown.
+    # It may be one error more, or three, if all claims that its sentence may have are not supported.
+    assert figures(root.score) == (3, 3, 6, 5, 1)
+    # Four of five are known, and four of the five pairs of a sentence and a page were read.
+    assert root.score.known == pytest.approx(4 / 5 * 4 / 5)
     assert scores["e1"] == (1, 1, 2, 4, 1)
     assert scores["e2"] == (1, 1, 2, 4, 1)
-    assert scores["e3"] == (1, 1, 2, 3, 1)  # `partial`; the pair off topic is not asked any more
-    assert scores["partial"] == (1, 1, 2, 3, 1)
+    assert scores["e3"] == (1, 1, 4, 3, 1)  # `partial`; the pair off topic is not asked any more
+    assert scores["partial"] == (1, 1, 4, 3, 1)
     assert scores["e1_rate"] == (1 / 3, 1 / 4, 2 / 4, 4, 1)
     assert scores["e2_rate"] == (1 / 3, 1 / 4, 2 / 4, 4, 1)
-    assert scores["e3_rate"] == (1 / 2, 1 / 3, 2 / 3, 3, 1)
+    assert scores["e3_rate"] == (1 / 2, 1 / 5, 4 / 5, 3, 1)
     assert scores["unavailable"] == (1, 1, 1, 4, 0)
     upstream = CitationAccuracy().score([found], "upstream")
     assert [node.id for _, node in upstream.walk()] == [node.id for _, node in root.walk()]
@@ -221,18 +224,25 @@ def pairs(url: str, *labels: Label | None) -> tuple[CitedClaim, ...]:
     ("pages", "claims", "errors"),
     [
         ((), (), (0, 0, 0, 0, 0)),
-        ((page("a"),), pairs("a", "supported", "supported"), (0, 0, 0, 1, 0)),
+        ((page("a"),), pairs("a", "supported", "supported"), (0, 0, 0, 2, 0)),
         # A claim that cites a page that says nothing of it, one that says otherwise, one on something else.
-        ((page("a"),), pairs("a", "not_found", "contradicted", "off_topic"), (3, 3, 3, 1, 0)),
+        ((page("a"),), pairs("a", "not_found", "contradicted", "off_topic"), (3, 3, 3, 3, 0)),
         # Off topic: one error, whatever its claims.
-        ((page("a", on_topic=False),), pairs("a", "not_found", "not_found"), (1, 1, 1, 1, 0)),
-        ((page("a", "dead"),), pairs("a", None, None), (1, 1, 1, 1, 0)),
+        ((page("a", on_topic=False),), pairs("a", "not_found", "not_found"), (1, 1, 1, 2, 0)),
+        ((page("a", "dead"),), pairs("a", None, None), (1, 1, 1, 2, 0)),
         # A claim without a verdict may be an error.
-        ((page("a"),), pairs("a", "not_found", None), (1, 1, 2, 1, 1)),
+        ((page("a"),), pairs("a", "not_found", None), (1, 1, 2, 2, 1)),
         # Whether it is on topic is not known: off topic one error, else two; a claim that is supported makes none.
-        ((page("a", on_topic=None), page("b")), pairs("a", "not_found", None, "supported"), (0, 0, 2, 2, 1)),
+        ((page("a", on_topic=None), page("b")), pairs("a", "not_found", None, "supported"), (0, 0, 2, 4, 3)),
         # Nobody could read it: nothing to three errors, and with no other page nothing is known.
-        ((page("a", "blocked"),), pairs("a", None, None, None), (None, 0, 3, 1, 1)),
+        ((page("a", "blocked"),), pairs("a", None, None, None), (None, 0, 3, 3, 3)),
+        (
+            (page("a", "blocked"), page("b")),
+            pairs("a", None, None) + pairs("b", "off_topic"),
+            (1, 1, 3, 3, 2),
+        ),
+        # The judge calls it unusable: neither off topic nor unsupported is known.
+        ((page("a", on_topic=False), page("b")), pairs("a", "unusable"), (0, 0, 1, 2, 1)),
         ((page("a", "not_in_snapshot"), page("b", "dead")), (), (1, 1, 2, 2, 1)),
     ],
 )

@@ -8,7 +8,7 @@ fit that used its page.
                         has one, else the pooled one; fit and threshold of the other folds
     method=near         as calibrated, for the view `near`, which shows the passages near to a claim (`claims.view`)
     method=contrast     as calibrated, for the view `contrast`, which subtracts half of the answer without a page
-    method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic > contradicted
+    method=grouped      labels of `grouped`, ranked supported > partial > not_found > off_topic, unusable > contradicted
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ RANKS: Final[dict[Label, int]] = {
     "partial": 3,
     "not_found": 2,
     "off_topic": 1,
+    "unusable": 1,
     "contradicted": 0,
 }
 TRUE: Final = "true"

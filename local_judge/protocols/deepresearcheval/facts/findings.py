@@ -219,8 +219,6 @@ class FactsFindings(MetricFindings):
     """Statements that were not accepted: `sentence`, `text`, `why`."""
     unread: tuple[ExtractionFailure, ...] = ()
     """Sentences whose statements are unknown."""
-    most: int = 0
-    """Maximum number of statements of such a sentence."""
     limit: int | None = None
     """Maximum number of statements that are checked."""
     choose: Literal["seed", "salience"] | None = None
@@ -238,6 +236,11 @@ class FactsFindings(MetricFindings):
     def n_unread(self) -> int:
         """Number of sentences whose statements are unknown."""
         return sum(len(lost.sentences) for lost in self.unread)
+
+    @property
+    def most_unread(self) -> int:
+        """Largest number of statements that these sentences may have."""
+        return sum(len(lost.sentences) * lost.most for lost in self.unread)
 
     @property
     def n_failed(self) -> int:

@@ -29,7 +29,6 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
 from local_judge.protocols.deepresearcheval.facts.scores import ROOT, aggregate_facts, label_of, score_facts
 from local_judge.protocols.deepresearcheval.facts.segments import Cut, cut
 from local_judge.protocols.deepresearcheval.facts.statements import (
-    MOST_OF_CLAIMS,
     choose,
     find_statements,
     shared_statements,
@@ -103,7 +102,6 @@ class Facts(Metric[FactsSettings, FactsFindings]):
             statements=found.statements,
             rejected=found.rejected,
             unread=found.unread,
-            most=MOST_OF_CLAIMS if shared else settings.statements_per_sentence,
         )
 
     def score(self, judges: Sequence[FactsFindings], profile: Profile) -> ScoreNode:

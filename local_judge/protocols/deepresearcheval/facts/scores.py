@@ -220,7 +220,7 @@ class Tally(NamedTuple):
 def _tally(findings: FactsFindings, profile: Profile) -> Tally:
     labels = [label_of(ruling, profile) for ruling in findings.rulings if ruling.failure is None]
     by_label = {id: labels.count(label) for id, label in BY_LABEL.items()}
-    n, missing = len(findings.rulings), findings.most * findings.n_unread
+    n, missing = len(findings.rulings), findings.most_unread
     more = missing if findings.limit is None else min(missing, findings.limit - n)
     return Tally(
         **by_label,

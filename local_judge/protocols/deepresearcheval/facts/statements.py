@@ -8,7 +8,6 @@ without statements.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
@@ -24,6 +23,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.judge.requests import sha256
 from local_judge.protocols.asking import at_most
 from local_judge.protocols.deepresearcheval.facts.findings import FactsSettings, Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
@@ -33,8 +33,6 @@ REPLY_TOKENS = 100
 """Limit of a reply, for each sentence, and again for each statement that one may have."""
 MIN_REPLY_TOKENS = 60
 """Minimum room for each sentence, in tokens, that a prompt has to leave."""
-MOST_OF_CLAIMS = 8
-"""Maximum number of claims of a sentence in the claim set."""
 
 Entity = Annotated[str, Field(min_length=1, max_length=60)]
 
@@ -101,7 +99,7 @@ async def _of_segment(document: Document, segment: Segment, judge: Judge, settin
         if lacking is None or lacking.kind != "report_too_long":
             break
     if lacking is not None:
-        return Found(unread=(ExtractionFailure(sentences=segment.sentences, failure=lacking),))
+        return Found(unread=(ExtractionFailure(sentences=segment.sentences, failure=lacking, most=most),))
 
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return statements_prompt(document, shown, [sentences[index] for index in indices], most)
@@ -109,12 +107,15 @@ async def _of_segment(document: Document, segment: Segment, judge: Judge, settin
     replies = await judge.ask_items(
         prompt_for, at_most(ReadSentence, statements=most), n, max_tokens=REPLY_TOKENS * (1 + most) * n
     )
-    return joined([_of_sentence(document, *pair) for pair in zip(sentences, replies, strict=True)])
+    return joined([_of_sentence(document, *pair, most) for pair in zip(sentences, replies, strict=True)])
 
 
-def _of_sentence(document: Document, sentence: Sentence, reply: Answer[ReadSentence] | Failure) -> Found:
+def _of_sentence(
+    document: Document, sentence: Sentence, reply: Answer[ReadSentence] | Failure, most: int
+) -> Found:
     if isinstance(reply, Failure):
-        return Found(unread=(ExtractionFailure(sentences=(sentence.label,), failure=reply),))
+        lost = ExtractionFailure(sentences=(sentence.label,), failure=reply, most=most)
+        return Found(unread=(lost,))
     kept: list[Statement] = []
     rejected: list[Rejected] = []
     for read in reply.value.statements:
@@ -198,7 +199,8 @@ def _of_claim(claim: Claim) -> Statement:
 def choose(statements: Sequence[Statement], document: str, settings: FactsSettings) -> tuple[Statement, ...]:
     """Return the statements to check: at most `max_statements`, in reading order.
 
-    The choice depends on the report, the statements and the seed alone.
+    The choice depends on the report, the statements and the seed alone: each statement has its place in the draw by its
+    id, so that one more statement replaces one other at the most.
 
     Args:
         statements: statements of one report.
@@ -208,8 +210,11 @@ def choose(statements: Sequence[Statement], document: str, settings: FactsSettin
     limit = settings.max_statements
     if limit is None or len(statements) <= limit:
         return tuple(statements)
-    drawn = list(range(len(statements)))
-    random.Random(f"{settings.seed} {document}").shuffle(drawn)
-    if settings.choose == "salience":
-        drawn.sort(key=lambda place: not statements[place].salient)
+
+    def drawn_by(place: int) -> tuple[bool, str]:
+        one = statements[place]
+        passed = settings.choose == "salience" and not one.salient
+        return passed, sha256(f"{settings.seed} {document} {one.id}")
+
+    drawn = sorted(range(len(statements)), key=drawn_by)
     return tuple(statements[place] for place in sorted(drawn[:limit]))

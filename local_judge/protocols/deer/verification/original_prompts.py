@@ -11,13 +11,13 @@ import asyncio
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.backtrack import UpstreamRow, upstream_rows
+from local_judge.claims.backtrack import UpstreamRow, untraced_rows, upstream_rows
 from local_judge.claims.build import gather_sources
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure
@@ -40,6 +40,8 @@ M = TypeVar("M", bound=BaseModel)
 BATCH = 20
 """Sentences in one call."""
 EXTRACTION_TOKENS = 16_384
+MOST_CLAIMS = EXTRACTION_TOKENS // 16
+"""Claims that fit in one reply: the keys of a claim alone have 16 tokens."""
 EFFORT: ReasoningEffort = "low"
 """Effort of all calls, for models that distinguish several."""
 
@@ -146,22 +148,28 @@ async def extract(
     )
     places = _places(document, shown)
     labels = list(shown.sentences)
-    failures = [
-        ExtractionFailure(
-            sentences=tuple(dict.fromkeys(places[labels[number]].label for number in batch)), failure=reply
-        )
+    lost = [
+        ([labels[number] for number in batch], reply)
         for batch, reply in zip(batches, replies, strict=True)
         if isinstance(reply, Failure)
     ]
     stated = [one for reply in replies if not isinstance(reply, Failure) for one in reply.value]
-    claims = tuple(_traced(stated, document, places))
+    claims = tuple(_traced(stated, document, places, {label for batch, _ in lost for label in batch}))
     return ClaimSet(
         document=document.id,
         n_sentences=len(document.sentences),
         claims=claims,
         sources=gather_sources(claims, document, snapshot),
         verdicts=(),
-        extraction_failures=tuple(failures),
+        extraction_failures=tuple(
+            ExtractionFailure(
+                sentences=tuple(dict.fromkeys(places[label].label for label in batch)),
+                failure=failure,
+                most=MOST_CLAIMS,
+                any_citation=True,
+            )
+            for batch, failure in lost
+        ),
     )
 
 
@@ -181,9 +189,12 @@ def _places(document: Document, shown: Labelled) -> dict[str, Sentence]:
 
 
 def _traced(
-    stated: Sequence[StatedClaim], document: Document, places: Mapping[str, Sentence]
+    stated: Sequence[StatedClaim], document: Document, places: Mapping[str, Sentence], unread: Collection[str]
 ) -> Iterator[Claim]:
-    """Yield the claims with the citations that they state, and those that they take over from others."""
+    """Yield the claims with the citations that they state, and those that they take over from others.
+
+    `unread`: positions whose claims are unknown.
+    """
     by_key = {citation.key: citation.id for citation in reversed(document.citations)}
     rows = [
         UpstreamRow(
@@ -197,9 +208,14 @@ def _traced(
     ]
     for row in rows:
         row.origins = [row.position] * len(row.implicit)
+    untraced = untraced_rows(rows, unread)
+    implicit = [list(row.implicit) for row in rows]
     upstream_rows(rows)
+    for row, certain, unknown in zip(rows, implicit, untraced, strict=True):
+        if unknown:
+            row.implicit, row.origins = certain, [row.position] * len(certain)
     numbers = Counter[str]()
-    for one, row in zip(stated, rows, strict=True):
+    for one, row, unknown in zip(stated, rows, untraced, strict=True):
         sentence = places[one.position]
         numbers[sentence.label] += 1
         origins = [places[origin].label for origin in row.origins]
@@ -208,13 +224,14 @@ def _traced(
             text=one.claim,
             sentence=sentence.label,
             span=sentence.span,
-            type=row.type,
+            type=one.claim_type if unknown else row.type,
             type_judged=one.claim_type,
             numeric=one.numeric,
             citations=tuple(dict.fromkeys(row.citations)),
             evidence_positions=tuple(row.references),
             recovered=tuple(dict.fromkeys(row.implicit)),
             recovered_from=tuple(dict.fromkeys(origins)),
+            untraced=unknown,
         )
 
 

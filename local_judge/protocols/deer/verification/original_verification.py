@@ -1,8 +1,8 @@
 """Verification of claims page by page with the prompt of DEER.
 
 Invariants: the messages and the number of attempts are those of the published `info_verification`; replies are read as
-they read them, all claims of a call or none. Passages of long pages are chosen by this package's ranker. A verdict on
-which the published code counts an error, and a claim that a reply leaves out, is a failure.
+they read them, all claims of a call or none. Passages of long pages are chosen by this package's ranker. A claim that a
+reply leaves out, and a result that is not on the prompt's list, is a failure.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ LABELS: Mapping[str, Label] = {
     "supported": "supported",
     "not_supported": "not_found",
     "conflict": "contradicted",
+    "error": "unusable",
 }
 
 

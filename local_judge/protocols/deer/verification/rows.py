@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import OURS, ClaimSet, ClaimType, Verdict
+from local_judge.claims.model import ClaimSet, ClaimType, Verdict, leaves_open, retrievable
+from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.votes import Vote, decide, majority
 from local_judge.documents.model import Document
 from local_judge.protocols.base import Decision
 from serving.types import Frozen
 
-Outcome = Literal["supported", "not_supported", "source_unavailable", "judge_failed", "tied"]
-"""`tied`: of several judges, as many say that it is supported as that it is not."""
+Outcome = Literal["supported", "not_supported", "source_unavailable", "unusable", "judge_failed", "tied"]
+"""`unusable`: the judge says that the page is an error message, a captcha or the like. `tied`: of several judges, as
+many say that it is supported as that it is not."""
 
 VERIFIABLE: frozenset[ClaimType] = frozenset({"A", "B", "C"})
 """The classes that claim external support: cited on the sentence, in its section, in an earlier one."""
@@ -32,7 +34,7 @@ class PairRow(Frozen):
     url: str
     outcome: Outcome
     status: SourceStatus = "ok"
-    """Other than `ok` exactly where the outcome is `source_unavailable`."""
+    """Other than `ok` exactly where the outcome is `source_unavailable`, and in rows that are `resolved`."""
     reliable: bool | None = None
     """The judge rates the source as reliable; None if it was not asked or gave no answer."""
     confidence: float | None = None
@@ -42,10 +44,15 @@ class PairRow(Frozen):
 
     @property
     def failed(self) -> bool:
-        """The outcome is unknown, and not through the source: the evaluation failed, or judges are divided evenly."""
-        return self.outcome in ("judge_failed", "tied") or (
-            self.outcome == "source_unavailable" and self.status in OURS
+        """The page may support the claim or not: it was not read, the judge failed, or judges are divided evenly."""
+        return self.outcome in ("unusable", "judge_failed", "tied") or (
+            self.outcome == "source_unavailable" and leaves_open(self.status)
         )
+
+    @property
+    def unreadable(self) -> bool:
+        """A reader cannot get the page's text, whatever it says: reproducibility alone counts that."""
+        return self.outcome == "unusable" or retrievable(self.status) is False
 
 
 class ClaimRow(Frozen):
@@ -56,6 +63,8 @@ class ClaimRow(Frozen):
     numeric: bool = False
     cited: bool = True
     """The claim has a citation, written on it or recovered for it, resolvable or not."""
+    untraced: bool = False
+    """It may have further pairs, with citations that unread sentences lead to."""
     pairs: tuple[PairRow, ...] = ()
 
     @property
@@ -66,7 +75,7 @@ class ClaimRow(Frozen):
     @property
     def failed(self) -> bool:
         """No source is known to support it, and one that failed might."""
-        return not self.supported and any(pair.failed for pair in self.pairs)
+        return not self.supported and (self.untraced or any(pair.failed for pair in self.pairs))
 
 
 class Rows(Frozen):
@@ -75,17 +84,17 @@ class Rows(Frozen):
     claims: tuple[ClaimRow, ...]
     references: tuple[str | None, ...] = ()
     """URL of each reference entry of the report, in order; None for an entry that gives none."""
-    n_unread: int = 0
-    """Sentences whose claims are unknown: extraction failed on them, or they were left out."""
+    unread: Unread = Unread()
+    """Sentences whose claims are unknown."""
 
 
 def rows_of(claims: ClaimSet, document: Document) -> Rows:
     """Return the rows of a verified claim set.
 
-    The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not.
-    A source without text makes its pairs `source_unavailable`. A claim of class A, B or C without verdict on
-    a readable source is `judge_failed`; of the other classes, which need no verification, only the verdicts
-    that exist count.
+    The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not, and
+    `unusable` leaves it open. A source without text makes its pairs `source_unavailable`. A claim of class A, B or C
+    without verdict on a readable source is `judge_failed`; of the other classes, which need no verification, only the
+    verdicts that exist count.
     """
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     types = {claim.id: claim.type for claim in claims.claims}
@@ -113,27 +122,31 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
                 type=claim.type,
                 numeric=claim.numeric,
                 cited=bool(claim.citations or claim.recovered),
+                untraced=claim.untraced,
                 pairs=tuple(pairs[claim.id]),
             )
             for claim in claims.claims
         ),
         references=tuple(reference.url for reference in document.references),
-        n_unread=sum(len(failure.sentences) for failure in claims.extraction_failures),
+        unread=unread_of(claims, document),
     )
 
 
 def _outcome(verdict: Verdict | None) -> Outcome:
     if verdict is None or verdict.label is None:
         return "judge_failed"
+    if verdict.label == "unusable":
+        return "unusable"
     return "supported" if verdict.label == "supported" else "not_supported"
 
 
 def resolved(rows: Rows, favour: bool) -> Rows:
     """Return the rows as they would be if every failure had turned out for the report (`favour`) or against it.
 
-    In favour: the page supports the claim and is reliable, unless a judge rated it otherwise. Against: a page that was
-    not fetched is dead, a page that was not judged does not support the claim, a source of unknown reliability is not
-    reliable.
+    In favour: the page supports the claim and is reliable, unless a judge rated it otherwise; a page that is unreadable
+    stays so; an untraced claim is of class A. Against: a page that was not read or not judged is dead, a source of
+    unknown reliability is not reliable, an untraced claim is of class C. `upstream.opened` adds what unread sentences
+    and untraced claims may have.
     """
 
     def resolve(pair: PairRow) -> PairRow:
@@ -141,19 +154,20 @@ def resolved(rows: Rows, favour: bool) -> Rows:
             known = pair.reliable is not None or pair.outcome != "supported"
             return pair if known else pair.model_copy(update={"reliable": favour})
         if favour:
-            return PairRow(url=pair.url, outcome="supported", reliable=pair.reliable is not False)
-        if pair.outcome == "source_unavailable":
-            return PairRow(url=pair.url, outcome="source_unavailable", status="dead", reliable=False)
-        return PairRow(url=pair.url, outcome="not_supported", reliable=False)
-
-    return rows.model_copy(
-        update={
-            "claims": tuple(
-                claim.model_copy(update={"pairs": tuple(resolve(pair) for pair in claim.pairs)})
-                for claim in rows.claims
+            status: SourceStatus = "blocked" if pair.unreadable else "ok"
+            return PairRow(
+                url=pair.url, outcome="supported", status=status, reliable=pair.reliable is not False
             )
-        }
-    )
+        return PairRow(url=pair.url, outcome="source_unavailable", status="dead", reliable=False)
+
+    def settle(claim: ClaimRow) -> ClaimRow:
+        pairs = tuple(resolve(pair) for pair in claim.pairs)
+        update: dict[str, object] = {"pairs": pairs}
+        if claim.untraced and claim.type in VERIFIABLE:
+            update |= {"type": "A" if favour else "C", "cited": True}
+        return claim.model_copy(update=update)
+
+    return rows.model_copy(update={"claims": tuple(map(settle, rows.claims))})
 
 
 def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
@@ -192,7 +206,8 @@ def _pair(pair: PairRow, judged: Sequence[PairRow], unsettled: bool) -> PairRow:
         supported, votes = None, []
     if unsettled and majority(ratings, favour=False) != majority(ratings, favour=True):
         reliable = None
-    unknown: Outcome = "tied" if any(votes) else "judge_failed"
+    unusable = any(one.outcome == "unusable" for one in judged)
+    unknown: Outcome = "tied" if any(votes) else "unusable" if unusable else "judge_failed"
     return PairRow(
         url=pair.url,
         outcome=unknown if supported is None else ("supported" if supported else "not_supported"),

@@ -21,21 +21,22 @@ failures leave, neither of which the published code reports.
 Invariants: pure functions of stored findings; the same rows give the same tree in both profiles. A report of which no
 claim could be extracted has no scores: "no claims" is then a failure, not a finding. In `paper`, only classes A, B and
 C count as external support; a failure of the evaluation leaves the denominator and opens the bounds; 0/0 is null. A
-source that is `dead`, `blocked` or `empty` counts against the report: its pairs are not supported. Every metric grows
-with each unit that turns out to count, so that these two resolutions are the extremes.
+source that is dead counts against the report; a page that a reader cannot get the text of counts against
+reproducibility, and leaves the other metrics open. Every metric but diversity grows with each unit that turns out to
+count, so that these two resolutions are the extremes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.claims.model import OURS
 from local_judge.protocols.deer.names import METRICS, STEPS, build
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import VERIFIABLE, PairRow, Rows, n_tied, resolved, voted
-from local_judge.scoring.algebra import count, mean_of, share, undefined, unknown
+from local_judge.scoring.algebra import ALL_SEEN, Unseen, count, mean_of, share, undefined, unknown
+from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.stats.sums import sum_in_order
@@ -74,26 +75,47 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
         for pair in claim.pairs:
             by_url[pair.url].append(pair)
     used = list(by_url.values())
+    unread = rows.unread
+    pairs = {url: n for url in unread.urls if (n := unread.pairs(url, traced=True))}
+    reached = [group for url, group in by_url.items() if url in pairs]
+    n_new, n_pairs, n_claims = len(pairs.keys() - by_url.keys()), sum(pairs.values()), unread.claims
     of_claims = [None if claim.failed else claim.supported for claim in claims]
     of_pairs = [None if pair.failed else pair.outcome == "supported" for group in used for pair in group]
     of_urls = [_supported(group) for group in used]
     # The paper does not say what an entry without URL is, nor a source cited in the text and listed nowhere. Here both
     # are shown to the reader, so both count, as not supported.
     listed = [url for url in rows.references if url is not None]
-    n_others = len({*listed, *by_url}) - len(used) + len(rows.references) - len(listed)
+    shown = {*listed, *by_url}
+    n_others = len(shown) - len(used) + len(rows.references) - len(listed)
+
+    def turned(check: Callable[[Group], bool | None], more: int = n_new, others: int = 0) -> Unseen:
+        """Return what unread pairs may change in a share of URLs: those that they reach may come to count."""
+        return Unseen(more, sum(check(group) is False for group in reached) + others)
+
     metrics = {
-        "claim_factuality": _ratio(of_claims, "no claim of class A, B or C"),
-        "citation_support": _ratio(of_pairs, "no citation"),
-        "reference_support": _ratio([*of_urls, *[False] * n_others], "no reference"),
-        "reproducibility": _ratio([_retrieved(group) for group in used], "no source cited"),
-        "reliability": _ratio([_reliable(group) for group in used], "no source cited"),
-        "reference_diversity": _diversity([len(group) for group in used]),
-        "evidence_coverage": share(len(claims), len(rows.claims), 0, top=TOP, empty="no claims"),
-        "information_amount": _amount(of_claims, STEPS["information"]),
-        "citation_amount": _amount(of_pairs, STEPS["citations"]),
-        "reference_amount": _amount(of_urls, STEPS["references"]),
+        "claim_factuality": _ratio(of_claims, "no claim of class A, B or C", Unseen(n_claims)),
+        "citation_support": _ratio(of_pairs, "no citation", Unseen(n_pairs)),
+        "reference_support": _ratio(
+            [*of_urls, *[False] * n_others],
+            "no reference",
+            turned(_supported, len(pairs.keys() - shown), len(pairs.keys() & shown - by_url.keys())),
+        ),
+        "reproducibility": _ratio(
+            [_retrieved(group) for group in used], "no source cited", turned(_retrieved)
+        ),
+        "reliability": _ratio([_reliable(group) for group in used], "no source cited", turned(_reliable)),
+        "reference_diversity": _diversity([len(group) for group in used], opened=n_pairs > 0),
+        "evidence_coverage": share(
+            len(claims), len(rows.claims), 0, top=TOP, empty="no claims", unseen=Unseen(n_claims)
+        ),
+        "information_amount": _amount(of_claims, STEPS["information"], n_claims),
+        "citation_amount": _amount(of_pairs, STEPS["citations"], n_pairs),
+        "reference_amount": _amount(
+            of_urls, STEPS["references"], n_new + sum(_supported(group) is False for group in reached)
+        ),
     }
-    return build(metrics, lambda _, parts: mean_of(parts))
+    read = {name: read_in_part(score, unread.known) for name, score in metrics.items()}
+    return build(read, lambda _, parts: mean_of(parts))
 
 
 def _supported(group: Group) -> bool | None:
@@ -104,10 +126,10 @@ def _supported(group: Group) -> bool | None:
 
 
 def _retrieved(group: Group) -> bool | None:
-    """Check whether the page could be retrieved; None if it was not fetched or cannot be read."""
-    if any(pair.outcome != "source_unavailable" for pair in group):
+    """Check whether the page could be retrieved; None if it was not fetched, or if no judge looked at it."""
+    if any(pair.outcome in ("supported", "not_supported", "tied") for pair in group):
         return True
-    return None if any(pair.status in OURS for pair in group) else False
+    return False if any(pair.unreadable for pair in group) else None
 
 
 def _reliable(group: Group) -> bool | None:
@@ -125,10 +147,10 @@ def _reliable(group: Group) -> bool | None:
     return None if supported is not False and might_be else False
 
 
-def _ratio(units: Collection[bool | None], empty: str) -> Score:
+def _ratio(units: Collection[bool | None], empty: str, unseen: Unseen = ALL_SEEN) -> Score:
     """Return the share of the units that count; units whose status is not known (None) failed."""
     hits, failed = _counted(units)
-    found = share(hits, len(units) - failed, failed, top=TOP, empty=empty)
+    found = share(hits, len(units) - failed, failed, top=TOP, empty=empty, unseen=unseen)
     return noted(found, f"all {failed} failed") if failed and found.value is None else found
 
 
@@ -136,23 +158,28 @@ def _counted(units: Collection[bool | None]) -> tuple[int, int]:
     return sum(unit is True for unit in units), sum(unit is None for unit in units)
 
 
-def _diversity(counts: Sequence[int]) -> Score:
-    """Evenness of all pairs over used (F.4).
+def _diversity(counts: Sequence[int], *, opened: bool) -> Score:
+    """Evenness of all pairs over used (F.4); pairs that were not read leave it open, as it is not monotone.
 
     The paper leaves fewer than two sources open, where the formula is 0/0: null here.
     """
     spread = evenness(counts)
     if spread is None:
-        return undefined(f"{len(counts) or 'no'} source cited, evenness needs two", sum(counts))
-    return share(*spread, 0, top=TOP, n_expected=sum(counts))
+        note = f"{len(counts) or 'no'} source cited, evenness needs two"
+        return unknown(0.0, TOP, note) if opened else undefined(note, sum(counts))
+    found = share(*spread, 0, top=TOP, n_expected=sum(counts))
+    return found.model_copy(update={"low": 0.0, "high": TOP}) if opened else found
 
 
-def _amount(units: Collection[bool | None], step: int) -> Score:
-    """Return the amount score of the units known to be supported; null if every unit failed."""
+def _amount(units: Collection[bool | None], step: int, n_unread: int) -> Score:
+    """Return the amount score of the units known to be supported; null if no unit is known, and some failed.
+
+    `n_unread`: largest number of units that were not read and may be supported.
+    """
     n, failed = _counted(units)
-    least, most = float(amount(n, step)), float(amount(n + failed, step))
-    if failed and failed == len(units):
-        return unknown(least, most, f"all {failed} failed", failed)
+    least, most = float(amount(n, step)), float(amount(n + failed + n_unread, step))
+    if failed == len(units) and failed + n_unread:
+        return unknown(least, most, f"all {failed} failed" if failed else "", failed or 1)
     note = "counts what is known" if failed else ""
     counted = count(n, n_expected=len(units), n_failed=failed, note=note)
     return counted.model_copy(update={"value": least, "low": least, "high": most})
@@ -170,9 +197,10 @@ def score(judges: Sequence[Rows], profile: Profile, *, unsettled: bool = False) 
         unsettled: take for unknown what missing answers might have changed, and ties; see `voted`.
     """
     rows = voted(judges, unsettled=unsettled)
-    unread = f"the claims of {rows.n_unread} sentences are unknown" if rows.n_unread else ""
+    n_unread = len(rows.unread.sentences)
+    unread = f"the claims of {n_unread} sentences are unknown" if n_unread else ""
     if unread and not rows.claims:
-        nothing = unknown(0.0, TOP, unread, rows.n_unread)
+        nothing = unknown(0.0, TOP, unread, n_unread)
         return build({metric.id: nothing for metric in METRICS}, lambda _, parts: mean_of(parts))
     n = n_tied(rows)
     tied = f"judges are divided evenly on {n} pairs of claim and source" if n else ""
@@ -189,11 +217,20 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
     if not rows.claims:
         return build({metric.id: undefined(NO_CLAIMS) for metric in METRICS}, lambda _, parts: parts[0])
     failed = _failures(rows)
-    counts = _counts(upstream.tally(rows))
+    counts, unread = _counts(upstream.tally(rows)), rows.unread
+    diversity_open = failed["reference_diversity"] or any(
+        unread.pairs(url, traced=True) for url in unread.urls
+    )
+
+    def tallied(favour: bool | None) -> upstream.Tally:
+        if favour is None:
+            return upstream.tally(rows)
+        found = upstream.tally(resolved(rows, favour))
+        return upstream.opened(found, unread, favour) if unread else found
 
     def scored(favour: bool | None) -> tuple[ScoreNode, ...]:
-        found = upstream.normalised(upstream.tally(rows if favour is None else resolved(rows, favour)))
-        if favour is not None and failed["reference_diversity"]:
+        found = upstream.normalised(tallied(favour))
+        if favour is not None and diversity_open:
             found["integrity"]["reference_diversity"]["diversity_hhi"] = TOP if favour else 0.0
         dimensions, subdimensions = upstream.averages(found)
 
@@ -202,11 +239,14 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
             return mean_of(parts, partly=True).model_copy(update={"value": value, "low": None, "high": None})
 
         leaves = {
-            metric.id: Score(
-                value=found[metric.dimension][metric.part][metric.name],
-                **counts[metric.id]._asdict(),
-                n_failed=failed[metric.id],
-                note=_note(counts[metric.id].denominator, failed[metric.id]),
+            metric.id: read_in_part(
+                Score(
+                    value=found[metric.dimension][metric.part][metric.name],
+                    **counts[metric.id]._asdict(),
+                    n_failed=failed[metric.id],
+                    note=_note(counts[metric.id].denominator, failed[metric.id]),
+                ),
+                unread.known,
             )
             for metric in METRICS
         }
@@ -252,6 +292,7 @@ def _failures(rows: Rows) -> Mapping[str, int]:
     supported = {pair.url for pair in pairs if pair.outcome == "supported"}
     failed = {pair.url for pair in pairs if pair.failed}
     unsure = failed - supported
+    errors = {pair.url for pair in pairs if pair.unreadable}
     unrated = {pair.url for pair in pairs if pair.outcome == "supported" and pair.reliable is None}
     reliable = {pair.url for pair in pairs if pair.reliable}
     n_claims = sum(claim.failed for claim in external)
@@ -260,7 +301,7 @@ def _failures(rows: Rows) -> Mapping[str, int]:
         "claim_factuality": n_claims,
         "citation_support": n_pairs,
         "reference_support": len(unsure),
-        "reproducibility": len(failed),
+        "reproducibility": len(failed - errors),
         "reliability": len((failed | unrated) - (supported & reliable)),
         "reference_diversity": sum(pair.failed for pair in pairs),
         "evidence_coverage": 0,

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from local_judge.claims.unread import Unread
 from local_judge.protocols.deer.names import METRICS, STEPS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.stats.sums import sum_in_order
@@ -53,8 +54,8 @@ def class_of(claim: ClaimRow) -> str:
 
 
 def is_error(pair: PairRow) -> bool:
-    """Check whether the code writes `error` for this pair: no page, or no judgement."""
-    return pair.outcome not in ("supported", "not_supported")
+    """Check whether the code writes `error` for this pair: no page, an unusable one, or no judgement."""
+    return pair.outcome not in ("supported", "not_supported") or pair.status != "ok"
 
 
 def tally(rows: Rows) -> Tally:
@@ -84,6 +85,31 @@ def tally(rows: Rows) -> Tally:
         supported=supported,
         errors=tuple(dict.fromkeys(pair.url for pair in pairs if is_error(pair))),
         reliable=tuple(url for url in supported if url in flagged),
+    )
+
+
+def opened(found: Tally, unread: Unread, favour: bool) -> Tally:
+    """Return the counts as they would be if all that was not read counted for the report, or against it.
+
+    Each claim of an unread sentence is then of class A and supported, or of class C and not; it and each untraced claim
+    have all URLs that they can have, which support it and are reliable, or are errors.
+    """
+    pairs = {url: n for url in unread.urls if (n := unread.pairs(url, traced=True))}
+    n_claims, n_pairs = unread.claims, sum(pairs.values())
+    new = Counter(pairs)
+    return replace(
+        found,
+        types=found.types + Counter({"A" if favour else "C": n_claims}),
+        n_external=found.n_external + n_claims,
+        n_external_supported=min(found.n_external_supported + unread.n_untraced, found.n_external) + n_claims
+        if favour
+        else found.n_external_supported,
+        n_citations=found.n_citations + n_pairs,
+        n_citations_supported=found.n_citations_supported + favour * n_pairs,
+        cited=found.cited + new,
+        supported=found.supported + (new if favour else Counter()),
+        errors=found.errors if favour else tuple(dict.fromkeys((*found.errors, *pairs))),
+        reliable=tuple(dict.fromkeys((*found.reliable, *(pairs if favour else ())))),
     )
 
 

@@ -152,6 +152,10 @@ class FactualityFindings(MetricFindings):
     """Number of different verifiable claims, from which the most salient were chosen."""
     n_lost: int = 0
     """Sentences whose claims are unknown."""
+    most_lost: int = 0
+    """Largest number of claims that they may have."""
+    known: float = 1.0
+    """Share of the sentences whose claims are known."""
     facts: tuple[CheckedFact, ...]
     """Claims in reading order."""
     evidence_gaps: tuple[EvidenceGap, ...] = ()

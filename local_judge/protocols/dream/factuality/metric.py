@@ -5,7 +5,8 @@
 
 Unverifiable claims are in no denominator of F: one supported claim and 29 unverifiable ones make 100. So F has to be
 read beside the decided share. The labels of all judges are counted together. A claim without a label is left out and
-may be contradicted or supported; a sentence whose claims are unknown may have one of the claims that are missing.
+may be contradicted or supported. So may the claims of a sentence whose claims are unknown, and if there are then more
+claims than are checked, others might have been chosen.
 
     batched   queries for many claims in one call -> one search -> one call for claims that share passages
     agent     one agent loop for each claim
@@ -29,6 +30,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
+from local_judge.claims.unread import unread_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.dream.claims import most_salient, verifiable
 from local_judge.protocols.dream.factuality.findings import (
@@ -41,8 +43,9 @@ from local_judge.protocols.dream.factuality.findings import (
 from local_judge.protocols.dream.factuality.searching import ClaimQueries, grouped, search, write_queries
 from local_judge.protocols.dream.factuality.verdicts import check_by_agent, judge_claims
 from local_judge.protocols.metric import Metric
+from local_judge.scoring.algebra import Unseen, share
 from local_judge.scoring.algebra import count as counted
-from local_judge.scoring.algebra import share
+from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.node import COUNT, Profile, ScoreNode, node, noted
 from local_judge.stats.sums import sum_in_order
 from local_judge.terminal import NONE, count, item_table, safe
@@ -80,6 +83,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
             ConfigError: the run has no snapshot.
         """
         snapshot, claims = context.pages("dream"), await context.claims()
+        unread = unread_of(claims, case.report)
         known = verifiable(claims.claims)
         chosen = most_salient(known, self.settings.n_claims)
         check = self._batched if self.settings.method == "batched" else self._by_agents
@@ -88,7 +92,9 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
             method=self.settings.method,
             n_wanted=self.settings.n_claims,
             n_verifiable=len(known),
-            n_lost=sum(len(failure.sentences) for failure in claims.extraction_failures),
+            n_lost=len(unread.sentences),
+            most_lost=unread.claims,
+            known=unread.known_sentences,
             facts=tuple(facts),
             evidence_gaps=evidence_gaps,
         )
@@ -126,10 +132,10 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
     def score(self, judges: Sequence[FactualityFindings], profile: Profile) -> ScoreNode:
         """Score F of one report, with the decided share and the number of claims with each label."""
         labels = Counter(fact.label for found in judges for fact in found.facts)
-        n_lost = sum(min(found.n_lost, max(found.n_wanted - len(found.facts), 0)) for found in judges)
-        n_failed = labels[None] + n_lost
+        n_failed, n_judges, known = labels[None], len(judges), judges[0].known
+        more, others = (sum(column) for column in zip(*map(_unread, judges), strict=True))
         n_labels, n_decided = (sum(labels[label] for label in some) for some in (LABELS, VALUES))
-        n_expected, n_judges = n_labels + n_failed, len(judges)
+        n_expected = n_labels + n_failed
         factuality = share(
             sum_in_order(labels[label] * value for label, value in VALUES.items()),
             n_decided,
@@ -137,14 +143,22 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
             top=SCALE,
             n_expected=n_expected,
             empty=NOTHING_DECIDED if n_labels else NO_CLAIM,
+            unseen=Unseen(more + min(others, n_labels - n_decided), others, others),
         )
-        decided = share(n_decided, n_labels, n_failed, top=SCALE, empty=NO_CLAIM)
+        decided = share(
+            n_decided, n_labels, n_failed, top=SCALE, empty=NO_CLAIM, unseen=Unseen(more, others, others)
+        )
         counts = {
             label: counted(
-                labels[label] / n_judges, n_failed / n_judges, n_expected=n_expected, n_failed=n_failed
-            )
+                labels[label] / n_judges,
+                (n_failed + more + others) / n_judges,
+                n_expected=n_expected,
+                n_failed=n_failed,
+            ).model_copy(update={"low": max(labels[label] - others, 0) / n_judges})
             for label in LABELS
         }
+        factuality, decided = (read_in_part(score, known) for score in (factuality, decided))
+        counts = {label: read_in_part(score, known) for label, score in counts.items()}
         return self.node(
             noted(factuality, *_notes(judges)),
             (
@@ -227,6 +241,18 @@ def _fact(asked: ClaimQueries, verdict: CheckedFact | None) -> CheckedFact:
     elif verdict is None:
         update |= {"label": "unverifiable", "by": "code", "rationale": NOTHING_FOUND}
     return fact.model_copy(update=update)
+
+
+def _unread(found: FactualityFindings) -> tuple[int, int]:
+    """Return how many claims of unread sentences might be checked too, and how many checked ones others might replace.
+
+    The choice depends on all claims: if there are more than are wanted, any that was not chosen might be.
+    """
+    n_checked = len(found.facts)
+    if not found.most_lost:
+        return 0, 0
+    n_surplus = max(found.n_verifiable + found.most_lost - found.n_wanted, 0)
+    return min(found.most_lost, max(found.n_wanted - n_checked, 0)), min(n_checked, n_surplus)
 
 
 def _notes(judges: Sequence[FactualityFindings]) -> Iterator[str]:

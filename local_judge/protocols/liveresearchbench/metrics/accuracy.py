@@ -5,18 +5,20 @@
     E3 = claims and URLs on live pages on topic that do not support the claim;  E3 rate = E3 / judged pairs
     errors = E1 + E2 + E3        the paper's number is its mean over reports
 
-A claim that a page supports in part counts as not supported; `partial` counts these. A page that could not be read
-(`not_in_snapshot`, `blocked`, `empty`, `unsupported_type`) is neither an error nor a dead page: it opens the upper
-bound, as failures do. Each number is the mean over judges.
+A claim that a page supports in part counts as not supported; `partial` counts these. A page that was not read, or that
+the judge calls unusable, is neither an error nor a dead page: it opens the upper bound, as failures do. Each number is
+the mean over judges.
 
 Invariants: only citations written on a claim's own sentence count. A page is examined once, whatever cites it. `low` is
 the known number and equals the value. An unknown page opens `high` by one, or by the number of its claims if that is
-higher.
+higher; a sentence whose claims are unknown, by as many as it may have. The coverage of the errors is that of the pairs
+of claim and URL, which most errors are.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pydantic import Field
@@ -24,7 +26,8 @@ from rich.table import Table
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
-from local_judge.claims.model import ClaimSet, Label, Quote
+from local_judge.claims.model import ClaimSet, Label, Quote, leaves_open
+from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
@@ -33,8 +36,9 @@ from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.scoring.algebra import Unseen, share, undefined
 from local_judge.scoring.algebra import count as counted
-from local_judge.scoring.algebra import share, undefined
+from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.node import COUNT, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
@@ -110,6 +114,8 @@ class AccuracyFindings(MetricFindings):
     """Pages in the order of their first citation."""
     claims: tuple[CitedClaim, ...]
     """Claims in reading order."""
+    unread: Unread = Unread()
+    """Sentences whose claims are unknown."""
     n_unresolved: int = 0
     """Citations without a URL: presentation check p4 counts them, this metric does not."""
 
@@ -149,6 +155,7 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         return AccuracyFindings(
             pages=tuple(look.result() for look in looks),
             claims=tuple(cited_claims(case.report, claims)),
+            unread=unread_of(claims, case.report),
             n_unresolved=sum(citation.url is None for citation in case.report.citations),
         )
 
@@ -185,7 +192,7 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
                 )
         for claim in findings.claims:
             if claim.url in read:
-                supported = None if claim.label is None else claim.label == "supported"
+                supported = None if claim.label in (None, "unusable") else claim.label == "supported"
                 item = f"{claim.claim} {claim.url}"
                 yield Decision(metric="claim_support", item=item, value=_yes_no(supported), scale="nominal")
 
@@ -315,11 +322,16 @@ def _scores(findings: AccuracyFindings) -> tuple[Score, dict[str, Score]]:
     on_page: dict[str, list[CitedClaim]] = {page.url: [] for page in findings.pages}
     for claim in findings.claims:
         on_page[claim.url].append(claim)
+    unread = findings.unread
+    unusable = {claim.url for claim in findings.claims if claim.label == "unusable"}
+    labels_unread = {sentence.label for sentence in unread.sentences}
+    lost = Counter(claim.url for claim in findings.claims if claim.claim in labels_unread)
     n_pages = len(findings.pages)
-    live = [page for page in findings.pages if page.status == "ok"]
-    unavailable = [page for page in findings.pages if page.status not in ("ok", "dead")]
+    live = [page for page in findings.pages if page.status == "ok" and page.url not in unusable]
+    unavailable = [page for page in findings.pages if leaves_open(page.status) or page.url in unusable]
     unsure = [*unavailable, *(page for page in live if page.on_topic is None)]
-    read = [claim for page in live if page.on_topic for claim in on_page[page.url]]
+    on_topic = [page.url for page in live if page.on_topic]
+    read = [claim for url in on_topic for claim in on_page[url]]
     labels = [claim.label for claim in read if claim.label is not None]
     without = [claim.url for claim in read if claim.label is None]
     n_dead = n_pages - len(live) - len(unavailable)
@@ -327,27 +339,36 @@ def _scores(findings: AccuracyFindings) -> tuple[Score, dict[str, Score]]:
     n_unsupported = sum(label != "supported" for label in labels)
     n_open = len(without) + sum(len(on_page[page.url]) for page in unsure)
     n_pairs = len(labels) + n_open
+    # Each unread sentence has a row for each page that it cites, which stands for one of its claims.
+    open_urls = [*on_topic, *(page.url for page in unsure)]
+    n_lost = sum(lost[url] for url in open_urls)
+    n_unread = sum(unread.pairs(url, traced=False) for url in open_urls) - n_lost
     kinds = {
         "e1": (n_dead, n_pages, len(unavailable), NOTHING_CITED),
         "e2": (n_off_topic, n_pages, len(unsure), NOTHING_CITED),
         "e3": (n_unsupported, n_pairs, n_open, NO_CLAIM),
     }
+    more = {"e3": n_unread}
     parts = {
-        id: _count(n, n_failed, n_units, n_failed, empty)
+        id: _count(n, n_failed + more.get(id, 0), n_units, n_failed, empty)
         for id, (n, n_units, n_failed, empty) in kinds.items()
     }
-    parts |= {f"{id}_rate": _rate(*kind) for id, kind in kinds.items()}
-    parts["partial"] = _count(labels.count("partial"), n_open, n_pairs, n_open, NO_CLAIM)
+    parts |= {f"{id}_rate": _rate(*kind, more.get(id, 0)) for id, kind in kinds.items()}
+    parts["partial"] = _count(labels.count("partial"), n_open + n_unread, n_pairs, n_open, NO_CLAIM)
     parts["unavailable"] = _count(len(unavailable), 0, n_pages, 0, NOTHING_CITED)
-    most = len(without) + sum(_most(page, on_page[page.url]) for page in unsure)
-    errors = _count(n_dead + n_off_topic + n_unsupported, most, n_pages, len(unsure), NOTHING_CITED)
-    return errors.model_copy(update={"n_failed": len(unsure) + len(set(without))}), parts
+    most = len(without) + sum(_most(page, on_page[page.url]) for page in unsure) + n_unread
+    units = {page.url: max(1, len(on_page[page.url]) - lost[page.url]) for page in findings.pages}
+    n_failed = sum(units[page.url] for page in unsure) + len(without) - sum(lost[url] for url in on_topic)
+    errors = _count(n_dead + n_off_topic + n_unsupported, most, sum(units.values()), n_failed, NOTHING_CITED)
+    of_claims = {
+        id: read_in_part(parts[id], unread.known_places, n_lost) for id in ("e3", "e3_rate", "partial")
+    }
+    return read_in_part(errors, unread.known_places), {**parts, **of_claims}
 
 
 def _most(page: CitedPage, claims: Sequence[CitedClaim]) -> int:
     """Return the most errors of an unknown page: it is dead or off topic, or each claim is not supported."""
-    open_claims = len(claims) if page.status != "ok" else sum(claim.label != "supported" for claim in claims)
-    return max(1, open_claims)
+    return max(1, sum(claim.label != "supported" for claim in claims))
 
 
 def _count(known: int, more: int, n: int, n_failed: int, without: str) -> Score:
@@ -358,6 +379,6 @@ def _count(known: int, more: int, n: int, n_failed: int, without: str) -> Score:
     return noted(found.model_copy(update={"value": None, "numerator": None}), NOTHING_KNOWN)
 
 
-def _rate(found: int, n: int, n_failed: int, without: str) -> Score:
-    score = share(found, n - n_failed, n_failed, empty=f"0/0: {without}")
+def _rate(found: int, n: int, n_failed: int, without: str, more: int) -> Score:
+    score = share(found, n - n_failed, n_failed, empty=f"0/0: {without}", unseen=Unseen(more))
     return score if score.value is not None or not n else noted(score, NOTHING_KNOWN)

@@ -33,7 +33,8 @@ const KINDS = {
 const TONES = { bad: 'bad', part: 'middling', poor: 'weak', open: 'open', good: 'good', calm: 'neutral' };
 const LABEL_TONES = {
   unmet: 'bad', contradicted: 'bad', unsupported: 'bad', not_supported: 'bad', not_found: 'bad', off_topic: 'bad', Wrong: 'bad', counted: 'bad', no: 'bad',
-  partial: 'part', partially: 'part', neutral: 'part', dead: 'poor', blocked: 'poor', empty: 'poor',
+  partial: 'part', partially: 'part', neutral: 'part', dead: 'poor',
+  blocked: 'open', unavailable: 'open', empty: 'open', unusable: 'open',
   unverifiable: 'open', unknown: 'open', Unknown: 'open', unsupported_type: 'open', not_in_snapshot: 'open', unproven: 'open', tied: 'open',
   met: 'good', supported: 'good', Right: 'good', yes: 'good',
 };

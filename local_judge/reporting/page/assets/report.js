@@ -179,7 +179,7 @@ function source(detail, verdict) {
     verdict.rejected ? el('p.note', {}, 'The judge quoted words that do not occur in the page: ', words(verdict.rejected, 'q')) : null,
     excerpt ? excerptOf(excerpt, verdict) : [
       verdict.quote ? el('blockquote.quotation', {}, words(verdict.quote, 'mark')) : null,
-      verdict.quote || ['partial', 'not_found', 'off_topic', 'contradicted', 'supported'].includes(verdict.outcome)
+      verdict.quote || ['partial', 'not_found', 'off_topic', 'unusable', 'contradicted', 'supported'].includes(verdict.outcome)
         ? el('p.note', {}, 'The text of the page is not available. Name the snapshot with --snapshot when you make the page.') : null]);
 }
 

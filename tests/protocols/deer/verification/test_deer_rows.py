@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, ClaimType, Label, Source, Verdict
 from local_judge.documents.model import Document, Reference, Span
 from local_judge.judge.failures import Failure
 from local_judge.protocols.deer.verification.rows import PairRow, rows_of
@@ -51,12 +51,12 @@ def claim_set(claims: tuple[Claim, ...], sources: tuple[Source, ...], *verdicts:
         claims=claims,
         sources=sources,
         verdicts=verdicts,
-        extraction_failures=(ExtractionFailure(sentences=("L8.S1", "L8.S2", "L9.S1"), failure=FAILURE),),
+        extraction_failures=(),
     )
 
 
 def test_labels_failures_and_gaps() -> None:
-    ids = ("a", "b", "c", "d", "e", "f", "g")
+    ids = ("a", "b", "c", "d", "e", "f", "g", "h")
     rows = rows_of(
         claim_set(
             tuple(claim(id, "A") for id in ids),
@@ -67,6 +67,7 @@ def test_labels_failures_and_gaps() -> None:
             verdict("d", "not_found", reliable=None),
             verdict("e", "off_topic", reliable=False),
             verdict("f", None, FAILURE, reliable=None),
+            verdict("h", "unusable", reliable=False),
         ),
         document("u", None),
     )
@@ -80,9 +81,10 @@ def test_labels_failures_and_gaps() -> None:
         (PairRow(url="u", outcome="judge_failed"),),
         # no verdict where there should be one
         (PairRow(url="u", outcome="judge_failed"), dead),
+        (PairRow(url="u", outcome="unusable", reliable=False),),
     ]
     assert rows.references == ("u", None)
-    assert rows.n_unread == 3
+    assert not rows.unread
 
 
 def test_classes_that_need_no_verification_have_only_the_pairs_that_were_judged() -> None:

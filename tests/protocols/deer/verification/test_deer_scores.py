@@ -10,6 +10,7 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import ClaimType
+from local_judge.claims.unread import Unread, UnreadSentence
 from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.verification import scores, upstream
 from local_judge.protocols.deer.verification import scores as verification
@@ -32,6 +33,18 @@ def pair(url: str, outcome: Outcome, reliable: bool | None = False, status: Sour
 
 def claim(id: str, type: ClaimType, *pairs: PairRow, cited: bool = True) -> ClaimRow:
     return ClaimRow(id=id, type=type, cited=cited, pairs=pairs)
+
+
+def unread(n: int, *, of: int, most: int = 8, written: tuple[str, ...] = ("u1",)) -> Unread:
+    """Sentences with citations, of a report's, whose claims are unknown."""
+    return Unread(
+        sentences=tuple(
+            UnreadSentence(label=f"L9.S{number}", most=most, cited=True, written=written)
+            for number in range(n)
+        ),
+        urls=written,
+        known_sentences=1 - n / of,
+    )
 
 
 def score(rows: Rows, profile: Profile = "paper") -> ScoreNode:
@@ -162,8 +175,9 @@ def test_failed_claim_leaves_the_denominator_and_opens_bounds() -> None:
         near(10 / 3),
         near(20 / 3),
     )
-    # both pages were read, whatever the judge did
-    assert found["reproducibility"].value == found["reproducibility"].low == 10
+    # u1 was read; whether u2 is usable, no judge has said
+    reproducibility = found["reproducibility"]
+    assert (reproducibility.value, reproducibility.low, reproducibility.high) == (10, 5, 10)
     # the spread of citations does not depend on verdicts: 2 and 1, (1 - 5/9) / (1/2)
     assert found["reference_diversity"].value == near(80 / 9)
     assert found["citation_amount"].note == "counts what is known"
@@ -187,7 +201,7 @@ def test_what_failures_leave_open_in_the_code() -> None:
     # 1 and 1 are even; with a second support for u1 they would be less so: the resolutions are no bounds
     diversity = metrics(score(rows, "upstream"))["reference_diversity"]
     assert (diversity.value, diversity.low, diversity.high, diversity.n_failed) == (10, 0, 10, 1)
-    # both resolutions have every page read: 1 - 1/2 as charged, 1 - 0/2 otherwise
+    # u1 is an error as charged, and may be usable: 1 - 1/2, 1 - 0/2
     part = score(rows, "upstream").find("information_integrity", "reference_quality", "reproducibility").score
     assert (part.value, part.low, part.high) == (5, 5, 10)
 
@@ -197,7 +211,7 @@ def test_a_claim_supported_elsewhere_does_not_fail() -> None:
     assert metrics(score(rows))["claim_factuality"].n_failed == 0
 
 
-@pytest.mark.parametrize("status", ["not_in_snapshot", "unsupported_type"])
+@pytest.mark.parametrize("status", ["not_in_snapshot", "unavailable"])
 def test_page_that_we_do_not_have_is_not_charged(status: SourceStatus) -> None:
     rows = Rows(claims=(claim("1", "A", pair("u1", "source_unavailable", None, status=status)),))
     scores = score(rows, "paper")
@@ -208,12 +222,38 @@ def test_page_that_we_do_not_have_is_not_charged(status: SourceStatus) -> None:
     assert scores.find("information_integrity").score.value is None
 
 
-@pytest.mark.parametrize("status", ["dead", "blocked", "empty"])
-def test_page_that_cannot_be_had_is_the_reports(status: SourceStatus) -> None:
-    rows = Rows(claims=(claim("1", "A", pair("u1", "source_unavailable", None, status=status)),))
+def test_dead_page_is_the_reports() -> None:
+    rows = Rows(claims=(claim("1", "A", pair("u1", "source_unavailable", None, status="dead")),))
     found = metrics(score(rows, "paper"))
     for name in ("claim_factuality", "citation_support", "reproducibility", "reliability"):
         assert (found[name].value, found[name].n_failed) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        *(
+            pair("u1", "source_unavailable", None, status=one)
+            for one in ("blocked", "empty", "unsupported_type")
+        ),
+        pair("u1", "unusable", False),
+    ],
+)
+def test_page_that_nobody_can_read_counts_against_reproducibility_alone(unreadable: PairRow) -> None:
+    rows = Rows(claims=(claim("1", "A", unreadable),))
+    found, charged = metrics(score(rows, "paper")), metrics(score(rows, "upstream"))
+    for name in ("claim_factuality", "citation_support"):
+        assert (found[name].value, found[name].n_failed, found[name].low, found[name].high) == (
+            None,
+            1,
+            0,
+            10,
+        )
+        assert (charged[name].n_failed, charged[name].low, charged[name].high) == (1, 0, 10)
+    for of in (found, charged):
+        reproducibility = of["reproducibility"]
+        assert (reproducibility.value, reproducibility.low, reproducibility.high) == (0, 0, 0)
+        assert reproducibility.n_failed == 0
 
 
 def test_everything_failed_is_null_with_the_whole_scale_open() -> None:
@@ -223,17 +263,16 @@ def test_everything_failed_is_null_with_the_whole_scale_open() -> None:
     for name in ("claim_factuality", "citation_support", "reference_support", "reliability"):
         assert (found[name].value, found[name].low, found[name].high) == (None, 0, 10)
     assert (found["citation_amount"].value, found["citation_amount"].low) == (None, 1)
-    # two metrics are left: reproducibility 10 carries Reference Quality; diversity of one source is 0/0
+    # diversity of one source is 0/0
     integrity = scores.find("information_integrity").score
     assert (integrity.value, integrity.n_expected, integrity.n_failed, integrity.n_undefined) == (
         None,
         5,
-        3,
+        4,
         1,
     )
-    assert integrity.note == "of 5 parts 1 undefined and 3 failed"
-    # low: factuality 0, citation 0, reference 0, quality (10 + 0) / 2
-    assert (integrity.low, integrity.high) == (1.25, 10)
+    assert integrity.note == "of 5 parts 1 undefined and 4 failed"
+    assert (integrity.low, integrity.high) == (0, 10)
 
 
 def test_no_claims() -> None:
@@ -324,7 +363,7 @@ def test_fragments_and_backticks_of_listed_references() -> None:
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
 def test_a_report_that_could_not_be_read_has_no_scores(profile: Profile) -> None:
     """Neither a 0 for the references that it lists nor a 1 for its amounts: nothing is known of it."""
-    for root in score(Rows(claims=(), references=("u1", None), n_unread=3), profile).children:
+    for root in score(Rows(claims=(), references=("u1", None), unread=unread(3, of=3)), profile).children:
         for _, node in root.walk():
             found = node.score
             assert (found.value, found.low, found.high, found.n_undefined) == (None, 0, 10, 0)
@@ -332,13 +371,72 @@ def test_a_report_that_could_not_be_read_has_no_scores(profile: Profile) -> None
 
 
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
-def test_sentences_that_no_bound_covers_are_told_beside_the_dimensions(profile: Profile) -> None:
-    rows = Rows(claims=(claim("1", "A", pair("u1", "supported", reliable=True)),), n_unread=3)
+def test_unread_sentences_are_told_beside_the_dimensions(profile: Profile) -> None:
+    rows = Rows(claims=(claim("1", "A", pair("u1", "supported", reliable=True)),), unread=unread(3, of=6))
     for root in score(rows, profile).children:
         assert root.score.note.endswith("the claims of 3 sentences are unknown")
-        assert root.score.value is not None
-    for root in score(rows.model_copy(update={"n_unread": 0}), profile).children:
+        assert root.score.known is not None and root.score.known <= 0.5
+    for root in score(rows.model_copy(update={"unread": Unread()}), profile).children:
         assert "unknown" not in root.score.note
+
+
+def test_unread_sentences_open_the_bounds_by_all_claims_and_pairs_that_they_may_have() -> None:
+    """Two claims of A on u1, one supported, and an E. Unread: one of four sentences, with two claims on u1 and u2."""
+    rows = Rows(
+        claims=(
+            claim("1", "A", pair("u1", "supported", reliable=True)),
+            claim("2", "A", pair("u1", "not_supported", reliable=True)),
+            claim("3", "E"),
+        ),
+        references=("u1", "u3"),
+        unread=unread(1, of=4, most=2, written=("u1", "u2")),
+    )
+    found = {name: (one.value, one.low, one.high) for name, one in metrics(score(rows, "paper")).items()}
+    assert found == {
+        "claim_factuality": (5, near(10 / 4), near(30 / 4)),
+        # four pairs more: 1/6 to 5/6
+        "citation_support": (5, near(10 / 6), near(50 / 6)),
+        # u1 of u1 and u3; u2, listed nowhere, may be used too
+        "reference_support": (5, near(10 / 3), near(20 / 3)),
+        "reproducibility": (10, 5, 10),
+        "reliability": (10, 5, 10),
+        "reference_diversity": (None, 0, 10),
+        "evidence_coverage": (near(20 / 3), 4, 8),
+        "information_amount": (1, 1, 1),
+        "citation_amount": (1, 1, 1),
+        "reference_amount": (1, 1, 1),
+    }
+    assert {one.known for one in metrics(score(rows, "paper")).values() if one.value is not None} == {0.75}
+    charged = {name: (one.value, one.low, one.high) for name, one in metrics(score(rows, "upstream")).items()}
+    assert charged == {
+        "claim_factuality": (5, 2.5, 7.5),
+        "citation_support": (5, 1.67, 8.33),
+        # u1 of u1 and u3, or u1 and u2 of two
+        "reference_support": (5, 5, 10),
+        # against: both pages are errors of two claims
+        "reproducibility": (10, 0, 10),
+        "reliability": (10, 5, 10),
+        "reference_diversity": (0, 0, 10),
+        # (A + B) / (A + B + C): 2/2, or 2/4 if both are C
+        "evidence_coverage": (10, 5, 10),
+        "information_amount": (1, 1, 1),
+        "citation_amount": (1, 1, 1),
+        "reference_amount": (1, 1, 1),
+    }
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_claim_whose_support_was_not_read_may_be_supported(profile: Profile) -> None:
+    rows = Rows(
+        claims=(
+            claim("1", "A", pair("u1", "supported", reliable=True)),
+            claim("2", "B").model_copy(update={"cited": False, "untraced": True}),
+        ),
+        unread=unread(1, of=4, most=0).model_copy(update={"n_untraced": 1, "urls": ("u1",)}),
+    )
+    found = metrics(score(rows, profile))
+    assert (found["claim_factuality"].value, found["claim_factuality"].low) == (10, 5)
+    assert (found["citation_support"].low, found["citation_support"].high) == (5, 10)
 
 
 def test_mean_keeps_its_bounds_around_the_value() -> None:
