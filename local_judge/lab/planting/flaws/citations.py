@@ -66,7 +66,7 @@ def _mark(document: Document, sentence: Sentence) -> _Mark | None:
     citations = [document.citation(one) for one in sentence.citations]
     spans = {(one.span.start, one.span.end) for one in citations}
     urls = frozenset(one.url for one in citations if one.url is not None)
-    styles = {one.style for one in citations}
+    styles: set[CitationForm] = {one.style for one in citations}
     if len(spans) != 1 or len(styles) != 1 or not urls or not all(one.url for one in citations):
         return None
     (start, end), style = spans.pop(), styles.pop()

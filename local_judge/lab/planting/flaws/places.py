@@ -80,11 +80,11 @@ def is_shell(heading: Block) -> bool:
 def bare(document: Document, sentence: Sentence) -> str | None:
     """Return a sentence without its citation marks; None if the marks are part of its wording."""
     start, end = sentence.span.start, sentence.span.end
-    spans = {(one.span.start, one.span.end, one.style) for one in map(document.citation, sentence.citations)}
-    if any(STYLES[style].wording for _, _, style in spans):
+    citations = [document.citation(one) for one in sentence.citations]
+    if any(STYLES[one.style].wording for one in citations):
         return None
     text, at = "", start
-    for left, right, _ in sorted(spans):
+    for left, right in sorted({(one.span.start, one.span.end) for one in citations}):
         text += document.text[at : max(at, left)] if left < end else ""
         at = max(at, right)
     text += document.text[at:end]
