@@ -24,7 +24,7 @@ from serving.presets import Preset, load_preset
 from serving.types import Choice, Generation, Message, Sampling
 
 from ..waiting import until, wait_until
-from .conftest import PRESET, ROOT, RandomJudge
+from .conftest import ROOT, RandomJudge
 
 # vLLM is imported into this process, and its imports warn.
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("ignore")]
@@ -45,6 +45,13 @@ def preset(random_judge: RandomJudge, monkeypatch: pytest.MonkeyPatch) -> Preset
     """The judge of random weights, in the home that has them."""
     monkeypatch.setenv("LOCAL_JUDGE_HOME", str(random_judge.home))
     return load_preset(random_judge.preset)
+
+
+def changed(preset: Preset, **env: str) -> Preset:
+    """The preset with other environment variables."""
+    assert preset.vllm is not None
+    settings = preset.vllm.model_copy(update={"env": {**preset.vllm.env, **env}})
+    return preset.model_copy(update={"vllm": settings})
 
 
 @pytest.fixture
@@ -80,11 +87,8 @@ def _is_of_vllm(args: str) -> bool:
 
 
 async def test_in_this_process_it_is_the_same_judge(preset: Preset, over_http: Engine) -> None:
-    packaged = load_preset(PRESET).vllm  # on a CPU, its model has a process of its own
-    assert packaged is not None
-    env = {**packaged.env, "VLLM_CPU_KVCACHE_SPACE": "1"}
-    settings = packaged.model_copy(update={"env": env})
-    here = connect(preset.model_copy(update={"vllm": settings}), in_process=True)
+    # As in a packaged preset, the model has a process of its own on a CPU.
+    here = connect(changed(preset, VLLM_ENABLE_V1_MULTIPROCESSING="1"), in_process=True)
     try:
         assert await here.identity() == await over_http.identity()
         assert (await here.limits()).context_tokens == (await over_http.limits()).context_tokens
@@ -112,10 +116,7 @@ async def test_in_this_process_it_is_the_same_judge(preset: Preset, over_http: E
 
 
 async def test_a_model_that_does_not_fit_is_one_line(preset: Preset) -> None:
-    assert preset.vllm is not None
-    env = {**preset.vllm.env, "VLLM_CPU_KVCACHE_SPACE": "100000"}
-    large = preset.model_copy(update={"vllm": preset.vllm.model_copy(update={"env": env})})
-    engine = connect(large, in_process=True)
+    engine = connect(changed(preset, VLLM_CPU_KVCACHE_SPACE="100000"), in_process=True)
     try:
         with pytest.raises(LaunchFailed, match=r"did not start: .*\(log: .*\)$") as caught:
             await engine.identity()
