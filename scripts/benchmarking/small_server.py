@@ -30,6 +30,8 @@ from serving.weights import checkpoint
 NAME = "small"
 TOKENIZER = "qwen2.5-coder-0.5b-vllm"
 """Packaged preset whose tokenizer and chat template the model has."""
+WEIGHTS = {"hub": "local_judge/small", "revision": "0" * 40}
+"""Weights in the preset: a folder that `write_model` has written and that no hub has."""
 WIDTH = 64
 START_SECONDS = 600.0
 _DONE = re.compile(r"^vllm:request_success_total\{[^}]*\} (\S+)$", re.MULTILINE)
@@ -70,9 +72,16 @@ def write_model(folder: Path, source: Path) -> None:
 
 
 def write_preset(folder: Path, concurrency: int) -> Path:
-    """Write the preset of the model, which differs from that of the tokenizer in the number of calls at a time."""
+    """Write the preset of the model, which runs in the engine's process, as on one GPU, and on one core."""
     preset = yaml.safe_load(preset_path(TOKENIZER).read_text(encoding="utf-8"))
+    preset["weights"] = WEIGHTS
     preset["concurrency"] = preset["vllm"]["max_num_seqs"] = concurrency
+    preset["vllm"]["args"] += ["--distributed-executor-backend", "uni"]
+    preset["vllm"]["env"] |= {
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # else vLLM gives the model a process of its own on a CPU
+        "OMP_NUM_THREADS": "1",
+    }
     path = folder / f"{NAME}.yaml"
     path.write_text(yaml.safe_dump(preset), encoding="utf-8")
     return path

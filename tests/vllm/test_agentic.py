@@ -82,7 +82,7 @@ async def test_a_domain_is_judged_once_for_all_reports(judge: Judge) -> None:
 
 
 async def test_statements_are_looked_up_within_limits(judge: Judge, snapshot: Snapshot) -> None:
-    settings = {"statements": "shared", "limits": {"turns": 3, "reply_tokens": 250}}
+    settings = {"statements": "shared", "limits": {"turns": 2, "reply_tokens": 250}}
     protocol = DeepResearchEval.configured({"parts": ["facts"], "facts": settings})
     report = case("r", REPORT)
 
@@ -103,4 +103,4 @@ async def test_statements_are_looked_up_within_limits(judge: Judge, snapshot: Sn
         assert ruling.label in (None, "Unknown") or any(one.found for one in ruling.evidence)
         for one in ruling.evidence:
             assert not one.found or any(one.quote.strip() in text for text in PAGES.values())
-    assert all(run.result.spent.turns <= 3 for run in facts.runs)
+    assert all(run.result.spent.turns <= 2 for run in facts.runs)

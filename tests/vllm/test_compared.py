@@ -13,8 +13,8 @@ from local_judge.judge.judge import Judge
 from local_judge.protocols.race import judging
 from local_judge.protocols.race.scores import score
 from local_judge.protocols.race.settings import RaceSettings
-from local_judge.tasks.model import Reference, Task
-from serving.launch import RunningServer
+from local_judge.protocols.race.static import static_criteria
+from local_judge.tasks.model import Criteria, Reference, Task
 from serving.types import Message
 
 from .conftest import BLOCK_TOKENS, counted
@@ -40,15 +40,16 @@ SETTINGS = RaceSettings(criteria="static", calls="dimension")
 
 
 async def test_the_reference_is_computed_once_for_all_systems(
-    server: RunningServer, judge: Judge, monkeypatch: pytest.MonkeyPatch
+    random_url: str, judge_of_random_weights: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    judge = judge_of_random_weights
     # What is measured are prompts: a reply may end after a token for each criterion.
     monkeypatch.setattr(judging, "REPLY_TOKENS", 1)
-    before = counted(server, "prefix_cache_hits")
+    before = counted(random_url, "prefix_cache_hits")
     await asyncio.gather(
         *(judging.judge_race(f"r{n}", report, TASK, judge, SETTINGS) for n, report in enumerate(REPORTS))
     )
-    found = counted(server, "prefix_cache_hits") - before
+    found = counted(random_url, "prefix_cache_hits") - before
     opened = await judge.engine.count_tokens((Message(role="user", content=TASK.references[0].text),))
     assert opened > 8 * BLOCK_TOKENS
     # Four reports by four dimensions: all prompts but the first find the reference there, up to the last whole block.
@@ -57,13 +58,24 @@ async def test_the_reference_is_computed_once_for_all_systems(
 
 
 async def test_every_criterion_has_two_marks_or_a_typed_failure(judge: Judge) -> None:
-    findings = await judging.judge_race("r", REPORTS[0], TASK, judge, SETTINGS)
-    (comparison,) = findings.comparisons
-    assert findings.criteria is not None
-    criteria = [
-        criterion.id for dimension in findings.criteria.dimensions for criterion in dimension.criteria
+    # Two criteria of the first dimension, and one of each other: the time is that of the longest reply.
+    dimensions = [
+        dimension.model_copy(update={"criteria": dimension.criteria[: 1 + (number == 0)]})
+        for number, dimension in enumerate(static_criteria().dimensions)
     ]
-    assert [mark.criterion for mark in comparison.scores] == criteria
+    task = Task(
+        id="mills",
+        prompt=TASK.prompt,
+        references=(Reference(text="# Tarn\n\nIts mills ground 900 tons of barley.\n"),),
+        criteria=Criteria(dimensions=tuple(dimensions)),
+    )
+    settings = RaceSettings(criteria="adaptive", calls="dimension")
+    findings = await judging.judge_race("r", REPORTS[0], task, judge, settings)
+    (comparison,) = findings.comparisons
+    assert [mark.criterion for mark in comparison.scores] == [
+        criterion.id for dimension in dimensions for criterion in dimension.criteria
+    ]
+    assert judge.meter.made == len(dimensions) == 4
     for mark in comparison.scores:
         if mark.failure is not None:
             assert mark.failure.kind in get_args(FailureKind)

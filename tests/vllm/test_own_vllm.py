@@ -20,17 +20,15 @@ from serving.connect import connect
 from serving.engine import Engine
 from serving.engines.batch import BatchEngine, job_command
 from serving.errors import LaunchFailed, PlannedCall, PromptTooLong
-from serving.launch import RunningServer
 from serving.presets import Preset, load_preset
 from serving.types import Choice, Generation, Message, Sampling
 
 from ..waiting import until, wait_until
-from .conftest import PRESET
+from .conftest import ROOT, RandomJudge
 
 # vLLM is imported into this process, and its imports warn.
 pytestmark = [pytest.mark.vllm, pytest.mark.filterwarnings("ignore")]
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = "Apollo 11 landed on the Moon on July 20, 1969. Neil Armstrong was the first person to walk on it. "
 QUESTION = [Message(role="user", content=PAGE * 12 + "Did Apollo 11 land in 1969? Answer Yes or No.")]
 TASK = [Message(role="user", content=PAGE * 12 + "In which year was the landing? Answer as JSON.")]
@@ -42,17 +40,23 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def preset(**env: str) -> Preset:
-    """The small judge with a small KV cache, since a server runs beside it."""
-    loaded = load_preset(PRESET)
-    assert loaded.vllm is not None
-    given = {**loaded.vllm.env, "VLLM_CPU_KVCACHE_SPACE": "1", **env}
-    return loaded.model_copy(update={"vllm": loaded.vllm.model_copy(update={"env": given})})
+@pytest.fixture
+def preset(random_judge: RandomJudge, monkeypatch: pytest.MonkeyPatch) -> Preset:
+    """The judge of random weights, in the home that has them."""
+    monkeypatch.setenv("LOCAL_JUDGE_HOME", str(random_judge.home))
+    return load_preset(random_judge.preset)
+
+
+def changed(preset: Preset, **env: str) -> Preset:
+    """The preset with other environment variables."""
+    assert preset.vllm is not None
+    settings = preset.vllm.model_copy(update={"env": {**preset.vllm.env, **env}})
+    return preset.model_copy(update={"vllm": settings})
 
 
 @pytest.fixture
-async def over_http(server: RunningServer) -> AsyncIterator[Engine]:
-    engine = connect(load_preset(PRESET), base_urls=[server.base_url])
+async def over_http(preset: Preset, random_url: str) -> AsyncIterator[Engine]:
+    engine = connect(preset, base_urls=[random_url])
     yield engine
     await engine.aclose()
 
@@ -73,45 +77,46 @@ def assert_alike(one: tuple[Generation, Choice, Choice], other: tuple[Generation
         assert mine.bounded == theirs.bounded == ()
 
 
-def children() -> set[str]:
-    """Command lines of processes that vLLM has spawned for this one."""
-    listed = subprocess.run(["ps", "-wweo", "ppid=,args="], capture_output=True, text=True, check=True).stdout
-    own = [line.split(None, 1) for line in listed.splitlines()]
-    return {args for ppid, args in own if int(ppid) == os.getpid() and _is_of_vllm(args)}
+def children() -> list[str]:
+    """Command lines of processes that vLLM has started for this one; servers have groups of their own."""
+    return [args for args in group(os.getpgrp()) if _is_of_vllm(args)]
 
 
 def _is_of_vllm(args: str) -> bool:
     return "spawn_main" in args or "VLLM::" in args  # before and after the process names itself
 
 
-async def test_in_this_process_it_is_the_same_judge(over_http: Engine) -> None:
-    here = connect(preset(), in_process=True)
+async def test_in_this_process_it_is_the_same_judge(preset: Preset, over_http: Engine) -> None:
+    # As in a packaged preset, the model has a process of its own on a CPU.
+    here = connect(changed(preset, VLLM_ENABLE_V1_MULTIPROCESSING="1"), in_process=True)
     try:
         assert await here.identity() == await over_http.identity()
         assert (await here.limits()).context_tokens == (await over_http.limits()).context_tokens
         assert (await here.limits()).kv_tokens
         assert await here.count_tokens(QUESTION) == await over_http.count_tokens(QUESTION)
-        assert_alike(await answers(here), await answers(over_http))
+        answered = await answers(here)
+        assert_alike(answered, await answers(over_http))
         begun: list[float] = []
         streamed = await here.generate(
             TASK, Sampling(max_tokens=32), SCHEMA, lambda: begun.append(time.monotonic())
         )
-        assert streamed.text == '{"year":1969}' and len(begun) == 1
+        assert streamed.text == answered[0].text and len(begun) == 1
         assert streamed.usage.cached_tokens  # the prefix of the first call
         with pytest.raises(PromptTooLong):
             await here.generate([Message(role="user", content="word " * 20_000)], Sampling())
-        given_up = asyncio.create_task(here.generate(TASK, Sampling(max_tokens=2000)))
-        await asyncio.sleep(1)
-        given_up.cancel()
+        generating = asyncio.Event()
+        given_up = asyncio.create_task(here.generate(TASK, Sampling(max_tokens=2000), started=generating.set))
+        await generating.wait()
+        assert given_up.cancel()
         assert math.isfinite((await here.choose(QUESTION, ["Yes", "No"])).mass)  # it goes on
-        assert children()
+        assert len(children()) == 2  # engine and model
     finally:
         await here.aclose()
     await until(lambda: not children())
 
 
-async def test_a_model_that_does_not_fit_is_one_line() -> None:
-    engine = connect(preset(VLLM_CPU_KVCACHE_SPACE="100000"), in_process=True)
+async def test_a_model_that_does_not_fit_is_one_line(preset: Preset) -> None:
+    engine = connect(changed(preset, VLLM_CPU_KVCACHE_SPACE="100000"), in_process=True)
     try:
         with pytest.raises(LaunchFailed, match=r"did not start: .*\(log: .*\)$") as caught:
             await engine.identity()
@@ -121,7 +126,7 @@ async def test_a_model_that_does_not_fit_is_one_line() -> None:
     await until(lambda: not children())
 
 
-def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
+def test_ctrl_c_while_the_model_loads_leaves_no_process(random_judge: RandomJudge, tmp_path: Path) -> None:
     (tmp_path / "claims.jsonl").write_text(
         '{"claim": "It is.", "url": "https://a.example/"}\n', encoding="utf-8"
     )
@@ -132,11 +137,11 @@ def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
     (tmp_path / "pages/pages.jsonl").write_text(
         '{"url": "https://a.example/", "file": "a.md"}\n', encoding="utf-8"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "LOCAL_JUDGE_HOME": str(random_judge.home)}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, check=True)
-    words = ["verify", "claims.jsonl", "--snapshot", "snapshot", "--judge", PRESET, "--in-process"]
+    words = ["verify", "claims.jsonl", "--snapshot", "snapshot", "--in-process", "--ledger", "l.sqlite"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "local_judge", *words, "--ledger", "l.sqlite"],
+        [sys.executable, "-m", "local_judge", *words, "--judge", str(random_judge.preset)],
         cwd=tmp_path,
         env=env,
         stdout=subprocess.PIPE,
@@ -144,7 +149,7 @@ def test_ctrl_c_while_the_model_loads_leaves_no_process(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    wait_until(lambda: spawned(process.pid), 600)
+    wait_until(lambda: any(map(_is_of_vllm, group(process.pid))), 600)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130
@@ -161,14 +166,11 @@ def group(pid: int) -> list[str]:
     return [" ".join(row) for row in rows if row[0] == str(pid) and not row[1].startswith("Z")]
 
 
-def spawned(pid: int) -> bool:
-    listed = subprocess.run(["ps", "-wweo", "pgid=,args="], capture_output=True, text=True, check=True).stdout
-    return any(line.split()[0] == str(pid) and _is_of_vllm(line) for line in listed.splitlines())
-
-
-async def test_a_batch_job_answers_as_the_server_does(over_http: Engine, tmp_path: Path) -> None:
+async def test_a_batch_job_answers_as_the_server_does(
+    preset: Preset, over_http: Engine, tmp_path: Path
+) -> None:
     def opened() -> BatchEngine:
-        engine = connect(preset(), batch=tmp_path / "batch")
+        engine = connect(preset, batch=tmp_path / "batch")
         assert isinstance(engine, BatchEngine)
         return engine
 
@@ -189,7 +191,7 @@ async def test_a_batch_job_answers_as_the_server_does(over_http: Engine, tmp_pat
     assert requests is not None and requests.calls == 4  # "10" is "1", then "0"
     python = Path(sys.executable).parent
     done = await asyncio.create_subprocess_exec(
-        *shlex.split(job_command(preset(), requests)),
+        *shlex.split(job_command(preset, requests)),
         env={**os.environ, "PATH": f"{python}:{os.environ['PATH']}"},
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

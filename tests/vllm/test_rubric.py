@@ -8,6 +8,7 @@ import pytest
 
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
+from local_judge.documents.model import Document
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.names import JUDGED
@@ -16,19 +17,21 @@ from local_judge.protocols.deer.rubric.judging import context
 from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Guidance, Task
-from serving.launch import RunningServer
 from serving.types import Message
 
 from .conftest import BLOCK_TOKENS, counted
 
 pytestmark = pytest.mark.vllm
 
-YEARS = " ".join(
-    f"In {year} the mills of Tarn ground {900 + 7 * n} tons of barley, and {n + 3} millers were paid for it [1]."
-    for n, year in enumerate(range(1901, 1931))
-)
-DOCUMENT = parse_report(
-    f"""# The mills of Tarn
+
+def report(years: int) -> Document:
+    """A report with a sentence for each year."""
+    told = " ".join(
+        f"In {1901 + n} the mills of Tarn ground {900 + 7 * n} tons of barley, and paid {n + 3} millers [1]."
+        for n in range(years)
+    )
+    return parse_report(
+        f"""# The mills of Tarn
 
 ## Introduction
 
@@ -36,7 +39,7 @@ This report says what the mills of Tarn ground, year by year, and what their mil
 
 ## The years
 
-{YEARS}
+{told}
 
 ## Conclusion
 
@@ -46,7 +49,9 @@ The mills of Tarn ground more in each year than in the one before.
 
 [1] Ledger of the mills. https://mills.example/ledger
 """
-)
+    )
+
+
 TASK = Task(
     id="mills",
     prompt="What did the mills of Tarn grind?",
@@ -55,16 +60,17 @@ TASK = Task(
 
 
 async def test_the_calls_of_all_dimensions_compute_the_report_once(
-    server: RunningServer, judge: Judge, monkeypatch: pytest.MonkeyPatch
+    random_url: str, judge_of_random_weights: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What is measured are prompts: a reply may end after a token for each item.
     monkeypatch.setattr(judging, "REPLY_TOKENS_PER_ITEM", 1)
-    before = {name: counted(server, name) for name in ("prefix_cache_queries", "prefix_cache_hits")}
+    judge, document = judge_of_random_weights, report(years=30)
+    before = {name: counted(random_url, name) for name in ("prefix_cache_queries", "prefix_cache_hits")}
     settings = DeerSettings(parts=("rubric",))
-    findings = await judging.judge_rubric(DOCUMENT, TASK, judge, load_rubric(), settings)
+    findings = await judging.judge_rubric(document, TASK, judge, load_rubric(), settings)
     assert len(findings.grades) == 101
-    asked, found = (counted(server, name) - value for name, value in before.items())
-    opening = "\n\n".join([shared_report(DOCUMENT).shared, *context(DOCUMENT, TASK, guided=True)])
+    asked, found = (counted(random_url, name) - value for name, value in before.items())
+    opening = "\n\n".join([shared_report(document).shared, *context(document, TASK, guided=True)])
     opened = await judge.engine.count_tokens((Message(role="user", content=opening),))
     assert opened > 8 * BLOCK_TOKENS
     # Five prompts; four of them find report, references, request and guidance there, up to the last whole block.
@@ -74,8 +80,8 @@ async def test_the_calls_of_all_dimensions_compute_the_report_once(
 
 
 async def test_every_dimension_gets_a_score_with_its_reason_or_a_typed_failure(judge: Judge) -> None:
-    settings = DeerSettings(parts=("rubric",), mode="dimensions")
-    findings = await judging.judge_rubric(DOCUMENT, TASK, judge, load_rubric(), settings)
+    settings, document = DeerSettings(parts=("rubric",), mode="dimensions"), report(years=3)
+    findings = await judging.judge_rubric(document, TASK, judge, load_rubric(), settings)
     assert [grade.path for grade in findings.grades] == [(name,) for name in JUDGED]
     for grade in findings.grades:
         if grade.status == "failed":
@@ -84,5 +90,5 @@ async def test_every_dimension_gets_a_score_with_its_reason_or_a_typed_failure(j
         assert grade.score is not None and 1 <= grade.score <= 10
         assert grade.replies
         if grade.quote is not None:
-            assert DOCUMENT.text[grade.quote.start : grade.quote.end] == grade.quote.text
+            assert document.text[grade.quote.start : grade.quote.end] == grade.quote.text
     assert any(grade.status == "scored" for grade in findings.grades)

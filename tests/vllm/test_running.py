@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from local_judge.demo.outcome import sample_folder
-from serving.weights import models_folder
+
+from .conftest import RandomJudge
 
 pytestmark = pytest.mark.vllm
 
-ROOT = Path(__file__).resolve().parents[2]
-JUDGE = "qwen2.5-coder-0.5b-vllm"
-SECONDS = 900
-"""After which a command hangs."""
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A folder for the state of this test, with the weights of this machine."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    (folder / "models").symlink_to(models_folder().absolute(), target_is_directory=True)
-    return folder
-
-
-def judge(home: Path, *arguments: str | Path) -> str:
-    """Run `local-judge` and return its standard output."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "local_judge", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-        cwd=ROOT,
-        env={**os.environ, "LOCAL_JUDGE_HOME": str(home), "PYTHONPATH": str(ROOT)},
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+ENDED = (0, 3)
+"""Exit codes of a run whose judge may leave questions unanswered."""
 
 
 def results(run: Path) -> dict[str, Any]:
@@ -68,29 +40,34 @@ def rounded(found: Any) -> Any:
             return found
 
 
-def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(tmp_path: Path, home: Path) -> None:
+def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(
+    random_judge: RandomJudge, random_url: str, tmp_path: Path
+) -> None:
     report = tmp_path / "report.md"
     report.write_text(
-        "# Fernholt\n\nThe retrofit connected 1,240 dwellings [1].\n\n## References\n\n"
-        "[1] The renewal. https://heat.example/fernholt/renewal\n",
+        "# Fernholt\n\nThe retrofit connected 1,240 dwellings [1]. It began in 2014 [1]. It cost 9 million [1].\n\n"
+        "## References\n\n[1] The renewal. https://heat.example/fernholt/renewal\n",
         encoding="utf-8",
     )
-    judge(home, "snapshot", "import", sample_folder() / "pages", tmp_path / "snapshot")
-    evaluate = ("run", report, "--snapshot", tmp_path / "snapshot", "--judge", JUDGE, "--method", "scored")
+    random_judge.run("snapshot", "import", sample_folder() / "pages", tmp_path / "snapshot")
+    evaluate = ("run", report, "--snapshot", tmp_path / "snapshot", "--judge", random_judge.preset)
     settings = ("--terse", "--set", "deer.parts=[verification]")
-    try:
-        url = judge(home, "judge", "up", JUDGE, "--detach").strip()
-        [listed] = json.loads(judge(home, "judge", "status", "--json"))
-        assert [(one["base_url"], one["state"]) for one in listed["replicas"]] == [(url, "ready")]
-        judge(home, *evaluate, *settings, "--out", tmp_path / "found")
-    finally:
-        judge(home, "judge", "down", JUDGE)
-    judge(home, *evaluate, *settings, "--serve", "--out", tmp_path / "served")
-    assert json.loads(judge(home, "judge", "status", "--json")) == []
+    [listed] = json.loads(random_judge.run("judge", "status", "--json"))
+    assert [(one["base_url"], one["state"]) for one in listed["replicas"]] == [(random_url, "ready")]
+    random_judge.run(*evaluate, *settings, "--out", tmp_path / "found", statuses=ENDED)
+    other = tmp_path / "home"  # where no judge is running
+    other.mkdir()
+    (other / "models").symlink_to(random_judge.home / "models", target_is_directory=True)
+    random_judge.run(
+        *evaluate, *settings, "--serve", "--out", tmp_path / "served", home=other, statuses=ENDED
+    )
+    assert json.loads(random_judge.run("judge", "status", "--json", home=other)) == []
     assert sorted(results(tmp_path / "found")) == [
         "claims.jsonl",
         "findings/deer.jsonl",
         "scores/deer.jsonl",
         "scores/deer.systems.jsonl",
     ]
+    [claims] = results(tmp_path / "found")["claims.jsonl"]
+    assert any(verdict["label"] is not None for verdict in claims["verdicts"])
     assert results(tmp_path / "served") == rounded(results(tmp_path / "found"))
