@@ -287,8 +287,10 @@ def without_marks(document: Document, sentence: Sentence, statement: str) -> str
             statement = statement.replace(mark, _words_of(mark))
         elif cited.style == "author_year" and mark[:1] not in "([（":
             continue
-        elif sentence.text.count(mark) <= marks[mark]:
-            statement = statement.replace(mark, "")
+        else:
+            written = re.compile(rf"(?<!\d){re.escape(mark)}(?!\d)")  # "1" is no part of "11 percent.1"
+            if len(written.findall(sentence.text)) <= marks[mark]:
+                statement = written.sub("", statement)
     statement = re.sub(r"\(\s*\)|（\s*）", "", statement)
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(statement.split()))
 

@@ -36,6 +36,9 @@ class Section:
     """True if the first block is the title."""
     sure: bool = True
     """False for a list that counts only if the text cites it."""
+    likely: bool = False
+    """True for titles and addresses at the report's end: they count if no list is sure and the text cites no other
+    address."""
 
     @property
     def blocks(self) -> range:
@@ -184,8 +187,8 @@ def _is_keyed_list(units: Sequence[Unit]) -> bool:
 def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: set[int]) -> list[Section]:
     """Return the runs of entries of which most have an address.
 
-    A run at the report's end whose entries are only titles and addresses is a list. Another counts if the text
-    cites it; before the end, its entries must be only titles and addresses all the same.
+    They count if the text cites them. At the end, entries that are only titles and addresses are likely a list in any
+    case; before it, they must be such to count at all.
     """
     runs: list[tuple[int, int]] = []
     start = 0
@@ -209,9 +212,9 @@ def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: 
         titled = _has_title(blocks, first, taken)
         ends = after - before[last] < _LONGEST_FOOTER and before[first - titled] > 0
         keyed = parts[0].key is not None or any(unit.key is not None for unit in units[first])
-        sure = bare and ends and (titled or len(parts) > 2)
-        if sure or (keyed and (bare or ends)):
-            sections.append(Section(first - titled, last, titled, sure))
+        likely = bare and ends and (titled or len(parts) > 2)
+        if likely or (keyed and (bare or ends)):
+            sections.append(Section(first - titled, last, titled, sure=False, likely=likely))
     return sections
 
 

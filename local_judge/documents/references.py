@@ -76,8 +76,13 @@ def find_references(blocks: Sequence[RawBlock], beside: frozenset[str] = frozens
     images = _drop_images(whole, units)
     sections = find_sections(whole, units)
     found = _read(whole, units, sections, images, beside)
+    sure = any(section.sure for section in sections)
     kept = [
-        section for section in sections if section.sure or _is_cited(section, sections, units, found.marks)
+        section
+        for number, section in enumerate(sections)
+        if section.sure
+        or _is_cited(section, sections, units, found.marks)
+        or (section.likely and not sure and _is_source_list(number, found))
     ]
     return found if len(kept) == len(sections) else _read(whole, units, kept, images, beside)
 
@@ -127,6 +132,12 @@ def _is_cited(
     } - owned
     keys = _keys(section, units)
     return bool(cited & keys) and 5 * len(cited & keys) >= len(keys) and 2 * len(cited & keys) >= len(cited)
+
+
+def _is_source_list(number: int, found: References) -> bool:
+    """Check whether the text cites no address, or one of this section."""
+    linked = {mark.target for block in found.marks for mark in block if mark.target}
+    return not linked or any(e.original_url in linked for e in found.entries if e.section == number)
 
 
 def _keys(section: Section, units: Sequence[list[Unit]]) -> set[str]:

@@ -264,6 +264,8 @@ async def test_the_schema_admits_only_the_menu(make_judge: MakeJudge) -> None:
             "Kim and Lee (2023) say that rye was ground.",
             "Kim and Lee (2023) say that rye was ground.",
         ),
+        # "2" is the mark, and no part of 12.
+        ("The mill has 12 wheels.2", "The mill has 12 wheels.2", "The mill has 12 wheels."),
         # The sign of the note is also that of the unit.
         ("The mill has 40 m² of floor.²", "The mill has 40 m² of floor.", "The mill has 40 m² of floor."),
     ],

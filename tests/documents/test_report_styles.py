@@ -189,6 +189,7 @@ def test_false_friends_among_true_glued_marks() -> None:
         "2. [Beta](https://beta.example) stores power for a week and is used by nine villages near it.\n",
         "## Advice\n\n1. Use old mills, which pay in nine years ([study](https://alpha.example)).\n"
         "2. Store power near the river ([report](https://beta.example)).\n",
+        "## Findings\n\n1. Mills pay in nine years https://alpha.example\n2. Rivers store it https://beta.example\n",
     ],
 )
 def test_a_list_of_statements_is_no_list_of_sources(section: str) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from local_judge.documents import Document, Sentence
 from local_judge.documents.citation_styles import STYLES
+from local_judge.documents.model import CitationForm
 from local_judge.lab.planting.flaws.places import Cut, Plan
 
 _TRIES = 20
