@@ -48,6 +48,19 @@ STYLES = {
     "circled": ("{circled}.", "## Sources", NUMBERED),
     "images and formulas": (" ![][image1] $[2]$ [{n}].", "[image1]: <data:image/png;base64,AA>\n", BRACKETED),
 }  # fmt: skip
+UNLISTED = {
+    "no list": (" [{n}].", "", ""),
+    "tool without sources": (".【50741679584544{n}†L1-L2】", "", ""),
+    "tool that lost its controls": (". citeturn0search{n}", "", ""),
+    "elements without sources": ('. <x:cite id="{n}">Words of the source.</x:cite>', "", ""),
+    "glued, no list": (".{n}", "", ""),
+    "unknown brackets": (" ⟦Q{n}⟧.", "## Sources", "- Page {n}: {url}\n"),
+    "unknown brackets and title": (" ⟦Q{n}⟧.", "## Dove ho letto", "Page {n}: {url}\n\n"),
+    "braces": (" {{{n}}}.", "## Sources", "{{{n}}} Page {url}\n\n"),
+    "braces and title": (" {{{n}}}.", "## Dove ho letto", "{{{n}}} Page {url}\n\n"),
+    "hashes": (" #{n}.", "## Sources", "#{n}: Page {url}\n\n"),
+    "entries without addresses": (" [{n}].", "## References", "[{n}] Kim, J. Page {n}. Journal, 2020.\n\n"),
+}
 
 
 def written(mark: str, title: str, entry: str) -> bytes:
@@ -75,3 +88,31 @@ async def test_the_same_report_in_any_style_has_the_same_scores(
     # Two of three pages support their sentences; the third is dead.
     assert controls["fact", "paper"][0].score.value == 2 / 3
     assert [key for key, value in scores.items() if value != controls[key[1:]]] == []
+
+
+async def test_a_style_that_is_not_read_is_named_and_leaves_the_scores_open(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    styles = {"brackets": STYLES["brackets"], **UNLISTED}
+    reports = [RawReport(name, written(*style), None, f"{name}.md") for name, style in styles.items()]
+    store = RunStore(tmp_path / "run")
+    config = RunConfig(protocols=("fact", "deer"), settings={"deer": {"parts": ["verification"]}})
+    records = await execute(reports, make_judge()[0], snapshot, config, store)
+    problems = {record.id: {problem.kind for problem in record.problems} for record in records}
+    assert [name for name, found in problems.items() if not found] == ["brackets"]
+    scores = {
+        (row.case, (row.protocol, row.profile, root.id)): root.score
+        for row in load_scores(store, ["fact", "deer"])
+        for root in row.scores
+        if root.id != "unknown"
+    }
+    for (style, of), found in scores.items():
+        control = scores["brackets", of].value
+        assert control is not None
+        if style != "brackets":
+            place = f"{style}, {of}: {found!r}"
+            assert found.value is None and found.low is not None and found.high is not None, place
+            # The scores of entries that are read as statements are wrong, and without a value.
+            assert "entries_in_text" in problems[style] or found.low < control + 1e-9 < found.high + 2e-9, (
+                place
+            )

@@ -314,7 +314,7 @@ class DeerFiles(NumberedFormat[DeerFindings], ReadableFormat[DeerFindings]):
         missing: list[str] = []
         fields: dict[str, Any] = {}
         if sample.rows is not None and not sample.has_fact:
-            missing.append("claims unknown" if sample.rows.unread else "no claims")
+            missing.append("claims unknown" if sample.rows.unread.sentences else "no claims")
         elif sample.rows is not None:
             pairs = [pair for claim in sample.rows.claims for pair in claim.pairs]
             fields["n_sentences_failed"] = len(sample.rows.unread.sentences)

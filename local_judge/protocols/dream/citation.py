@@ -215,8 +215,9 @@ def _attribution(found: CitationFindings) -> Score:
     else:
         score = unknown(0.0 if found.most_uncited else SCALE, SCALE if found.most_cited else 0.0)
     return noted(
-        read_in_part(score, unread.known_sentences),
-        f"the claims of {len(unread.sentences)} sentences are not known",
+        read_in_part(score, unread.known if unread.citations.n else unread.known_sentences),
+        f"the claims of {n} sentences are not known" if (n := len(unread.sentences)) else "",
+        f"{count(n, 'citation')} not read" if (n := unread.citations.n) else "",
     )
 
 
@@ -247,6 +248,7 @@ def _with_unread(score: Score, units: Sequence[Score], found: CitationFindings) 
     most = found.most_cited
     if found.unit == "pair":
         most = sum(unread.pairs(url, traced=found.recovered) for url in unread.urls)
+        most += unread.citations.pairs(traced=found.recovered)
     if not most:
         return score
     if score.value is None and not failed(score):

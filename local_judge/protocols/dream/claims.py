@@ -162,7 +162,8 @@ class CitationFindings(MetricFindings):
         """Largest number of cited claims that are unknown, or that may turn out to be cited."""
         unread = self.unread
         found = sum(one.most for one in unread.sentences if one.cited or (self.recovered and unread.urls))
-        return found + (unread.n_untraced if self.recovered and unread.urls else 0)
+        found += unread.n_untraced if self.recovered and unread.urls else 0
+        return found + unread.citations.pairs(traced=self.recovered)
 
     @property
     def most_uncited(self) -> int:

@@ -24,7 +24,7 @@ from local_judge.claims.evidence import PageEvidence, evidence_groups, shared_re
 from local_judge.claims.extract import claim_on, without_marks
 from local_judge.claims.grouped import Found, ask_grouped
 from local_judge.claims.model import Claim, ExtractionFailure
-from local_judge.claims.unread import Unread, unread_among
+from local_judge.claims.unread import Unread, unread_among, unread_citations
 from local_judge.documents.model import Citation, Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -329,7 +329,8 @@ def unread_pairs(document: Document, failures: Sequence[ExtractionFailure]) -> t
         if sentence.label in lost
         for pair in unread(sentence, document, lost[sentence.label].failure)
     ]
-    return distinct(pairs), unread_among(asked, lost, document)
+    citations = unread_citations(document, {one.label: MOST_FACTS for one in document.sentences})
+    return distinct(pairs), unread_among(asked, lost, document, citations=citations)
 
 
 async def _of_url(

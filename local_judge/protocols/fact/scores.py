@@ -16,7 +16,8 @@ Formulas for a report with N_u pairs, N_s of them supported:
 `upstream` leaves everything unknown out of the count, a dead page too.
 
 A sentence whose statements are unknown may have as many pairs with a URL as the extraction admits. Each is a new pair,
-or it says the same as a known one on the URL, and then decides its outcome.
+or it says the same as a known one on the URL, and then decides its outcome. A citation whose source is unknown is in as
+many pairs as statements may have it, each supported or not.
 
 In FACT's own flow, a statement that the judge failed to compare with the others is kept. The bounds hold whether it
 stays or is taken out as a repeat: with S of the supported and U of the other known pairs in doubt, and F failed pairs,
@@ -162,13 +163,13 @@ class Tally(NamedTuple):
     unread: int = 0
     """Failed pairs that stand for the statements of unread sentences."""
     more: int = 0
-    """Largest number of further pairs in unread sentences."""
+    """Largest number of further pairs, in unread sentences and by unread citations."""
     gains: int = 0
     """Known pairs without support whose outcome unread sentences may decide."""
     losses: int = 0
     """Supported pairs whose outcome they may decide."""
     known_places: float = 1.0
-    """Sum over the reports of the share of their citing sentences that was read."""
+    """Sum over the reports of the share of their citing sentences and citations that was read."""
     reports: int = 1
     """Number of reports."""
 
@@ -178,7 +179,7 @@ class Tally(NamedTuple):
         return Unseen(self.more, self.gains, self.losses)
 
     def read(self, score: Score) -> Score:
-        """Return a score with the coverage that unread sentences leave."""
+        """Return a score with the coverage that unread sentences and citations leave."""
         return read_in_part(score, self.known_places / self.reports, self.unread)
 
 
@@ -201,7 +202,7 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
         others_twice=twice[False],
         failed_twice=sum(pair.failed and pair.may_repeat for pair in findings.pairs),
         unread=n_unread,
-        more=max(sum(stated.values()) - n_unread, 0),
+        more=max(sum(stated.values()) - n_unread, 0) + unread.citations.pairs(traced=findings.recovered),
         gains=sum(min(most, on[url, False]) for url, most in stated.items()),
         losses=sum(min(most, on[url, True]) for url, most in stated.items()),
         known_places=unread.known if findings.recovered else unread.known_places,
@@ -357,7 +358,10 @@ class _Counted(NamedTuple):
 
 def _counted(findings: FactFindings, profile: Profile) -> _Counted:
     return _Counted(
-        tally(findings, profile), bool(findings.n_citations), _reasons(findings), findings.extracted
+        tally(findings, profile),
+        bool(findings.n_citations or findings.unread.citations.n),
+        _reasons(findings),
+        findings.extracted,
     )
 
 

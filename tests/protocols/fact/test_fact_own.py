@@ -249,23 +249,25 @@ async def test_a_statement_that_nobody_compared_is_kept(make_judge: MakeJudge, s
     assert len(found.undecided) == found.n_failed == 2
     assert found.repeats == ()
     # Supported are the three on this page, of which two may repeat the first; the other two pairs are an unusable and a
-    # dead page. If both are repeats, one of three is supported; if the unusable page is a support, four of five.
+    # dead page. The sentence with a mark without an entry may have 8 pairs more. If both are repeats, one of 3 + 8 is
+    # supported; if the unusable page is a support, and so are the 8, 4 + 8 of 5 + 8.
     assert [pair.may_repeat for pair in found.pairs] == [False, True, False, True, False]
     accuracy, effective, citations, unknown = (node.score for node in Fact().score([found], "paper"))
-    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.n_failed) == (0.75, 1 / 3, 0.8, 3)
-    assert (effective.value, effective.low, effective.high) == (3, 1, 4)
-    assert (citations.value, citations.low, citations.high) == (5, 3, 5)
+    assert (accuracy.value, accuracy.low, accuracy.high, accuracy.n_failed) == (0.75, 1 / 11, 12 / 13, 3)
+    assert (effective.value, effective.low, effective.high) == (3, 1, 12)
+    assert (citations.value, citations.low, citations.high) == (5, 3, 13)
     assert (unknown.value, unknown.low, unknown.high, unknown.n_failed) == (0.4, 0.4, 2 / 3, 2)
     # `upstream` leaves both pages out: with or without repeats, all are supported, but for the unusable one.
     accuracy, _, citations, _ = (node.score for node in Fact().score([found], "upstream"))
-    assert (accuracy.value, accuracy.low, accuracy.high) == (1, 1 / 2, 1)
-    assert (citations.value, citations.low, citations.high) == (3, 1, 4)
-    # Without support for the first and the second: 1 of 4, 0 of 4 without the third, 2 of 4 without the second.
+    assert (accuracy.value, accuracy.low, accuracy.high) == (1, 1 / 10, 1)
+    assert (citations.value, citations.low, citations.high) == (3, 1, 12)
+    # Without support for the first and the second: 1 of 4; 0 of 4 + 8 without the third; 2 + 8 of 4 + 8 without the
+    # second.
     doubted = [pair.model_copy(update={"outcome": "unsupported"}) for pair in found.pairs[:2]]
     other = found.model_copy(update={"pairs": (*doubted, *found.pairs[2:])})
     accuracy, effective, *_ = (node.score for node in Fact().score([other], "paper"))
-    assert (accuracy.value, accuracy.low, accuracy.high) == (0.25, 0.0, 0.5)
-    assert (effective.value, effective.low, effective.high) == (1, 0, 2)
+    assert (accuracy.value, accuracy.low, accuracy.high) == (0.25, 0.0, 10 / 12)
+    assert (effective.value, effective.low, effective.high) == (1, 0, 10)
 
 
 async def test_a_page_that_was_not_judged_is_our_failure(make_judge: MakeJudge, snapshot: Snapshot) -> None:
@@ -277,8 +279,9 @@ async def test_a_page_that_was_not_judged_is_our_failure(make_judge: MakeJudge, 
     assert {pair.failure.kind for pair in found.pairs if pair.failure} == {"timeout"}
     assert found.n_failed == 3
     [accuracy, *_] = Fact().score([found], "paper")
-    # Three failures and a dead page: 0 of the one that is known, 0/4 to 3/4.
-    assert (accuracy.score.value, accuracy.score.low, accuracy.score.high) == (0.0, 0.0, 0.75)
+    # Three failures, a dead page, and 8 pairs that a mark without an entry may have: 0 of the one that is known, 0/12
+    # to 11/12.
+    assert (accuracy.score.value, accuracy.score.low, accuracy.score.high) == (0.0, 0.0, 11 / 12)
 
 
 async def test_equal_words_are_one_statement_without_asking(

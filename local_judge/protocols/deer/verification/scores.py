@@ -40,6 +40,7 @@ from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.stats.sums import sum_in_order
+from local_judge.terminal import count as noun
 
 TOP = 10.0
 
@@ -78,7 +79,10 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
     unread = rows.unread
     pairs = {url: n for url in unread.urls if (n := unread.pairs(url, traced=True))}
     reached = [group for url, group in by_url.items() if url in pairs]
-    n_new, n_pairs, n_claims = len(pairs.keys() - by_url.keys()), sum(pairs.values()), unread.claims
+    n_sources, n_unread_pairs = unread.citations.n, unread.citations.pairs(traced=True)
+    n_new = len(pairs.keys() - by_url.keys()) + n_sources
+    n_pairs = sum(pairs.values()) + n_unread_pairs
+    n_claims = unread.claims + n_unread_pairs
     of_claims = [None if claim.failed else claim.supported for claim in claims]
     of_pairs = [None if pair.failed else pair.outcome == "supported" for group in used for pair in group]
     of_urls = [_supported(group) for group in used]
@@ -90,15 +94,22 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
 
     def turned(check: Callable[[Group], bool | None], more: int = n_new, others: int = 0) -> Unseen:
         """Return what unread pairs may change in a share of URLs: those that they reach may come to count."""
-        return Unseen(more, sum(check(group) is False for group in reached) + others)
+        gains = sum(check(group) is False for group in reached) + others
+        return Unseen(more, gains + min(n_sources, sum(check(group) is False for group in used)))
 
     metrics = {
-        "claim_factuality": _ratio(of_claims, "no claim of class A, B or C", Unseen(n_claims)),
+        "claim_factuality": _ratio(
+            of_claims, "no claim of class A, B or C", Unseen(n_claims, gains=n_unread_pairs)
+        ),
         "citation_support": _ratio(of_pairs, "no citation", Unseen(n_pairs)),
         "reference_support": _ratio(
             [*of_urls, *[False] * n_others],
             "no reference",
-            turned(_supported, len(pairs.keys() - shown), len(pairs.keys() & shown - by_url.keys())),
+            turned(
+                _supported,
+                len(pairs.keys() - shown) + n_sources,
+                len(pairs.keys() & shown - by_url.keys()) + min(n_sources, n_others),
+            ),
         ),
         "reproducibility": _ratio(
             [_retrieved(group) for group in used], "no source cited", turned(_retrieved)
@@ -106,13 +117,16 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
         "reliability": _ratio([_reliable(group) for group in used], "no source cited", turned(_reliable)),
         "reference_diversity": _diversity([len(group) for group in used], opened=n_pairs > 0),
         "evidence_coverage": share(
-            len(claims), len(rows.claims), 0, top=TOP, empty="no claims", unseen=Unseen(n_claims)
+            len(claims),
+            len(rows.claims),
+            0,
+            top=TOP,
+            empty="no claims",
+            unseen=Unseen(unread.claims, gains=n_unread_pairs),
         ),
         "information_amount": _amount(of_claims, STEPS["information"], n_claims),
         "citation_amount": _amount(of_pairs, STEPS["citations"], n_pairs),
-        "reference_amount": _amount(
-            of_urls, STEPS["references"], n_new + sum(_supported(group) is False for group in reached)
-        ),
+        "reference_amount": _amount(of_urls, STEPS["references"], n_new + int(turned(_supported).gains)),
     }
     read = {name: read_in_part(score, unread.known) for name, score in metrics.items()}
     return build(read, lambda _, parts: mean_of(parts))
@@ -199,13 +213,14 @@ def score(judges: Sequence[Rows], profile: Profile, *, unsettled: bool = False) 
     rows = voted(judges, unsettled=unsettled)
     n_unread = len(rows.unread.sentences)
     unread = f"the claims of {n_unread} sentences are unknown" if n_unread else ""
+    citations = f"{noun(n, 'citation')} not read" if (n := rows.unread.citations.n) else ""
     if unread and not rows.claims:
         nothing = unknown(0.0, TOP, unread, n_unread)
         return build({metric.id: nothing for metric in METRICS}, lambda _, parts: mean_of(parts))
     n = n_tied(rows)
     tied = f"judges are divided evenly on {n} pairs of claim and source" if n else ""
     roots = _paper(rows) if profile == "paper" else _upstream(rows)
-    return tuple(root.noted(unread, tied) for root in roots)
+    return tuple(root.noted(unread, citations, tied) for root in roots)
 
 
 def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
@@ -218,8 +233,10 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
         return build({metric.id: undefined(NO_CLAIMS) for metric in METRICS}, lambda _, parts: parts[0])
     failed = _failures(rows)
     counts, unread = _counts(upstream.tally(rows)), rows.unread
-    diversity_open = failed["reference_diversity"] or any(
-        unread.pairs(url, traced=True) for url in unread.urls
+    diversity_open = (
+        failed["reference_diversity"]
+        or unread.citations.n
+        or any(unread.pairs(url, traced=True) for url in unread.urls)
     )
 
     def tallied(favour: bool | None) -> upstream.Tally:

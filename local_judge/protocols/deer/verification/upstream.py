@@ -92,23 +92,34 @@ def opened(found: Tally, unread: Unread, favour: bool) -> Tally:
     """Return the counts as they would be if all that was not read counted for the report, or against it.
 
     Each claim of an unread sentence is then of class A and supported, or of class C and not; it and each untraced claim
-    have all URLs that they can have, which support it and are reliable, or are errors.
+    have all URLs that they can have, which support it and are reliable, or are errors. An unread citation makes claims
+    of class C to ones of class A, or of class D and E to ones of class C; it leads to a new URL, or to a known one.
     """
     pairs = {url: n for url in unread.urls if (n := unread.pairs(url, traced=True))}
-    n_claims, n_pairs = unread.claims, sum(pairs.values())
+    n_sources, n_cited = unread.citations.n, unread.citations.pairs(traced=True)
+    n_claims, n_pairs = unread.claims + n_cited, sum(pairs.values()) + n_cited
+    sources = [f"unread citation {number}" for number in range(1, n_sources + 1)]
+    pairs |= dict.fromkeys(sources, 1)
     new = Counter(pairs)
+    types, left = found.types + Counter({"A" if favour else "C": n_claims}), n_cited
+    for letter in "C" if favour else "DE":
+        gone = min(types[letter], left)
+        types[letter], left = types[letter] - gone, left - gone
+    errors = (*found.errors, *pairs, *[url for url in found.cited if url not in found.errors][:n_sources])
     return replace(
         found,
-        types=found.types + Counter({"A" if favour else "C": n_claims}),
+        types=types,
         n_external=found.n_external + n_claims,
-        n_external_supported=min(found.n_external_supported + unread.n_untraced, found.n_external) + n_claims
+        n_external_supported=min(found.n_external_supported + unread.n_untraced + n_cited, found.n_external)
+        + n_claims
         if favour
         else found.n_external_supported,
         n_citations=found.n_citations + n_pairs,
         n_citations_supported=found.n_citations_supported + favour * n_pairs,
+        shown=found.shown if favour and found.shown else found.shown.union(sources),
         cited=found.cited + new,
         supported=found.supported + (new if favour else Counter()),
-        errors=found.errors if favour else tuple(dict.fromkeys((*found.errors, *pairs))),
+        errors=found.errors if favour else tuple(dict.fromkeys(errors)),
         reliable=tuple(dict.fromkeys((*found.reliable, *(pairs if favour else ())))),
     )
 

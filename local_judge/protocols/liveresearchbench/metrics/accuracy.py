@@ -11,8 +11,8 @@ the mean over judges.
 
 Invariants: only citations written on a claim's own sentence count. A page is examined once, whatever cites it. `low` is
 the known number and equals the value. An unknown page opens `high` by one, or by the number of its claims if that is
-higher; a sentence whose claims are unknown, by as many as it may have. The coverage of the errors is that of the pairs
-of claim and URL, which most errors are.
+higher; a sentence whose claims are unknown, by as many as it may have; a citation that was not read, by one for its
+page and by its claims. The coverage of the errors is that of the pairs of claim and URL, which most errors are.
 """
 
 from __future__ import annotations
@@ -343,12 +343,14 @@ def _scores(findings: AccuracyFindings) -> tuple[Score, dict[str, Score]]:
     open_urls = [*on_topic, *(page.url for page in unsure)]
     n_lost = sum(lost[url] for url in open_urls)
     n_unread = sum(unread.pairs(url, traced=False) for url in open_urls) - n_lost
+    n_sources = unread.citations.n
+    n_unread += unread.citations.pairs(traced=False)
     kinds = {
         "e1": (n_dead, n_pages, len(unavailable), NOTHING_CITED),
         "e2": (n_off_topic, n_pages, len(unsure), NOTHING_CITED),
         "e3": (n_unsupported, n_pairs, n_open, NO_CLAIM),
     }
-    more = {"e3": n_unread}
+    more = {"e1": n_sources, "e2": n_sources, "e3": n_unread}
     parts = {
         id: _count(n, n_failed + more.get(id, 0), n_units, n_failed, empty)
         for id, (n, n_units, n_failed, empty) in kinds.items()
@@ -356,14 +358,16 @@ def _scores(findings: AccuracyFindings) -> tuple[Score, dict[str, Score]]:
     parts |= {f"{id}_rate": _rate(*kind, more.get(id, 0)) for id, kind in kinds.items()}
     parts["partial"] = _count(labels.count("partial"), n_open + n_unread, n_pairs, n_open, NO_CLAIM)
     parts["unavailable"] = _count(len(unavailable), 0, n_pages, 0, NOTHING_CITED)
-    most = len(without) + sum(_most(page, on_page[page.url]) for page in unsure) + n_unread
+    most = len(without) + sum(_most(page, on_page[page.url]) for page in unsure) + n_unread + n_sources
     units = {page.url: max(1, len(on_page[page.url]) - lost[page.url]) for page in findings.pages}
     n_failed = sum(units[page.url] for page in unsure) + len(without) - sum(lost[url] for url in on_topic)
     errors = _count(n_dead + n_off_topic + n_unsupported, most, sum(units.values()), n_failed, NOTHING_CITED)
     of_claims = {
         id: read_in_part(parts[id], unread.known_places, n_lost) for id in ("e3", "e3_rate", "partial")
     }
-    return read_in_part(errors, unread.known_places), {**parts, **of_claims}
+    known_pages = n_pages / (n_pages + n_sources) if n_sources else 1.0
+    of_pages = {id: read_in_part(parts[id], known_pages) for id in ("e1", "e1_rate", "e2", "e2_rate")}
+    return read_in_part(errors, unread.known_places), {**parts, **of_claims, **of_pages}
 
 
 def _most(page: CitedPage, claims: Sequence[CitedClaim]) -> int:
