@@ -180,6 +180,12 @@ def test_glued_numbers_without_their_list_are_counted() -> None:
     assert parse_report(text.replace(".5", ".")).citations == ()  # four sources are too few to tell
 
 
+def test_a_thought_in_a_fence_is_code() -> None:
+    document = parse_report("A model writes:\n\n```\n<think>\nSo [1].\n</think>\n```\n\nIt turns [1]." + LIST)
+    assert [block.kind for block in document.blocks[:3]] == ["paragraph", "code", "paragraph"]
+    assert len(document.citations) == 1
+
+
 def test_false_friends_among_true_glued_marks() -> None:
     text = (
         "It turns.1 See Table 2, with 3 wheels. It is old.2 It rose by 3. Version 1.2 runs to 2024. It stores.3 "
