@@ -105,12 +105,13 @@ def hidden_ranges(text: str, start: int, end: int) -> list[tuple[int, int]]:
     at = front.end() if front is not None else start
     if front is not None:
         ranges.append((start, at))
+    fences = [match.start() for match in _FENCE_LINE.finditer(text, start, end)]
     thought = _THOUGHT.search(text, at, end)
-    if thought is not None and thought["close"]:  # the opening tag is often part of the prompt
+    if thought is not None and thought["close"] and bisect_left(fences, thought.start()) % 2 == 0:
+        # The opening tag is often part of the prompt.
         ranges.append((at, thought.end()))
         at = thought.end()
     unclosed: set[str] = set()
-    fences = [match.start() for match in _FENCE_LINE.finditer(text, start, end)]
     while (opening := _UNSEEN.search(text, at, end)) is not None:
         at = opening.end()
         closing = f"</{opening['name'] or opening['hidden']}>"
