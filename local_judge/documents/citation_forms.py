@@ -297,12 +297,12 @@ def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
 
 def glued(text: Text, start: int) -> Found | None:
     """Read, with doubt, a digit directly after a full stop: `word.1 Next`."""
-    match = _GLUED.match(text.flat, start) if text.labels else None
+    match = _GLUED.match(text.flat, start)
     stop = _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) if match is not None else None
     if match is None or stop is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
         return None
-    keys = known(match.group(1), text.labels)
-    return Found(match.end(1), keys or (match.group(1),), certain=False)
+    keys = numbers(match.group(1), text.labels)
+    return Found(match.end(1), keys, certain=False) if keys else None
 
 
 def spaced(text: Text, start: int) -> Found | None:

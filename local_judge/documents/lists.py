@@ -22,6 +22,7 @@ _CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
 _LONGEST_ENTRY = 600
 _PLACEHOLDER = re.compile(r"[\[(（【*_][^\n]{0,200}[\])）】*_]")
 _LONG_PROSE = 200
+_LONGEST_KEY = 45
 _LONGEST_FOOTER = 400
 _CLOSING = re.compile(r"(?:</?[a-zA-Z][^<>]{0,100}>|\\end\{\w+\}|\s){1,10}")
 
@@ -49,8 +50,7 @@ class Section:
 def find_sections(blocks: Sequence[RawBlock], units: Sequence[list[Unit]]) -> list[Section]:
     """Return the sections that are or may be reference lists, in order."""
     sections = _titled(blocks, units)
-    for find in (_untitled, _structural):
-        sections += find(blocks, units, {index for section in sections for index in section.blocks})
+    sections += _untitled(blocks, units, {index for section in sections for index in section.blocks})
     return sorted(sections, key=lambda section: section.first)
 
 
@@ -159,36 +159,10 @@ def is_dated(unit: Unit) -> bool:
 
 
 def _untitled(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: set[int]) -> list[Section]:
-    """Return the runs of two or more entries `[n] … address` without a title."""
-    ranges: list[Section] = []
-    start = 0
-    while start < len(blocks):
-        stop, count = start, 0
-        while stop < len(blocks) and stop not in taken and _is_keyed_list(units[stop]):
-            count += len(units[stop])
-            stop += 1
-        if count >= 2 or (count == 1 and blocks[start].piece.flat.partition("]")[2].startswith(":")):
-            titled = _has_title(blocks, start, taken)
-            ranges.append(Section(start - titled, stop, titled))
-        start = max(stop, start + 1)
-    return ranges
-
-
-def _is_keyed_list(units: Sequence[Unit]) -> bool:
-    return bool(units) and all(
-        u.form == "bracket"
-        and u.key
-        and not u.note
-        and (u.has_address or u.piece.flat.startswith("\\bibitem"))
-        for u in units
-    )
-
-
-def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: set[int]) -> list[Section]:
     """Return the runs of entries of which most have an address.
 
-    They count if the text cites them. At the end, entries that are only titles and addresses are likely a list in any
-    case; before it, they must be such to count at all.
+    Runs of `[n] … address` are sure, others count if the text cites them. At the end, entries that are only titles and
+    addresses are likely a list in any case; before it, they must be such to count at all.
     """
     runs: list[tuple[int, int]] = []
     start = 0
@@ -206,15 +180,16 @@ def _structural(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: 
     after = sum(prose)
     before = list(accumulate(prose, initial=0))
     for first, last in runs:
-        parts = [unit for index in range(first, last) for unit in units[index] if unit.has_address]
+        parts = [unit for index in range(first, last) for unit in units[index] if _has_source(unit)]
         bare = 5 * sum(map(is_bare, parts)) >= 4 * len(parts)
         first -= first > 0 and blocks[first - 1].kind == "table_header"
         titled = _has_title(blocks, first, taken)
         ends = after - before[last] < _LONGEST_FOOTER and before[first - titled] > 0
         keyed = parts[0].key is not None or any(unit.key is not None for unit in units[first])
         likely = bare and ends and (titled or len(parts) > 2)
-        if likely or (keyed and (bare or ends)):
-            sections.append(Section(first - titled, last, titled, sure=False, likely=likely))
+        sure = all(_is_explicit(unit) for index in range(first, last) for unit in units[index])
+        if sure or likely or (keyed and (bare or ends)):
+            sections.append(Section(first - titled, last, titled, sure, likely))
     return sections
 
 
@@ -226,12 +201,21 @@ def _run(
     end = stop = start
     while stop < len(blocks) and stop not in taken and _goes_on(blocks[stop], units[stop], run):
         run.extend(units[stop])
-        if any(unit.has_address or unit.heading for unit in units[stop]):
+        if any(_has_source(unit) or unit.heading for unit in units[stop]):
             end = stop + 1
         stop += 1
     entries = sum(unit.key is not None for unit in run) or len(run)
-    addressed = sum(unit.has_address for unit in run)
-    return (end if addressed > 1 and entries > 1 and 2 * addressed >= entries else start), stop
+    addressed = sum(_has_source(unit) for unit in run)
+    definition = len(run) == 1 and run[0].form == "bracket" and "]:" in run[0].piece.flat[:_LONGEST_KEY]
+    return (end if 2 * addressed >= entries > 1 or (addressed and definition) else start), stop
+
+
+def _has_source(unit: Unit) -> bool:
+    return unit.has_address or unit.piece.flat.startswith("\\bibitem")
+
+
+def _is_explicit(unit: Unit) -> bool:
+    return unit.form == "bracket" and _has_source(unit)
 
 
 def _goes_on(block: RawBlock, parts: Sequence[Unit], run: Sequence[Unit]) -> bool:
@@ -240,7 +224,8 @@ def _goes_on(block: RawBlock, parts: Sequence[Unit], run: Sequence[Unit]) -> boo
         return bool(run) and block.kind != "heading" and _CLOSING.fullmatch(block.piece.flat) is not None
     first, lowest = parts[0].key, run[0].key if run else None
     if all(unit.key is not None and not unit.note for unit in parts):
-        again = bool(first and lowest and first.isdigit() and lowest.isdigit() and int(first) <= int(lowest))
+        numbers = [int(key) for key in (lowest, first) if key is not None and key.isdigit()]
+        again = parts[0].form != "bracket" and len(numbers) == 2 and numbers[1] <= numbers[0]
         short = len(block.piece.flat) <= _LONGEST_ENTRY * len(parts)
         return not again and short and (not run or lowest is not None)
     if lowest is None:

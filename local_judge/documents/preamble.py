@@ -7,6 +7,7 @@ describes the writer's own searching, has no citation, and precedes the first ci
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -50,6 +51,7 @@ _FRONT_MATTER = re.compile(
     r"(?P=rule)[ \t]*(?:\r?\n|$)"
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>|(?P<close></think(?:ing)?>)[ \t]*\n")
+_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 _UNSEEN = re.compile(
     rf"(?m:^[ \t]*)<(?P<name>think(?:ing)?)>|{HIDDEN.pattern.replace('name', 'hidden', 1)}", re.IGNORECASE
 )
@@ -96,15 +98,17 @@ def unwrap(text: str) -> Wrapper:
 def hidden_ranges(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the ranges of `text[start:end]` that readers do not see: front matter, thinking, and hidden elements.
 
-    Hidden elements within a line of a table are not among them.
+    Elements within a fence or a line of a table are not among them.
     """
     ranges: list[tuple[int, int]] = []
     front = _FRONT_MATTER.match(text, start, end)
     at = front.end() if front is not None else start
     if front is not None:
         ranges.append((start, at))
+    fences = [match.start() for match in _FENCE_LINE.finditer(text, start, end)]
     thought = _THOUGHT.search(text, at, end)
-    if thought is not None and thought["close"]:  # the opening tag is often part of the prompt
+    if thought is not None and thought["close"] and bisect_left(fences, thought.start()) % 2 == 0:
+        # The opening tag is often part of the prompt.
         ranges.append((at, thought.end()))
         at = thought.end()
     unclosed: set[str] = set()
@@ -115,7 +119,7 @@ def hidden_ranges(text: str, start: int, end: int) -> list[tuple[int, int]]:
         line = text.rfind("\n", 0, opening.start()) + 1
         if close < 0:
             unclosed.add(closing)
-        elif not text[line : opening.start()].lstrip().startswith("|"):
+        elif bisect_left(fences, at) % 2 == 0 and not text[line : opening.start()].lstrip().startswith("|"):
             at = close + len(closing)
             ranges.append((opening.start(), at))
     return ranges

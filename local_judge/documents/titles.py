@@ -1,8 +1,8 @@
 """Titles of reference sections.
 
-Invariant: a title only makes a section a candidate; its content decides whether it is a list of references. A `clear`
-title (`References`, `参考文献`) needs less evidence than a `vague` one (`Sources`, `来源`), which may also be the
-title of a chapter on sources of energy.
+Invariant: a title is a hint; the content of a section decides whether it is a list of references. Lists of entries
+with keys and addresses need none (`lists`). For others, a `clear` title (`References`, `参考文献`) needs less evidence
+than a `vague` one (`Sources`, `来源`), which may also be the title of a chapter on sources of energy.
 """
 
 from __future__ import annotations

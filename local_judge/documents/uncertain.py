@@ -1,7 +1,8 @@
 """Decision on marks that ordinary text has as well: `word.1`, `word 1.`, `(1)`, `①`.
 
 Invariant: such a mark is a citation only if the report has a numbered list of sources, hardly cites it by clearer
-marks, and its numbers run on as citations do: most are numbers of the list, and new ones mostly ascend.
+marks, and its numbers run on as citations do: most are numbers of the list, and new ones mostly ascend. Without a
+list, only numbers directly after full stops are counted, if there are many of them and they ascend.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from local_judge.documents.inline import Mark
 
 _LEAP = 10
 """Largest step between the numbers of new sources, for the forms that text has most often."""
+_FEWEST = 5
+"""Least number of sources that a report without a list names."""
 _NUMBERED = re.compile(
     r"(?:tab(?:le|elle|la)?|fig(?:ure|ura)?|eq(?:uation)?|steps?|phases?|section|chapter|parts?|levels?|stages?"
     r"|versions?|types?|articles?|appendix|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week"
@@ -52,19 +55,15 @@ def settled(
             if mark.certain:
                 clear.update(mark.keys)
             else:
-                form = (
-                    "glued"
-                    if mark.style.name == "glued"
-                    else "round"
-                    if flat[mark.start] in "(（"
-                    else "circled"
-                )
-                doubtful.setdefault(form, []).append(mark)
+                sign = "(" if flat[mark.start] in "(（" else ""
+                doubtful.setdefault(mark.style.name + sign, []).append(mark)
     kept: set[int] = set()
     if 5 * len(clear & listed) < len(listed):
         for form, found in doubtful.items():
             if links < len(found):
                 kept.update(map(id, _running(found, flats, listed, strict=form == "glued")))
+    if not listed and not clear:
+        kept.update(map(id, _without_list(doubtful.get("glued", []), links)))
     return [[mark for mark in block if _is_sure(mark) or id(mark) in kept] for block in marks]
 
 
@@ -80,6 +79,14 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     others = [mark for mark in found if mark.shown or not strict]
     kept = _ascending(_unnumbered(others, flats), listed)
     return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
+
+
+def _without_list(found: Sequence[Mark], links: int) -> list[Mark]:
+    """Return the numbers after full stops of a report that lost its list, if they run on from the first."""
+    glued = [mark for mark in found if not mark.shown]
+    named = {key for mark in glued for key in mark.keys}
+    runs = links < len(glued) and len(named) >= _FEWEST and max(map(int, named)) <= 3 * len(named)
+    return glued if runs and _runs_on(glued, named, least=_FEWEST, share=0, backs=0.2) else []
 
 
 def _runs_on(found: Sequence[Mark], listed: set[str], *, least: int, share: float, backs: float) -> bool:

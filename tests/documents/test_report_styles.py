@@ -173,6 +173,19 @@ def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:
         assert not any("cite [1]" in s.text or "display" in s.text for s in document.sentences)
 
 
+def test_glued_numbers_without_their_list_are_counted() -> None:
+    text = " ".join(f"It turns and it turns.{n}" for n in (1, 2, 1, 3, 4, 5))
+    marks = [(c.style, c.key, c.state) for c in parse_report(text).citations]
+    assert marks == [("glued", key, "dangling") for key in "121345"]
+    assert parse_report(text.replace(".5", ".")).citations == ()  # four sources are too few to tell
+
+
+def test_a_thought_in_a_fence_is_code() -> None:
+    document = parse_report("A model writes:\n\n```\n<think>\nSo [1].\n</think>\n```\n\nIt turns [1]." + LIST)
+    assert [block.kind for block in document.blocks[:3]] == ["paragraph", "code", "paragraph"]
+    assert len(document.citations) == 1
+
+
 def test_false_friends_among_true_glued_marks() -> None:
     text = (
         "It turns.1 See Table 2, with 3 wheels. It is old.2 It rose by 3. Version 1.2 runs to 2024. It stores.3 "
