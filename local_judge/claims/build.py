@@ -185,7 +185,7 @@ async def verify_page(
 
 
 WALL_CHARACTERS = 1_500
-"""A page with more text than this is not only an error message, a captcha or a form. As in `indexes.fetch.walls`."""
+"""A page with more text than this is not only an error message, a captcha or a form. As in `indexes.text.walls`."""
 
 
 async def _verify_usable(

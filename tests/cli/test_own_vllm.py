@@ -80,7 +80,7 @@ def test_rounds_of_batch_jobs_end_as_the_run_over_http(
             assert not (tmp_path / "run" / "manifest.json").exists()
             asyncio.run(run_job(requests, job, f"{server.url}/chat/completions"))
     assert ended.code == 0, ended.err
-    assert rounds == 3  # claims, then verdicts, then quotations
+    assert rounds == 4  # claims, then whether pages can be read, then verdicts, then quotations
     assert run_files(tmp_path / "run") == run_files(tmp_path / "http")
     assert keys(tmp_path / "run/ledger.sqlite") == keys(tmp_path / "http/ledger.sqlite")
 

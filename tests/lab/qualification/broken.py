@@ -77,6 +77,8 @@ def truthful(call: Call) -> Said:
     """Knows whether a page has the words of a claim, and takes no side in anything else."""
     if call.options is not None:
         claim = claim_in(call.prompt)
+        if "captcha" in call.prompt:
+            return sure(call.options, "Yes")  # every page of the tests is one that can be read
         if claim is None or set(call.options) != {"Yes", "No"}:
             return answered(call, middle)
         stated = has(page_in(call.prompt), claim)
