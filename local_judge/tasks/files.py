@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents.kinds import markdown_of
 from local_judge.errors import InputError
 from local_judge.rows import first_text, read_jsonl, row_id
 from local_judge.tasks.checklists import CHECKLIST_KIND
@@ -101,6 +102,7 @@ def load_references(paths: Sequence[Path]) -> Rows[str]:
                     f"{place}: a reference needs one of {', '.join(ARTICLE_KEYS)}, and `id` or `prompt`"
                 )
             try:
+                text = markdown_of(text.encode()).decode()
                 parse_report(text)
             except UnreadableReport as error:
                 raise InputError(f"{place}: {error}") from None

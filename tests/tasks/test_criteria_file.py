@@ -122,7 +122,7 @@ def test_several_references_in_the_order_of_the_files(tmp_path: Path) -> None:
         tmp_path / "one.jsonl",
         {"id": 900, "prompt": TASK.prompt, "article": "One."},
         {"prompt": TASK.prompt, "article": "By request alone."},
-        {"id": 900, "article": "Two."},
+        {"id": 900, "article": "<html><body><p>Two.</p></body></html>"},
     )
     second = write(tmp_path / "two.jsonl", {"id": "900", "text": "Three."})
     task = with_references(TASK, load_references([first, second]))
