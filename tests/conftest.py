@@ -117,9 +117,13 @@ def extraction_in_process(request: pytest.FixtureRequest) -> Iterator[None]:
 
     Not in the tests of `indexes`, nor in those of the commands that make snapshots.
     """
+
+    def pool(workers: int) -> ExtractionPool:
+        return ExtractionPool(0)
+
     with pytest.MonkeyPatch.context() as patch:
         if "indexes" not in request.path.parts and not request.path.name.startswith("test_snapshot"):
-            patch.setattr(building, "ExtractionPool", lambda workers: ExtractionPool(0))
+            patch.setattr(building, "ExtractionPool", pool)
         yield
 
 
