@@ -30,7 +30,12 @@ from ..stub_thread import StubThread, answer, write_preset
 
 parquet: Any = import_module("pyarrow.parquet")
 
-REPORT = "It connected 1,240 dwellings [1]. It was approved by eleven votes [2].\n\n[1] https://heat.example/fernholt/renewal\n"
+REPORT = """It connected 1,240 dwellings [1]. It was approved by eleven votes [2].
+
+[1] https://heat.example/fernholt/renewal
+
+[2] https://council.example/minutes/2021-03-18
+"""
 FORMULA = '=HYPERLINK("https://evil.example","a")'
 
 
