@@ -102,7 +102,7 @@ _FEW = 3
 """Bad bytes that refute no declaration, however little else there is beyond ASCII."""
 
 _HTML = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|p|h1|table)\b",
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|p|h1|table)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HTML_ANYWHERE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)

@@ -161,9 +161,9 @@ def beyond_page(page: Page) -> Failure | None:
 
 
 def on_page(verdict: Verdict, page: Page) -> Verdict:
-    """Return a verdict as far as the page allows it: `not_found` on the beginning of a page is unknown."""
+    """Return a verdict as far as the page allows it: what the beginning of a page does not show is unknown."""
     failure = beyond_page(page)
-    if failure is None or verdict.label != "not_found":
+    if failure is None or verdict.label not in ("not_found", "off_topic", "partial"):
         return verdict
     return verdict.model_copy(update={"label": None, "failure": failure})
 

@@ -137,9 +137,10 @@ class _Page:
         """Return the main part of the page, if it is marked and has most of the words."""
         body = tree.find("body")
         whole = tree if body is None else body
+        enough = _MAIN_SHARE * len(whole.text_content())
         articles = tree.xpath("//article")
         for part in (*tree.xpath("//main | //*[@role='main']"), *(articles if len(articles) == 1 else ())):
-            if len(part.text_content()) >= _MAIN_SHARE * len(whole.text_content()):
+            if len(part.text_content()) >= enough:
                 return part
         return whole
 

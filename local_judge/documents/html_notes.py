@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
@@ -72,6 +73,7 @@ class Notes:
         self.cited: dict[Any, list[Any]] = {}
         """Notes that an element cites."""
         self._fit: dict[Any, bool] = {}
+        self._linked: dict[Any, bool] = {}
         named: dict[str, Any] = {}
         for element in elements:
             for name in (element.get("id"), element.get("name") if element.tag == "a" else None):
@@ -93,7 +95,10 @@ class Notes:
 
     def fragment(self, href: str) -> str:
         """Return the name of a place within this page; browsers save such links with the address of the page."""
-        address, fragment = urldefrag(href)
+        try:
+            address, fragment = urldefrag(href)
+        except ValueError:  # no address at all
+            return ""
         return unquote(fragment) if not address or address == self._address else ""
 
     def mark(self, element: Any) -> str:
@@ -121,15 +126,21 @@ class Notes:
             is_short(text)
             or _YEAR.search(text)
             or any(outer.tag == "sup" for outer in (mark, *mark.iterancestors()))
-            or any(is_web(link.get("href", "")) for link in target.iter("a"))
+            or self._has_web_link(target)
         )
         return target if cites else None
+
+    def _has_web_link(self, target: Any) -> bool:
+        if target not in self._linked:
+            self._linked[target] = any(is_web(link.get("href", "")) for link in target.iter("a"))
+        return self._linked[target]
 
     def _add(self, note: Any, mark: str, name: str) -> None:
         """Choose a key for a note: the number that its marks show, else the name of the place, else a number."""
         shown = _SHORT.fullmatch(mark)
-        names = (shown[1] if shown else "", re.sub(r"[^\w.-]+", "-", name)[:39], f"n{len(self.shown)}")
-        key = next(key for key in names if key and key not in self._taken)
+        names = (shown[1] if shown else "", re.sub(r"[^\w.-]+", "-", name)[:39])
+        numbers = (f"n{number}" for number in count(len(self.shown)))
+        key = next(key for key in chain(names, numbers) if key and key not in self._taken)
         self._taken.add(key)
         leads_back = any(self.fragment(link.get("href", "")) for link in note.iter("a"))
         is_numbered = flat(note.text_content()).startswith(f"[{key}]") and not leads_back

@@ -22,7 +22,7 @@ _ROWS = (".csv", ".parquet", ".tsv", ".xls", ".xlsx")
 DOCTYPE = b"<!doctype html>"
 _SNIFF = 4_096
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html)\b", re.I | re.S
 )
 _LATEX = re.compile(rb"\s*(?:%[^\n]*\n\s*)*\\documentclass\b")
 _PDF, _ZIP = b"%PDF-", b"PK\x03\x04"

@@ -234,7 +234,8 @@ def _load(path: Path | Mapping[str, Any], number: int) -> Iterator[RawReport]:
     if published is not None:
         yield from map(_published, published)
     elif path.is_dir():
-        yield from map(_file, report_files(path).read)
+        for file in report_files(path).read:
+            yield _file(file)
     elif (reason := why_not_read(path.name, suffix)) is not None:
         raise InputError(f"{path}: {reason}")
     else:

@@ -13,8 +13,10 @@ Gemini name the part of the text that a source belongs to: a link is inserted at
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, Self, cast
+from urllib.parse import quote
 
 from pydantic import (
     AliasChoices,
@@ -141,7 +143,7 @@ class _Listed(_Shape):
                 continue
             if not item.start_index <= item.end_index <= len(report):
                 raise ValueError(f"sources.{number - 1}: no part of the report ends at {item.end_index}")
-            source = annotated.setdefault(item.url, item.source(str(len(annotated) + 1)))
+            source = annotated.setdefault(item.url, item.source(str(number)))
             if item.url not in report[item.start_index : item.end_index + 2]:
                 places.append((item.end_index, _link(source)))
         return SourcedReport(_inserted(report, places), (*sources, *annotated.values()))
@@ -224,8 +226,13 @@ class _Storm(_Shape):
         )
 
 
+_ENDS_LINK = re.compile(r"[<>\\\s\x00-\x1f\x7f]")
+"""Characters that end a link in Markdown, or escape its end."""
+
+
 def _link(source: Source) -> str:
-    return f"[{source.key}](<{source.address}>)"
+    address = _ENDS_LINK.sub(lambda match: quote(match[0]), source.address)
+    return f"[{source.key}](<{address}>)"
 
 
 def _inserted(text: str, places: list[tuple[int, str]]) -> str:

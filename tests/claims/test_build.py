@@ -272,11 +272,12 @@ async def test_what_the_beginning_of_a_page_does_not_show_is_unknown(
     def answer(call: Call) -> Reply:
         if call.options:
             return {"Yes": 0.9, "No": 0.1} if claims[0].text in call.prompt else {"Yes": 0.1, "No": 0.9}
-        found = ("supported", "not_found")
+        found = ("supported", other)
         return {str(n): {"quote": "", "rationale": "", "label": label} for n, label in enumerate(found, 1)}
 
     page = snapshot.page(RENEWAL)
-    for truncated, second in ((False, "not_found"), (True, None)):
+    other = "partial" if method == "grouped" else "not_found"
+    for truncated, second in ((False, other), (True, None)):
         judge, _ = make_judge(answer)
         cut = page.model_copy(update={"truncated": truncated})
         config = ClaimsConfig.model_validate({"method": method})

@@ -21,6 +21,15 @@ PAGE = b"<!DOCTYPE html><p>It rose.</p>"
         (b"\xef\xbb\xbf  <!-- saved from url=(0014)about:internet -->\n<HTML><p>It rose.", "", b"It rose."),
         ('<meta charset="iso-8859-1"><p>Zürich rose.'.encode("latin-1"), "q.htm", "Zürich rose.".encode()),
         (b"<p>It rose.</p>", "q.HTML", b"It rose."),
+        # A link with no address; two notes of one name, of which one is that of the other's place.
+        (b'<!DOCTYPE html><p>It rose<a href="http://[a#b">1</a>', "", b"It rose1"),
+        (
+            b'<html><p>A<a href="#x">n1</a> B<a href="#n1">n1</a></p><p id=x>one http://a.org</p><p id=n1>two',
+            "",
+            b"A[^n1] B[^n2]\n\n[^n1]: one http://a.org\n\n[^n2]: two",
+        ),
+        # Each comment doubled the time.
+        (b"<!-- a -->\n" * 3000 + b"It rose.", "q.md", b"<!-- a -->\n" * 3000 + b"It rose."),
         # No other kind than text: HTML, LaTeX and PDF are its subject.
         (b"The tag <html> opens a page.", "q.md", b"The tag <html> opens a page."),
         (

@@ -98,6 +98,13 @@ CHUNKS = [{"web": {"uri": A}}, {"web": {"uri": B}}]
             f"It rose.[1](<{A}>) It fell.[2](<{B}>)[1](<{A}>)",
             "12",
         ),
+        # Each has the key of its place in the list, and its address ends with the link.
+        (
+            "It rose.",
+            [{"url": B}, annotation(0, 8, f"{A}>)\n\nIt fell.")],
+            f"It rose.[2](<{A}%3E)%0A%0AIt%20fell.>)",
+            "12",
+        ),
         (
             "It rose.",
             [

@@ -210,7 +210,9 @@ def _attribution(found: CitationFindings) -> Score:
         share(n_cited, n, 0, top=SCALE, empty=NOTHING_VERIFIABLE, unseen=unseen)
         for unseen in (Unseen(found.most_uncited), Unseen(found.most_cited, gains=found.most_cited))
     )
-    if n:
+    if not (found.most_uncited or found.most_cited):
+        score = low
+    elif n:
         score = low.model_copy(update={"high": high.high})
     else:
         score = unknown(0.0 if found.most_uncited else SCALE, SCALE if found.most_cited else 0.0)

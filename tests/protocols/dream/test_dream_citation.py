@@ -9,7 +9,7 @@ import pytest
 
 from indexes.model import SourceStatus
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote, Source, Verdict
-from local_judge.claims.unread import Unread, UnreadSentence
+from local_judge.claims.unread import Unread, UnreadCitations, UnreadSentence
 from local_judge.documents.model import Span
 from local_judge.protocols.dream.citation import Citation, best_of, harmonic
 from local_judge.protocols.dream.claims import (
@@ -357,6 +357,9 @@ def test_sentences_that_were_not_read_open_the_bounds_by_all_claims_that_they_ma
     # All is lost: no value, and no zero.
     root = score_citation([findings(unread=unread(1, cited=1))])
     assert (root.score.value, root.score.low, root.score.high, root.score.known) == (None, 0, 100, 0)
+    # Two marks name no entry, and no sentence has a claim.
+    root = score_citation([findings(unread=Unread(citations=UnreadCitations(n=2), known_places=0))])
+    assert (root.score.value, root.score.n_expected) == (None, 0)
     # No sentence has a citation: whatever the claims are, nothing is cited.
     root = score_citation([findings(unread=unread(1, uncited=1))])
     assert (root.score.value, root.score.high, root.score.known) == (None, 0, 0)
