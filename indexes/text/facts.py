@@ -18,6 +18,13 @@ _PROSE = 40
 """Characters; shorter paragraphs are labels, bylines and buttons."""
 _KEPT_TEXT = 20_000
 _LONGEST_TITLE = 300
+_LONGEST_HEADING = 80
+"""Characters; a longer first line of plain text is its first paragraph."""
+_INLINE = re.compile(r"a|abbr|b|cite|code|em|font|i|mark|q|small|span|strong|sub|sup|u")
+_BREAK = "\u2029"
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])")
+_SENTENCE_MARKS = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING = "\"'”’»)]"
 _TITLE_MARK = re.compile(r"(?:#+\s+|Title:\s*)")
 """Mark before the title in Markdown and in the texts of reader services."""
 _FREE = re.compile(r'"isAccessibleForFree"\s*:\s*(?:"\s*)?(true|false)', re.IGNORECASE)
@@ -35,6 +42,8 @@ class Facts:
     """Characters of all of it."""
     n_prose: int = 0
     """Characters in paragraphs that are more than labels."""
+    sentences: tuple[str, ...] = ()
+    """Sentences of 40 characters and more in `text`: closed by a mark, so that labels and navigation are none."""
     n_scripts: int = 0
     metas: tuple[tuple[str, str], ...] = ()
     """Name (in lower case) and content of `<meta name>` and `<meta property>`."""
@@ -72,12 +81,19 @@ def read_facts(source: str) -> Facts:
             break
     asks = any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
     _etree.strip_elements(tree, *_UNSEEN, with_tail=False)
+    for element in tree.iter("*"):
+        if element.tag == "br":
+            element.tail = f" {element.tail or ''}"
+        elif not _INLINE.fullmatch(element.tag):
+            element.text, element.tail = f"{_BREAK}{element.text or ''}", f"{_BREAK}{element.tail or ''}"
+    blocks = "".join(tree.itertext()).split(_BREAK)
     text = " ".join(" ".join(tree.itertext()).split())
     paragraphs = (len(" ".join("".join(block.itertext()).split())) for block in tree.iter("p"))
     return Facts(
         text=text[:_KEPT_TEXT],
         n_text=len(text),
         n_prose=sum(length for length in paragraphs if length >= _PROSE),
+        sentences=_sentences(blocks),
         n_scripts=len(scripts),
         asks_password=asks,
         free=free,
@@ -86,16 +102,36 @@ def read_facts(source: str) -> Facts:
 
 
 def text_facts(text: str) -> Facts:
-    """Return the facts about a page that is plain text or Markdown, whose first line is its title."""
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    title = next((line for line in lines if line), "")
+    """Return the facts about a page that is plain text or Markdown.
+
+    Its title is a first line that is marked as one, or that is short and stands alone.
+    """
+    lines = [" ".join(line.split()) for line in text.strip().splitlines()]
+    first = lines[0] if lines else ""
+    alone = len(first) <= _LONGEST_HEADING and not any(lines[1:2])
     shown = " ".join(filter(None, lines))
     return Facts(
-        title=_TITLE_MARK.sub("", title)[:_LONGEST_TITLE],
+        title=_TITLE_MARK.sub("", first)[:_LONGEST_TITLE] if alone or _TITLE_MARK.match(first) else "",
         text=shown[:_KEPT_TEXT],
         n_text=len(shown),
         n_prose=sum(len(line) for line in lines if len(line) >= _PROSE),
+        sentences=_sentences("\n".join(lines).split("\n\n")),
     )
+
+
+def _sentences(blocks: list[str]) -> tuple[str, ...]:
+    kept: list[str] = []
+    left = _KEPT_TEXT
+    for block in blocks:
+        if left <= 0:
+            break
+        block = " ".join(block.split())[:left]
+        left -= len(block)
+        parts = _SENTENCE_END.split(block)
+        kept += [
+            part for part in parts if len(part) >= _PROSE and part.rstrip(_CLOSING).endswith(_SENTENCE_MARKS)
+        ]
+    return tuple(kept)
 
 
 def _head(tree: Any) -> dict[str, Any]:

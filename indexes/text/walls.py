@@ -1,7 +1,8 @@
 """Pages in place of pages: challenges, captchas, paywalls, forms, requests for JavaScript, soft 404s.
 
-Invariant: a page is called a wall only by a mark of its maker or by its own words, together with little text, so that
-an article about captchas is none; the answer names the mark. What is only suspected passes.
+Invariant: a page is called a wall only if it is nothing else: a mark of its maker or words to the reader, little text,
+and hardly a sentence that speaks of anything but the reader and the page. So an article about captchas, however short,
+is none. The answer names the mark. What is only suspected passes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _WORDS_TEXT = 500
 """Characters of a page that is called a wall for its words alone."""
 _SCRIPT_TEXT = 200
 """Characters that a page shows before its scripts write it."""
+_TOLD = 80
+"""Characters in sentences that tell something; a wall has a footer, an article has more."""
 _TEASER = 1_000
 """Characters in paragraphs; what a paywall leaves of an article."""
 SCRIPTS = "a page that asks for JavaScript"
@@ -54,8 +57,13 @@ def _mark(pattern: str) -> Callable[[Seen], bool]:
     return lambda seen: compiled.search(seen.source) is not None
 
 
+def _spoken(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of what a page says; what it quotes it only speaks of."""
+    return re.compile(rf"(?<![\"“„«])(?:{pattern})", re.IGNORECASE)
+
+
 def _words(pattern: str, limit: int = _WALL_TEXT) -> Callable[[Seen], bool]:
-    compiled = re.compile(pattern, re.IGNORECASE)
+    compiled = _spoken(pattern)
     return lambda seen: (
         seen.facts.n_text <= limit
         and compiled.search(f"{seen.facts.title} {seen.facts.text}".replace("’", "'")) is not None
@@ -63,7 +71,7 @@ def _words(pattern: str, limit: int = _WALL_TEXT) -> Callable[[Seen], bool]:
 
 
 def _title(pattern: str) -> Callable[[Seen], bool]:
-    compiled = re.compile(pattern, re.IGNORECASE)
+    compiled = _spoken(pattern)
     return lambda seen: compiled.search(seen.facts.title) is not None
 
 
@@ -71,24 +79,52 @@ def _both(*tests: Callable[[Seen], bool]) -> Callable[[Seen], bool]:
     return lambda seen: all(test(seen) for test in tests)
 
 
+def _told(facts: Facts) -> int:
+    """Count the characters in sentences without a word to the reader: they tell something, as articles do."""
+    return sum(len(sentence) for sentence in facts.sentences if not _ADDRESS.search(sentence))
+
+
+def _tells_nothing(seen: Seen) -> bool:
+    return _told(seen.facts) == 0
+
+
+def _tells_something(facts: Facts) -> bool:
+    """Check whether a page tells more than a footer does, and more than it says to the reader."""
+    told = _told(facts)
+    return told >= max(_TOLD, sum(map(len, facts.sentences)) - told)
+
+
+_ADDRESS = re.compile(
+    r"\b(?:you|your|yours|we|our|us|please|sorry|(?:this|the requested) (?:web)?(?:page|site|server|url|app)"
+    r"|wir|uns|ihnen|ihre[mnrs]?|bitte|leider|vous|votre|vos|nous|notre|veuillez|désolée?s?|usted|nuestr[oa]s?"
+    r"|lo sentimos|desculpe|spiacenti|вы|вас|ваш|пожалуйста|извините)\b|[您你]|我们|请|ください|申し訳",
+    re.IGNORECASE,
+)
+"""Words to the reader, of the page or its site."""
 _HUMAN = (
-    r"(?:verify|confirm|prove|check(?:ing)?)[^.<>]{0,40}\b(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)"
-    r"|i.m not a robot|unusual traffic|pardon our interruption|please complete the (?:security check|captcha)"
+    r"(?:verify|confirm|prove|check)(?:ing)? (?:that |if |whether )?you(?: a|')re (?:really )?(?:a )?"
+    r"(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)\?"
+    r"|i.m not a robot|unusual traffic from your|pardon our interruption|please complete the (?:security check|captcha)"
     r"|安全验证|人机验证|请完成验证|滑动验证|请输入验证码"
 )
 
 _CHECK = (
     r"checking (?:your browser before|if the site connection is secure)|enable javascript and cookies to continue"
-    r"|verify(?:ing)? (?:that )?you(?: a|')re (?:a )?(?:human|not a (?:ro)?bot)|are you a (?:robot|human)\?"
+    r"|verify(?:ing)? (?:that )?you(?: a|')re (?:a )?(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)\?"
     r"|review the security of your connection|performing security verification|unusual traffic from your"
-    r"|pardon our interruption|complete the (?:security check|captcha)|ddos protection by"
+    r"|pardon our interruption|please complete the (?:security check|captcha)"
     r"|(?:请完成|进行)(?:安全|人机)?验证|请输入验证码"
 )
 _NEEDS_SCRIPTS = (
-    r"(?:enable|activate|turn on|allow|requires?|needs?) java ?script"
-    r"|java ?script (?:is |must be |has to be )?(?:currently |not )?(?:disabled|required|enabled|available|turned off)"
-    r"|java ?script (?:aktivieren|を有効|ist deaktiviert|est désactivé)|activer (?:le )?java ?script"
-    r"|(?:habilit|activ)[a-zé]+ (?:el )?java ?script|включит[еь] java ?script|(?:启用|啟用|开启) ?java ?script"
+    r"(?:please|you(?:'ll)? (?:need|have) to|must) (?:enable|activate|turn on|allow|use) java ?script"
+    r"|\b(?:enable|activate|turn on|allow) java ?script (?:to|in (?:this|your) browser)\b"
+    r"|this (?:web)?(?:page|site|app|application) (?:requires|needs) java ?script|without java ?script enabled"
+    r"|java ?script is (?:currently )?(?:disabled|required|not enabled|not available|turned off)"
+    r"(?= ?[.!]|$| in (?:this|your) browser| (?:to|for) (?:use|view|run|this))|java ?script (?:must|has to) be enabled"
+    r"|bitte (?:aktivieren sie )?java ?script|java ?script を有効|java ?script ist deaktiviert"
+    r"|java ?script est désactivé|(?:veuillez|vous devez) activer (?:le )?java ?script"
+    r"|(?:por favor,?|debe|necesita) (?:habilit|activ)[a-zé]+ (?:el )?java ?script|включит[еь] java ?script"
+    r"|请(?:启用|啟用|开启) ?java ?script"
 )
 _MISSING = (
     r"page (?:not found|introuvable|non trouvée)|(?:seite|artikel) (?:wurde )?nicht gefunden|not found \(?404"
@@ -96,24 +132,28 @@ _MISSING = (
     r"|página no encontrada|página não encontrada|nie znaleziono strony|страница не найдена"
     r"|ページが見つかりません|(?:页面|頁面|网页)(?:不存在|未找到|找不到)|找不到(?:页面|頁面|网页)"
 )
+_CLOUDFLARE = r"^(?:just a moment(?:\.{3}|…)|attention required!)"
+_404 = r"^(?:error )?404(?:$|\s*[-–—:|(]|\s+(?:error|not found|page))"
 _CONSENT = (
-    r"before you continue|bevor sie (?:fortfahren|zu google weiter)|avant d(?:e continuer|'accéder)"
-    r"|antes de continuar|prima di continuare|voordat je verdergaat|we value your privacy"
-    r"|(?:cookie|privacy) (?:consent|gate|wall)"
+    r"^(?:before you continue(?: to [\w.]+(?: search)?)?|bevor sie (?:fortfahren|zu (?:google|youtube) weiter[a-z]+)"
+    r"|avant (?:de continuer|d'accéder)[^.]{0,30}|antes de continuar[^.]{0,30}|prima di continuare[^.]{0,30}"
+    r"|voordat je verdergaat[^.]{0,30}|we value your privacy|(?:[\w.&]+ ){0,3}privacy gate"
+    r"|(?:cookie|privacy) (?:consent|wall))(?: [-–—|] [^-–—|]*)?$"
 )
 _MISSING_WORDS = (
-    r"(?:page|article|document|content|url)[^.]{0,40} (?:could not|cannot|can't|couldn't) be found"
-    r"|(?:page|article|document|content|url) (?:[a-z']+ ){0,6}(?:does not|doesn't|no longer) exists?"
-    r"|(?:can't|couldn't|cannot|could not) find (?:the|that|this) (?:page|article|document)"
+    r"(?:page|article|document|content|url)(?: (?:that )?you[^.]{0,40}| at this address)?"
+    r" (?:(?:could not|cannot|can't|couldn't) be found|(?:does not|doesn't|no longer) exists?)"
+    r"|(?:we|sorry,?)(?: but)? (?:can't|couldn't|cannot|could not)(?: seem to)? find"
+    r" (?:the|that|this) (?:page|article|document)"
 )
 _BY_MARK: tuple[tuple[str, Callable[[Seen], bool]], ...] = (
-    ("a Cloudflare challenge", _both(_title(r"^(?:just a moment|attention required)"), _mark(r"cloudflare|/cdn-cgi/"))),
+    ("a Cloudflare challenge", _both(_title(_CLOUDFLARE), _mark(r"cloudflare|/cdn-cgi/"))),
     ("a Cloudflare challenge", _mark(r"_cf_chl_opt|cf-browser-verification|id=[\"']cf-(?:challenge|error-details)")),
     ("an Akamai refusal", _both(_title(r"^access denied"), _mark(r"edgesuite\.net|reference\s*(?:&#32;)?(?:&#35;|#)"))),
     ("an Akamai challenge", _mark(r"/_sec/verify\?provider=|sec-if-cpt-container|bm-verify=")),
-    ("a DataDome captcha", _mark(r"captcha-delivery\.com")),
+    ("a DataDome captcha", _mark(r"(?:src=|[\"']host[\"']\s*:\s*)[\"']?[^\"'\s>]{0,60}captcha-delivery\.com")),
     ("a PerimeterX captcha", _mark(r"id=[\"']px-captcha")),
-    ("a PerimeterX captcha", _both(_mark(r"_pxAppId"), _mark(r"captcha"))),
+    ("a PerimeterX captcha", _both(_mark(r"_pxAppId"), _mark(r"px-captcha|/captcha\.js"))),
     ("an Imperva challenge", _mark(r"_Incapsula_Resource|Incapsula incident ID")),
     ("an AWS WAF challenge", _mark(r"AwsWafIntegration|\.awswaf\.com/")),
     ("a Sucuri challenge", _mark(r"sucuri_cloudproxy_js|Sucuri WebSite Firewall - Access Denied")),
@@ -122,16 +162,16 @@ _BY_MARK: tuple[tuple[str, Callable[[Seen], bool]], ...] = (
     ("a captcha", _both(_mark(r"g-recaptcha|h-captcha|hcaptcha\.com|cf-turnstile|geetest|captcha"), _words(_HUMAN))),
     ("a bot check", _words(_CHECK, _WORDS_TEXT)),
     (SCRIPTS, _words(_NEEDS_SCRIPTS, _WORDS_TEXT)),
-    (SCRIPTS, _both(_words(r"", _SCRIPT_TEXT), _mark(_NEEDS_SCRIPTS))),
-    ("a soft 404", _title(rf"^(?:error )?404\b|{_MISSING}")),
+    (SCRIPTS, _both(_words(r"", _SCRIPT_TEXT), _mark(_NEEDS_SCRIPTS), _tells_nothing)),
+    ("a soft 404", _title(rf"{_404}|{_MISSING}")),
     ("a soft 404", _words(rf"{_MISSING}|{_MISSING_WORDS}", _WORDS_TEXT)),
-    ("a consent form", _title(_CONSENT)),
-    ("a consent form", _mark(r"action=[\"']https://consent\.(?:google|youtube)\.[a-z.]+/")),
+    ("a consent form", _both(_title(_CONSENT), _tells_nothing)),
 )  # fmt: skip
 _BY_FIELD = (
     ("a Cloudflare challenge", "cf-mitigated", re.compile(r"challenge", re.IGNORECASE)),
     ("an AWS WAF challenge", "x-amzn-waf-action", re.compile(r"challenge|captcha", re.IGNORECASE)),
 )
+_CONSENT_FORM = re.compile(r"action=[\"']https://consent\.(?:google|youtube)\.[a-z.]+/", re.IGNORECASE)
 _CONSENT_HOST = re.compile(
     r"consent\.(?:google|youtube|yahoo)\.[a-z.]+|guce\.[a-z]+\.com|collector-[0-9]+\.guce\.[a-z]+\.com"
 )
@@ -180,9 +220,12 @@ def recognise(arrived: Arrival, source: str, facts: Facts) -> str | None:
         return arrived.challenge
     seen = Seen(source, facts)
     if facts.n_text <= _WALL_TEXT:
-        for name, test in _BY_MARK:
-            if test(seen):
-                return name
+        if _CONSENT_FORM.search(source):
+            return "a consent form"
+        if not _tells_something(facts):
+            for name, test in _BY_MARK:
+                if test(seen):
+                    return name
         if arrived.log_in and facts.asks_password:
             return "a log-in form"
     if arrived.consent:

@@ -45,6 +45,14 @@ WALLS = [
     (page("", '<iframe src="/_sec/verify?provider=interstitial"></iframe>'), "Akamai challenge"),
     (page("site", "<script src='https://ct.captcha-delivery.com/c.js'></script>"), "DataDome captcha"),
     (
+        page("site", "<script>var dd={'rt':'c','host':'geo.captcha-delivery.com'}</script>"),
+        "DataDome captcha",
+    ),
+    (
+        page("Denied", "<script>window._pxAppId='P';a.src='/P/captcha/captcha.js'</script>"),
+        "PerimeterX captcha",
+    ),
+    (
         page("Access to this page has been denied", '<div id="px-captcha"></div>Press & Hold'),
         "PerimeterX captcha",
     ),
@@ -64,8 +72,22 @@ WALLS = [
     (page("X", "<p>JavaScript is not available. Switch to a supported browser.</p>"), "asks for JavaScript"),
     (page("Seite nicht gefunden - Stadt", "<p>Zur Startseite</p>"), "a soft 404"),
     (page("Stadt", "<h1>Oops</h1><p>The page you requested could not be found.</p>"), "a soft 404"),
+    (page("404 | Stadt", f"<ul>{'<li>Rathaus und Verwaltung</li>' * 30}</ul><p>Oops</p>"), "a soft 404"),
     (page("Bevor Sie zu Google weitergehen", "<p>Alle akzeptieren</p>"), "a consent form"),
+    (
+        page("DPG Media Privacy Gate", "<p>We use cookies to measure how you read our news.</p>"),
+        "a consent form",
+    ),
     (page("", "<p>Checking your browser before accessing a.test.</p>"), "a bot check"),
+    (
+        page(
+            "https://www.google.com/search",
+            "<p>Our systems have detected unusual traffic from your computer network.</p><p>Solving the above CAPTCHA"
+            " will let you continue to use our services.<br>This traffic may have been sent by malicious software, a"
+            " plug-in, or a script.</p>",
+        ),
+        "a captcha",
+    ),
     (page("News", f"<p>{PROSE * 3}</p>", NOT_FREE), "a paywall (it calls itself not free and shows 25"),
 ]
 
@@ -113,6 +135,18 @@ async def test_an_article_about_a_wall_is_none(web: Web, body: bytes) -> None:
         page("Route 404", "<p>A road in the county, of 12 km.</p>"),
         page("JavaScript", "<p>A language whose programs browsers run.</p><script></script>"),
         page("Just a moment", "<p>A poem.</p>"),
+        page("404 Media wins an award", "<p>Short.</p>"),
+        page("404 BC - Wikipedia", "<p>Athens surrendered to Sparta.</p>"),
+        page("Cookie consent", "<p>Cookie consent is what the law of 2009 asks of sites in Europe.</p>"),
+        page("Page not found: why links rot", f"<div>{PROSE}</div>"),
+        page("Library", "<p>The content of the library no longer exists.</p>"),
+        page("Roads", "<p>Police saw unusual traffic on I-80.</p><form><div class=g-recaptcha></div></form>"),
+        page("Bots", '<p>Pages load captchas from <a href="https://captcha-delivery.com">there</a>.</p>'),
+        page("Ice", f'<p>{PROSE}</p><script src="https://a.sdk.awswaf.com/challenge.js"></script>'),
+        page(
+            "Ice",
+            "<p>The lake froze late in that year of war.</p><noscript>Please enable JavaScript</noscript>",
+        ),
         page("Contact", "<form><div class=g-recaptcha></div><input type=email></form>"),
         page("Members", "<form action=/login><input type=password></form><p>Welcome.</p>"),
     ],

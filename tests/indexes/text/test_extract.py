@@ -201,6 +201,9 @@ def test_lists_in_cells_captions_and_boxes_are_kept() -> None:
         ),
         ("# 404 Not Found\n\nnginx", "a.md", "a soft 404"),
         ("You need to enable JavaScript to run this app.", "a.txt", SCRIPTS),
+        ("We're sorry but app doesn't work properly without JavaScript enabled.", "a.txt", SCRIPTS),
+        ("404\n\nThe page you are looking for no longer exists.", "a.txt", "a soft 404"),
+        ("Our systems have detected unusual traffic from your computer network.", "a.txt", "a bot check"),
     ],
 )
 def test_a_wall_that_came_as_text_is_one(text: str, name: str, wall: str) -> None:
@@ -208,6 +211,30 @@ def test_a_wall_that_came_as_text_is_one(text: str, name: str, wall: str) -> Non
     found = extract(text.encode(), name)
     assert (found.status, found.reason, found.text) == ("blocked", wall, "")
     assert extract(f"{text}\n\n{'The observatory was opened in 1931. ' * 60}".encode(), name).status == "ok"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CNIL fined Google 150 million euros in January 2022 because refusing cookie consent took several clicks.",
+        "Studies of cookie consent count clicks.\nRefusing takes three of them, accepting one.",
+        "404 people died on the roads of Norway and Finland in 2023.",
+        "404 people died on the roads.\n\nIt was the lowest number in decades.",
+        "Leaflet is a library for maps of 42 kB; it requires JavaScript.",
+        "JavaScript is not available on the first Kindle browsers.",
+        "Bots solve the reCAPTCHA v2 test, which asks visitors to prove they are human, in 100 percent of cases.",
+        "CalTrans detected unusual traffic on I-80. Captcha is no part of it.",
+        "DDoS protection by Cloudflare costs 20 dollars a month.",
+        "The content of the library no longer exists.",
+        "The document that the treaty names could not be found in the archive.",
+        'Servers answer "page not found" with status 404.',
+        "Scripts of captcha-delivery.com show the captcha.",
+    ],
+)
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html"])
+def test_a_short_text_that_speaks_of_a_wall_is_none(text: str, name: str) -> None:
+    found = extract((f"<p>{text}</p>" if name == "a.html" else text).encode(), name)
+    assert (found.status, found.reason) == ("ok", "")
 
 
 @pytest.mark.parametrize("depth", [300, 100_000])
