@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
@@ -215,7 +215,7 @@ def _entries(blocks: Sequence[Sequence[Unit]], section: int) -> list[Entry]:
     keyed = any(unit.key is not None for units in blocks for unit in units)
     level = 0
     parts = list(chain.from_iterable(blocks))
-    for unit, following in zip(parts, [*parts[1:], None], strict=True):
+    for unit, following in zip_longest(parts, parts[1:]):
         if unit.heading and not unit.has_address and (following is None or following.key is not None):
             continue  # the title of a group
         if entries and _carries_on(unit, entries[-1], level, keyed):

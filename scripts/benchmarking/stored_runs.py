@@ -84,7 +84,7 @@ def evaluate(folder: Path, out: str, *, stop: bool = False, first: int | None = 
             if stop:
                 raise Asked
             self.begun = self.begun or (time.perf_counter(), time.process_time())
-            return _reply(call), 1, 0
+            return _reply(call), len(call.prompt) // 4, 0
 
     class Watcher:
         ended = (0.0, 0.0)

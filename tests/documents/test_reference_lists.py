@@ -155,3 +155,9 @@ def test_a_list_right_below_the_last_paragraph() -> None:
     document = parse_report("A claim [1].\nReferences:\n[1] a: https://a.example")
     assert [s.text for s in document.sentences] == ["A claim [1]."]
     assert document.citations[0].url == "https://a.example"
+
+
+@pytest.mark.parametrize("end", ["", "\n\n---", "\n\n## Notes\n\nMore.", "\n\n![](x.png)"])
+def test_a_list_without_entries(end: str) -> None:
+    document = parse_report(f"# Mill\n\nIt turns [1].\n\n## References{end}\n")
+    assert (document.references, [one.state for one in document.citations]) == ((), ["dangling"])
