@@ -82,6 +82,12 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
+_BEFORE_INTERVAL = re.compile(
+    r"(?:\b(?:lies?|lying|rang(?:e[sd]?|ing)|intervals?|scales?|between|within)(?: (?:in|of|from|between|within|over))?"
+    r"(?: (?:the|an?) (?:interval|range))?|∈)\s?\\?$",
+    re.IGNORECASE,
+)
+"""Words before an interval such as `[1, 5]`."""
 _TERMINATED = '.!?。！？”"'
 
 
@@ -172,6 +178,9 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
     def read(text: Text, start: int) -> Found | None:
         found = one(text, start)
         if found is None or _is_index(text.flat, start, found.end):
+            return None
+        unlisted = any(key not in text.labels for key in found.keys)
+        if unlisted and _BEFORE_INTERVAL.search(text.flat, max(0, start - 40), start):
             return None
         dash = _DASH.match(text.flat, found.end)
         last = one(text, dash.end()) if dash is not None else None

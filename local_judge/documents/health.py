@@ -168,7 +168,7 @@ _DOUBTFUL = {
         "glued": rf"(?<![^\W_])(?:(?i:{NUMBERED})|[A-Za-z]{{1,2}}|[A-Z]{{3,5}})",
     }.items()
 }
-"""What a number of no source follows as well: `Article 5(1)`, `SU(2)`, `x^2`, `no.1`, `ISO.1`."""
+"""Text before numbers of no source: `Article 5(1)`, `SU(2)`, `x^2`, `no.1`, `ISO.1`."""
 _BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _BY_ADDRESS = frozenset(name for name, style in STYLES.items() if style.lookup == "address")
 

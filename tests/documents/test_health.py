@@ -119,6 +119,7 @@ def test_prose_around_links_is_no_entry(link: str) -> None:
     [
         "The score lies in [0, 5].",
         "It lies in [0,1] or [-1, 1].",
+        "It lies in [1, 5], on a scale of [1, 10].",
         "So it is. ¹H is common.",
         "It is. <sup>13</sup>C is rare.",
         "It is. $^{13}$C is.",
