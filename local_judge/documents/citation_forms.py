@@ -82,6 +82,12 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
+_BEFORE_INTERVAL = re.compile(
+    r"(?:\b(?:lies?|lying|rang(?:e[sd]?|ing)|intervals?|scales?|between|within)(?: (?:in|of|from|between|within|over))?"
+    r"(?: (?:the|an?) (?:interval|range))?|∈)\s?\\?$",
+    re.IGNORECASE,
+)
+"""Words before an interval such as `[1, 5]`."""
 _TERMINATED = '.!?。！？”"'
 
 
@@ -135,6 +141,7 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
             keys.extend(f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1))
         else:
             keys.append(canonical(part))
+    sure = sure and "0" not in keys  # the interval [0, 5]
     for key in keys:
         if key not in labels and not (sure and _NUMBER.fullmatch(key) and 0 < int(key) < 1000):
             return ()
@@ -171,6 +178,9 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
     def read(text: Text, start: int) -> Found | None:
         found = one(text, start)
         if found is None or _is_index(text.flat, start, found.end):
+            return None
+        unlisted = any(key not in text.labels for key in found.keys)
+        if unlisted and _BEFORE_INTERVAL.search(text.flat, max(0, start - 40), start):
             return None
         dash = _DASH.match(text.flat, found.end)
         last = one(text, dash.end()) if dash is not None else None
@@ -253,7 +263,11 @@ def superscript(text: Text, start: int) -> Found | None:
         if match is not None
         else ()
     )
-    return Found(match.end(), keys) if match is not None and _may_be_note(text, start, keys) else None
+    return (
+        Found(match.end(), keys)
+        if match is not None and _may_be_note(text, start, match.end(), keys)
+        else None
+    )
 
 
 def raised_number(pattern: re.Pattern[str]) -> Reader:
@@ -264,7 +278,7 @@ def raised_number(pattern: re.Pattern[str]) -> Reader:
         keys = numbers(match.group(1).strip("[]"), text.labels) if match is not None else ()
         if match is None or not keys:
             return None
-        sure = match.group(1).startswith("[") or _may_be_note(text, start, keys)
+        sure = match.group(1).startswith("[") or _may_be_note(text, start, match.end(), keys)
         return Found(match.end(), keys) if sure else None
 
     return read
@@ -275,12 +289,20 @@ carets = raised_number(_CARETS)
 tex_raised = raised_number(_TEX_RAISED)
 
 
-def _may_be_note(text: Text, start: int, keys: tuple[str, ...]) -> bool:
+def opens_word(flat: str, start: int, end: int) -> bool:
+    """Check whether raised digits are the first characters of a word, as in `¹H`."""
+    after, before = flat[end : end + 1], flat[max(0, start - 1) : start]
+    return after.isalpha() and after < "\u2e80" and (not before or before.isspace() or before in "([{/–—-*_$")
+
+
+def _may_be_note(text: Text, start: int, end: int, keys: tuple[str, ...]) -> bool:
     """Check whether raised digits are a note's number and not an exponent or a unit's power.
 
-    They are at the end of a sentence. After a word they are if entries have all the numbers and the word is no unit or
-    symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
+    They are at the end of a sentence and do not open a word. After a word they are if entries have all the numbers and
+    the word is no unit or symbol: it has four letters or more, not all of them capitals, or it is Chinese or Japanese.
     """
+    if opens_word(text.flat, start, end):
+        return False
     before = text.flat[max(0, start - 40) : start].rstrip(" *_")
     if before[-1:] in (")", "）"):
         inner = before[max(before.rfind("("), before.rfind("（")) + 1 : -1]

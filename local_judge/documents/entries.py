@@ -100,15 +100,17 @@ def is_title(line: str) -> bool:
     return len(bare) <= _LONGEST_TITLE and not _NO_TITLE.search(bare)
 
 
-def is_bare(unit: Unit) -> bool:
-    """Check whether a part is only a title and its address, and not a statement with a link."""
-    flat = unit.piece.flat
+def is_bare(flat: str) -> bool:
+    """Check whether the text of a part is only a title and its address, and not a statement with a link."""
     marks = [mark for mark in scan(flat) if mark.target]
     if not marks:
         return False
     leads = re.search(r"[^\W\d_]{2}", flat[: marks[0].start]) is None
     shown = any(not mark.shown or "://" in mark.shown or _is_host(mark.shown) for mark in marks)
-    return (leads or shown) and len(flat[marks[-1].end :].split()) <= 6
+    after = flat[marks[-1].end :].strip()
+    # "It grew (https://…)." is a sentence with its source.
+    quoted = flat[: marks[-1].start].endswith(("(", "（")) and after in (").", "）。", ")。")
+    return (leads or (shown and not quoted)) and len(after.split()) <= 6
 
 
 def _is_host(shown: str) -> bool:

@@ -11,10 +11,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from local_judge.documents.citation_forms import canonical, opens_word
 from local_judge.documents.citation_styles import STYLES
+from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
+from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
 from serving.types import Frozen
 
@@ -128,47 +131,109 @@ _HIDDEN = re.compile(
 _NAMED = {
     "bracket": re.compile(
         r"[\[【〔［⟦](?P<name>(?:[^\d\s\[\]()][^\d\[\]()\n]{0,13})?)(?!(?:1\d|20)\d\d[a-z]?\W)(?P<key>\d{1,18})"
-        r"(?:(?:[\s,;&–-]|and){1,3}(?P=name)\d{1,18}){0,20}(?:[,:†‡][^\[\]【】\n]{0,60})?[\]】〕］⟧](?![(:\[])"
+        r"(?P<more>(?:(?:[\s,;&–-]|and){1,3}(?P=name)\d{1,18}){0,20})(?:[,:†‡][^\[\]【】\n]{0,60})?[\]】〕］⟧](?![(:\[])"
     ),
     "element": re.compile(
-        r"<(?P<name>[a-z_:-]{0,20}(?:cite|citation|source|ref|render)[a-z_:-]{0,20})\s(?P<key>[^<>]{1,400})>"
+        r"<(?P<name>[a-z_:-]{0,20}(?:cite|citation|source|ref|render)[a-z_:-]{0,20})\s(?P<key>[^<>]{1,400})>(?P<more>)"
     ),
 }
 """Marks that name a key. A form of a mark occurs several times, with several keys."""
+_CITING_NAME = re.compile(
+    r"(?<![^\W_])(?:cit(?:e|a|ation)|source|src|ref(?:erence)?|web(?:page|site)?|doc(?:ument)?|search|turn|url|link|bib"
+    r"|note|fn|chunk|passage|snippet|evidence|result|quote)s?(?![^\W_])",
+    re.IGNORECASE,
+)
+_ENDS_SENTENCE = re.compile(r"[*_\"”’)]{0,3}\s?(?:[.!?。！？]|$)")
+_MID_SENTENCE = re.compile(rf"(?<![^\W\d_])(?:[^\W\d_]{{1,2}}|{NUMBERED})\s$", re.IGNORECASE)
+"""Short words and prepositions, whose object follows: `led by [Name 1].`"""
 _AFTER = r"(?=[.,;:!?。，；：！？、]|\s*$|\s+[^\W\d_a-z])"
 _NUMBERED = {
     "round": re.compile(
-        rf"(?<=[\w.。”\"])\s?[(（](?:[A-Za-z]{{2,10}}[ .:#]{{0,2}})?(\d{{1,3}})[)）]{_AFTER}"
+        rf"(?<=[\w.。”\"])\s?[(（](?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?(\d{{1,3}})[)）]{_AFTER}"
     ),
-    "raised": re.compile(r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3})(?!\d)|([⁰¹²³⁴-⁹]{1,3})"),
+    "raised": re.compile(
+        r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3})(?!\d)(?:\]?(?:\s?</sup>|\}?\^?\$?))|([⁰¹²³⁴-⁹]{1,3})"
+    ),
     "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
     "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
 }
 """Numbers where marks stand. Those of sources begin at 1 and mostly rise."""
+_DOUBTFUL = {
+    shape: re.compile(f"(?:{before})$")
+    for shape, before in {
+        "round": r"\d|(?<![^\W_])[A-Za-z]{1,2}"
+        rf"|(?:(?<![^\W\d_])(?i:{NUMBERED})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
+        "raised": r"\d|(?<![^\W_])[^\W\d_]\$?",
+        "circled": r"(?!)",
+        "glued": rf"(?<![^\W_])(?:(?i:{NUMBERED})|[A-Za-z]{{1,2}}|[A-Z]{{3,5}})",
+    }.items()
+}
+"""Text before numbers of no source: `Article 5(1)`, `SU(2)`, `x^2`, `no.1`, `ISO.1`."""
 _BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _BY_ADDRESS = frozenset(name for name, style in STYLES.items() if style.lookup == "address")
 
 
 def _unread_marks(document: Document) -> Counter[str]:
     """Count the marks of no known style by shape."""
-    named: dict[tuple[str, str], list[str]] = {}
-    numbered: dict[str, list[int]] = {}
+    named: dict[tuple[str, str], list[_Keyed]] = {}
+    numbered: dict[str, list[tuple[int, bool]]] = {}
     for text in _texts_without_citations(document):
         for shape, pattern in _NAMED.items():
             for match in pattern.finditer(text):
-                named.setdefault((shape, match["name"].lower()), []).append(match["key"])
+                named.setdefault((shape, match["name"].lower()), []).append(_keyed(text, match))
         for shape, pattern in _NUMBERED.items():
             for match in pattern.finditer(text):
                 number = int(unicodedata.normalize("NFKC", match[match.lastindex or 0]))
-                numbered.setdefault(shape, []).append(number)
+                numbered.setdefault(shape, []).append((number, _is_doubtful(shape, text, match)))
     found = Counter[str]()
-    for (shape, _), keys in named.items():
-        if len(keys) >= FEWEST and len(set(keys)) > 1:
-            found[shape] += len(keys)
-    for shape, numbers in numbered.items():
-        if _are_running(numbers):
-            found[shape] += len(numbers)
+    for (shape, name), keyed in named.items():
+        several = len(keyed) >= FEWEST and len({mark.keys[0] for mark in keyed}) > 1
+        if several and (shape == "element" or _names_sources(name) or _are_cited(name, keyed)):
+            found[shape] += len(keyed)
+    for shape, marks in numbered.items():
+        sure = [number for number, doubtful in marks if not doubtful]
+        every = [number for number, _ in marks]
+        if _are_running(sure):
+            found[shape] += len(sure)
+        elif 2 * len(sure) > len(every) and _are_running(every):
+            found[shape] += len(every)
     return found
+
+
+class _Keyed(NamedTuple):
+    """Mark that names keys."""
+
+    keys: tuple[str, ...]
+    ends_sentence: bool
+
+
+def _keyed(text: str, match: re.Match[str]) -> _Keyed:
+    before = text[max(0, match.start() - 40) : match.start()]
+    ends = _ENDS_SENTENCE.match(text, match.end()) is not None and not _MID_SENTENCE.search(before)
+    return _Keyed(
+        (match["key"], *re.findall(r"\d+", match["more"])), ends or before[-1:] in tuple(".!?。！？")
+    )
+
+
+def _names_sources(name: str) -> bool:
+    return _CITING_NAME.search(name) is not None or canonical(f"{name}1") == "1" != f"{name}1"
+
+
+def _are_cited(name: str, marks: Sequence[_Keyed]) -> bool:
+    """Check whether marks of a name that says nothing end sentences, and their keys ascend as those of sources do."""
+    keys = list(dict.fromkeys(int(key) for mark in marks if mark.ends_sentence for key in mark.keys))
+    return len(keys) >= FEWEST and (name != "" or 0 not in keys) and _ascend(keys)
+
+
+def _is_doubtful(shape: str, text: str, match: re.Match[str]) -> bool:
+    """Check whether a number is where other numbers than those of sources stand as well."""
+    if shape == "raised":
+        doubtful = opens_word(text, match.start(), match.end())
+    else:
+        word = match.groupdict().get("word") or ""
+        doubtful = re.fullmatch(NUMBERED, word, re.IGNORECASE) is not None
+    opening = match.end() - len(match.group().lstrip())
+    return doubtful or _DOUBTFUL[shape].search(text[max(0, opening - 40) : opening]) is not None
 
 
 def _texts_without_citations(document: Document) -> Iterator[str]:
@@ -186,20 +251,23 @@ def _texts_without_citations(document: Document) -> Iterator[str]:
 def _are_running(numbers: Sequence[int]) -> bool:
     """Check whether numbers are those of a list of sources in the order of the text, with gaps and repetitions."""
     distinct = list(dict.fromkeys(numbers))
-    rises = sum(first < second for first, second in pairwise(distinct))
     return (
         len(distinct) >= FEWEST
         and min(distinct) == 1
         and max(distinct) <= 3 * len(distinct)
-        and rises >= 0.8 * (len(distinct) - 1)
+        and _ascend(distinct)
     )
+
+
+def _ascend(distinct: Sequence[int]) -> bool:
+    return sum(first < second for first, second in pairwise(distinct)) >= 0.8 * (len(distinct) - 1)
 
 
 def _entries_in_text(document: Document) -> int:
     """Return the number of addresses in the last statements of the last section, if these look like entries of a list.
 
-    Each of them has an address, few words beside it, and no mark that names an entry. The statements before them cite
-    in another way, or the same addresses.
+    Each of them is a title with an address, or begins with a key, and has no mark that names an entry. The statements
+    before them cite in another way, or the same addresses.
     """
     words: dict[int, int] = {}
     cited: dict[int, list[Citation]] = {}
@@ -218,6 +286,7 @@ def _entries_in_text(document: Document) -> int:
             and words[block] <= LONGEST_ENTRY * len(found)
             and len(found) > 0
             and all(one.reference is None for one in marks)
+            and (is_bare(document.blocks[block].text) or key_of(document.blocks[block].text)[0] is not None)
         )
 
     last = list(takewhile(is_entry, reversed(words)))

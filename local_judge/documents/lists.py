@@ -181,7 +181,7 @@ def _untitled(blocks: Sequence[RawBlock], units: Sequence[list[Unit]], taken: se
     before = list(accumulate(prose, initial=0))
     for first, last in runs:
         parts = [unit for index in range(first, last) for unit in units[index] if _has_source(unit)]
-        bare = 5 * sum(map(is_bare, parts)) >= 4 * len(parts)
+        bare = 5 * sum(is_bare(part.piece.flat) for part in parts) >= 4 * len(parts)
         first -= first > 0 and blocks[first - 1].kind == "table_header"
         titled = _has_title(blocks, first, taken)
         ends = after - before[last] < _LONGEST_FOOTER and before[first - titled] > 0

@@ -18,17 +18,18 @@ _LEAP = 10
 """Largest step between the numbers of new sources, for the forms that text has most often."""
 _FEWEST = 5
 """Least number of sources that a report without a list names."""
-_NUMBERED = re.compile(
-    r"(?:tab(?:le|elle|la)?|fig(?:ure|ura)?|eq(?:uation)?|steps?|phases?|section|chapter|parts?|levels?|stages?"
-    r"|versions?|types?|articles?|appendix|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week"
-    r"|month|year|goal|group|model|item|nos?|point|rule|question|objective|pages?|january|february|march|april|may|june"
+NUMBERED = (
+    r"(?:tab(?:les?|elle|la)?|figs?|figur(?:es?|a)|eqs?|equations?|steps?|phases?|sections?|sec|chapters?|ch"
+    r"|vol(?:ume)?|parts?|levels?|stages?|versions?|types?|articles?|art|paragraphs?|para|abs(?:atz)?|clauses?|appendix"
+    r"|annex|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week|month|year|goal|group|model|item"
+    r"|nos?|point|rules?|questions?|objective|pages?|january|february|march|april|may|june"
     r"|july|august|september|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between"
     r"|under|into|with|equals?|top|the|and|for|was|are|has|had|per|via|but|not|von|und|bis|mit|der|die|das|den|des|les"
     r"|par|sur|que|por|con|del|los|las|van|met|het|dan|kapitel|abschnitt|schritt|stufe|étape|chapitre|paso|capítulo"
-    r"|图|表|式|步骤|阶段|第)",
-    re.IGNORECASE,
+    r"|图|表|式|步骤|阶段|第)"
 )
-"""Words before a number that is no source."""
+"""Words before a number that is no source, as a regular expression."""
+_NUMBERED = re.compile(NUMBERED, re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_NUMBER = re.compile(r"([^\W\d_]+) \(?\d")
 

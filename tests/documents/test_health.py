@@ -51,6 +51,8 @@ def test_counts_of_a_report_that_was_read() -> None:
         (report(" ⟦A1⟧.", " ⟦A2⟧.", " ⟦A1, A3⟧."), [("unread_marks", 3, 3)]),
         (report(" ⟦A1⟧.", " ⟦A1⟧.", " ⟦A1⟧."), []),
         (report(" ⟦A1⟧.", " ⟦A2⟧."), []),
+        (report(" ⟦A0⟧.", " ⟦A1⟧.", " ⟦A2⟧."), [("unread_marks", 3, 3)]),
+        (report(" ⟦chunk 7⟧ for long.", " ⟦chunk 2⟧ for long.", " ⟦chunk 4⟧ for long."), [("unread_marks", 3, 3)]),
         (report(' <y:ref id="1"/>.', ' <y:ref id="2"/>.') * 2, [("unread_marks", 4, 4)]),
         (report(".1", ".2", ".3"), [("unread_marks", 3, 3)]),
         (report(" (1).", " (2).", " (1)."), []),
@@ -68,10 +70,66 @@ def test_what_was_not_read_is_a_problem(text: str, expected: list[tuple[str, int
         report(": (1) first, (2) second and (3) third.", " (Table 1).", " (Art. 6)."),
         report(" `a[i1]`, `a[i2]`, `a[i3]`.", r" \(x^{1}\), \(x^{2}\), \(x^{3}\)."),
         report(" [6 papers].", " [5 papers].", " [4 papers]."),
+        report(*(f" of {thing}." for thing in ("U(1)", "SU(2)", "SU(3)"))),
+        report(": x^1, x^2, x^3.", " by ¹H, ²H and ³H."),
+        report(" in [0, 5].", " in [0,1].", " in [0, 9].", " in [-1, 1]."),
+        report(" in round no.1", " in round no.2", " in round no.3"),
+        report(": ISO.1", ": ISO.2", ": ISO.3"),
+        report(" of vol.1", " of vol.2", " of vol.3"),
+        *(report(*(f" ({word} {n})." for n in (1, 2, 3))) for word in ("Table", "Step", "Phase")),
+        *(report(*(f" by [{name} {n}]." for n in range(1, 5))) for name in ("Name", "Company")),
+        report(
+            ": [Name 1], [Name 2], [Name 3], [Name 4].", *(f" [L](https://s{n}.example/)." for n in (1, 2, 3))
+        ),
     ],
 )
 def test_what_looks_like_marks_and_is_none_is_no_problem(text: str) -> None:
     assert problems(text) == []
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize(
+    "place", ["Article 5", "Article 5 ", "Equation ", "§ 3 ", "Rule 10b-5", "Abs. ", "Annex IV "]
+)
+def test_numbers_of_provisions_are_no_marks(place: str, *, linked: bool) -> None:
+    rules = "".join(f"Under {place}({n % 3 + 1}), the firm has to act.\n\n" for n in range(12))
+    links = [f" [page](https://s{n}.example/)." for n in range(10)] if linked else []
+    assert problems(report(*links, sources=rules)) == []
+
+
+def test_unread_marks_are_named_beside_numbers_of_other_things() -> None:
+    marks = report(*(f" ({n})." for n in range(1, 6)))
+    assert problems(f"{marks}Under Article 5(1), it acts.\n\n") == [("unread_marks", 5, 5)]
+    # The first source is cited only after a capitalised word, which an abbreviation may be.
+    assert problems(report(" of NASA.1", ".2", ".3", ".4")) == [("unread_marks", 4, 4)]
+
+
+@pytest.mark.parametrize(
+    "link", ["([Reuters]({u}))", "([reuters.example]({u}))", "({u})", "[as Reuters reports]({u})"]
+)
+def test_prose_around_links_is_no_entry(link: str) -> None:
+    bullets = "".join(
+        f"- Company {n} grew in May {link.format(u=f'https://s{n}.example/')}.\n" for n in range(6)
+    )
+    assert problems(f"# T\n\nThe market grows.\n\n## News\n\n{bullets}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The score lies in [0, 5].",
+        "It lies in [0,1] or [-1, 1].",
+        "It lies in [1, 5], on a scale of [1, 10].",
+        "So it is. ¹H is common.",
+        "It is. <sup>13</sup>C is rare.",
+        "It is. $^{13}$C is.",
+    ],
+)
+def test_intervals_and_isotopes_are_no_citations(text: str) -> None:
+    from_zero = "\n## References\n\n" + "".join(f"[{n}] Source. https://s{n}.example/\n\n" for n in range(3))
+    cited = report(" [0].", " [1].", " [2].", sources=f"{text}\n\n{from_zero}")
+    for whole in (text, cited):
+        assert problems(whole) == []
 
 
 @pytest.mark.parametrize("before", ["", " https://s1.example/ https://s2.example/ https://s3.example/"])
