@@ -15,17 +15,21 @@ _DEEPEST_ADDRESS = 8
 TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9:-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
 _HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
 _AUTOLINK = re.compile(r"<(https?://[^\s<>]{1,4096})>", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+# Within a bare address; square brackets are left to marks, `\[1\]`.
+_ESCAPED = r"\\[!#-/:;=?@_~]"
 _ADDRESS = re.compile(
-    r"(https?://|www\.)[^\s<>\"`{}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+", re.IGNORECASE
+    rf"(https?://|www\.)(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]|{_ESCAPED})+",
+    re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
-    r"(doi ?: ?10\.)\d{4,9}/[^\s<>\"`{}|\\^“”。，；！？、（）【】]+"
+    rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]|{_ESCAPED})+"
     r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
     re.IGNORECASE,
 )
-_DESTINATION_END = re.compile(r"[\s()]")
+_DESTINATION_END = re.compile(rf"{_ESCAPE.pattern}|[\s()]")
 _TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
-_TRAILING = ".,;:!?'\"*_~"
+_TRAILING = ".,;:!?'\"*_~\\"
 
 
 def link(text: Text, start: int) -> Found | None:
@@ -68,10 +72,14 @@ def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:
     match = pattern.match(text.flat, start)
     if match is None:
         return None
-    target = _trimmed(match.group())
-    return (
-        Found(start + len(target), target=target) if len(target) > len(match[match.lastindex or 1]) else None
-    )
+    written = _trimmed(match.group())
+    if len(written) <= len(match[match.lastindex or 1]):
+        return None
+    return Found(start + len(written), target=_unescaped(written))
+
+
+def _unescaped(written: str) -> str:
+    return _ESCAPE.sub(r"\1", written)
 
 
 def _trimmed(address: str) -> str:
@@ -91,17 +99,23 @@ def _trimmed(address: str) -> str:
 
 
 def destination(flat: str, start: int) -> tuple[str, int] | None:
-    """Read `(address "title")`; return the address and the end of the bracket."""
+    """Read `(address "title")`; return the address, without escapes, and the end of the bracket."""
     limit = min(len(flat), start + _LONGEST_ADDRESS)
     index = start + 1
     while index < limit and flat[index] in " \t\n":
         index += 1
     if index < limit and flat[index] == "<":
         end = flat.find(">", index, limit)
-        return (flat[index + 1 : end], end + 2) if end > 0 and flat.startswith(")", end + 1) else None
+        return (
+            (_unescaped(flat[index + 1 : end]), end + 2)
+            if end > 0 and flat.startswith(")", end + 1)
+            else None
+        )
     begin, depth = index, 0
     for match in _DESTINATION_END.finditer(flat, begin, limit):
         index, char = match.start(), match.group()
+        if char[0] == "\\":
+            continue
         if char == "(":
             depth += 1
             if depth > _DEEPEST_ADDRESS:
@@ -109,9 +123,9 @@ def destination(flat: str, start: int) -> tuple[str, int] | None:
         elif char == ")" and depth:
             depth -= 1
         elif char == ")":
-            return flat[begin:index], index + 1
+            return _unescaped(flat[begin:index]), index + 1
         else:
             title = _TITLE.match(flat, index)
             after = title.end() if title else index + 1
-            return (flat[begin:index], after + 1) if flat.startswith(")", after) else None
+            return (_unescaped(flat[begin:index]), after + 1) if flat.startswith(")", after) else None
     return None

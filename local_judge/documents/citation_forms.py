@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from local_judge.documents.addresses import TAG, link
 from local_judge.documents.mark_text import Found, Reader, Text
@@ -48,6 +49,7 @@ _DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
 _SEPARATOR = re.compile(r"\s*(?:[,，、;；&]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
 _RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
 _NUMBER = re.compile(r"\d{1,4}")
+_CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,3}")
 _CITING = re.compile(r"\A(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])", re.IGNORECASE)
 _NAMING = re.compile(
     r"\A(?:(?:see|cf|vgl|siehe|voir|见|參見|参见|note|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
@@ -123,7 +125,7 @@ def canonical(key: str) -> str:
 def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
     """Read keys such as `1, 3`, `2–5`, `Source 1`, `S1, S2` or `1, p. 4`, with ranges expanded.
 
-    A number beyond 1 to 999 and every other name needs an entry with that key.
+    A number beyond 1 to 999 and every other name needs an entry with that key; `S3` needs one such as `S1`.
     """
     content = content.strip()
     if content in labels:
@@ -143,9 +145,20 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
             keys.append(canonical(part))
     sure = sure and "0" not in keys  # the interval [0, 5]
     for key in keys:
-        if key not in labels and not (sure and _NUMBER.fullmatch(key) and 0 < int(key) < 1000):
+        if key in labels:
+            continue
+        code = _CODE.fullmatch(key)
+        if code is not None and code[1] in _series(labels):
+            continue
+        if not (sure and _NUMBER.fullmatch(key) and 0 < int(key) < 1000):
             return ()
     return tuple(keys)
+
+
+@lru_cache(maxsize=4)
+def _series(labels: frozenset[str]) -> frozenset[str]:
+    """Return the letters before the numbers of keys: `S` of `S1`."""
+    return frozenset(code[1] for code in map(_CODE.fullmatch, labels) if code is not None)
 
 
 def known(content: str, labels: frozenset[str]) -> tuple[str, ...]:

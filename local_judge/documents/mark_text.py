@@ -16,7 +16,7 @@ class Found:
     keys: tuple[str, ...] = ()
     """Keys named by the mark: numbers, a footnote's label, `Kim 2024`."""
     target: str = ""
-    """Address as written."""
+    """Address as written, without escapes."""
     shown: str = ""
     """Text of a link; the word before a number that follows one."""
     certain: bool = True

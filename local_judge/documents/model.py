@@ -83,7 +83,8 @@ class Source(Frozen):
     """Source that accompanies a report, as many search agents return them beside the text."""
 
     key: str | None = None
-    """Key that marks in the text name. If no source has a key, each has its position in the sequence, from 1."""
+    """Key that marks in the text name. If no source has a key, each has its position in the sequence, from 1, or
+    from 0 if the text counts so."""
     address: str
     title: str | None = None
 

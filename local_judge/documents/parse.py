@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from indexes.text.language import detect_language
-from local_judge.documents.inline import Mark
+from local_judge.documents.inline import Mark, scan
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import (
     BESIDE,
@@ -58,9 +58,12 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
         *hidden_ranges(report, wrapper.start, wrapper.end),
         (wrapper.end, len(report)),
     ]
-    beside = _beside(sources, len(report))
+    shown = [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)]
+    beside = _beside(
+        sources, len(report), 0 if "[0]" in report and _counts_from_zero(shown, len(sources)) else 1
+    )
     found = find_references(
-        [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)],
+        shown,
         frozenset(reference.key for reference in beside if reference.key is not None),
     )
     cited = [
@@ -172,13 +175,22 @@ def _references(report: str, entries: Sequence[Entry]) -> list[Reference]:
     ]
 
 
-def _beside(sources: Sequence[Source], end: int) -> list[Reference]:
+def _counts_from_zero(blocks: Sequence[RawBlock], count: int) -> bool:
+    """Check whether marks name the first source `0`, and none names the last one by its position from 1."""
+    marks = [
+        mark for block in blocks if block.kind != "code" for mark in scan(block.piece.flat, frozenset("0"))
+    ]
+    keys = {key for mark in marks for key in mark.keys}
+    return str(count) not in keys and any(mark.keys == ("0",) and mark.certain for mark in marks)
+
+
+def _beside(sources: Sequence[Source], end: int, first: int) -> list[Reference]:
     """Return the references of the sources beside the text, whose ids follow those of the text."""
     keyed = any(source.key is not None for source in sources)
     return [
         Reference(
             id=f"r{number}",
-            key=source.key if keyed else str(number),
+            key=source.key if keyed else str(number - 1 + first),
             text=squeezed(f"{source.title or ''} {source.address}"),
             span=Span(start=end, end=end),
             section=BESIDE,

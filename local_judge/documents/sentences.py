@@ -47,6 +47,7 @@ _AFTER_STATE = re.compile(
 _SMALL = re.compile(r"[a-zß-öø-ÿ](?![A-Z])")
 """Lower-case start, which no sentence has except for names such as `iPhone`."""
 _CARRY_ON_HAN = "等的，、；：。"
+_LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")
 _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 
 
@@ -241,19 +242,24 @@ def _replacements(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Ite
 
 
 def _adjoins(flat: str, left: Mark, right: Mark) -> bool:
-    between = flat[left.end : right.start]
+    between = flat[left.end : _linked_start(flat, right)]
     return right.style is not None and len(between) <= 4 and not between.strip(" ,;、，()（）·|\n")
+
+
+def _linked_start(flat: str, mark: Mark) -> int:
+    """Return the start of a mark together with the text of its link, `[town.example][1]`."""
+    text = _LINK_TEXT.search(flat, max(0, mark.start - 102), mark.start)
+    return text.start() if text is not None else mark.start
 
 
 def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Iterator[tuple[int, int, str]]:
     left, right = run[0].start, run[-1].end
+    outer = (_linked_start(flat, run[0]) if run[0].style is not None else left) - 1
     wrapped = (
-        flat[left - 1 : left] in ("(", "（", "[")
-        and flat[right : right + 1] in (")", "）", "]")
-        and left > start
+        outer >= start and flat[outer] in ("(", "（", "[") and flat[right : right + 1] in (")", "）", "]")
     )
     if wrapped:
-        left, right = left - 1, right + 1
+        left, right = outer, right + 1
     before = flat[max(start, left - 8) : left].rstrip(" \n" + _CLOSERS)
     after = flat[right : min(end, right + 40)]
     styles = [mark.style for mark in run if mark.style is not None]
@@ -261,7 +267,8 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
     soft = any(style.wording for style in styles)
     closes = bool(before) and before[-1] in _TERMINATORS
     next_char = after.lstrip(" *_")[:1]
-    if closes and soft and (wrapped or hard or next_char in ("", "\n") or next_char.isupper()):
+    apart = hard or next_char in ("", "\n") or next_char.isupper()
+    if closes and ((wrapped and (soft or hard)) or (soft and apart)):
         yield left, right, ""
         return
     if hard and not soft and (closes or left == start) and after[:1] == " " and next_char.islower():

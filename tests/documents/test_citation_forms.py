@@ -71,9 +71,20 @@ def test_a_doubtful_number_is_a_citation_only_if_an_entry_bears_it() -> None:
     ]
 
 
-def test_labels_are_citations_only_if_an_entry_bears_them() -> None:
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("Found [S1] and [X3].", "S1 resolved"),
+        ("Found [S1] and [S3].", "S1 resolved S3 dangling"),
+        ("Found [S2, S3].", "S2 resolved S3 dangling"),
+        ("Found [S2, X3].", ""),
+    ],
+)
+def test_labels_are_citations_only_if_an_entry_bears_them_or_others_of_their_series(
+    text: str, states: str
+) -> None:
     references = "\n\n## References\n\n[S1] T: https://a.example\n[S2] U: https://b.example"
-    assert cited("Found [S1] and [S3].", references) == [("number", "S1", "resolved")]
+    assert " ".join(f"{key} {state}" for _, key, state in cited(text, references)) == states
 
 
 @pytest.mark.parametrize(
@@ -105,6 +116,9 @@ def test_what_only_looks_like_such_a_mark(text: str) -> None:
         ("Known [source](<https://a.example/x>).", "https://a.example/x"),
         ("Known [1](https://a.example/x).", "https://a.example/x"),
         ("Known [[1]](https://a.example/x).", "https://a.example/x"),
+        (r"Known [so](https://a.example/x\_\(y\)).", "https://a.example/x_(y)"),
+        (r"Known [so](https://a.example/x\)_y).", "https://a.example/x)_y"),
+        (r"Known [so](<https://a.example/x\_y>).", "https://a.example/x_y"),
         ('Known <a href="https://a.example/x">here</a>.', "https://a.example/x"),
     ],
 )
@@ -139,6 +153,30 @@ def test_bare_addresses(text: str, original: str, url: str) -> None:
     (citation,) = parse_report(text).citations
     assert (citation.style, citation.original_url, citation.url) == ("bare_url", original, url)
     assert original in text[citation.span.start : citation.span.end]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"https://a.example/a\_b\_c", "https://a.example/a_b_c"),
+        (r"https://a.example/x\-y/?z=1\&q", "https://a.example/x-y/?z=1&q"),
+        (r"www.a.example/x\_\(y\)", "www.a.example/x_(y)"),
+        (r"doi:10.1000/a\_b", "doi:10.1000/a_b"),
+    ],
+)
+def test_escapes_in_bare_addresses(written: str, read: str) -> None:
+    for after in (".", r"\*\*", r"\n", r"\)", "\\"):
+        text = f"See {written}{after}"
+        (citation,) = parse_report(text).citations
+        assert citation.original_url == read
+        assert text[citation.span.start : citation.span.end] == written
+
+
+def test_an_escaped_mark_after_an_address_is_a_mark() -> None:
+    assert [key for _, key, _ in cited(r"See https://a.example/page\[1\].")] == [
+        "https://a.example/page",
+        "1",
+    ]
 
 
 def test_a_link_names_the_entry_with_its_address_in_whatever_form() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.documents import Document, parse_report
+from local_judge.documents import Document, Source, parse_report
 
 STYLES = Path(__file__).resolve().parents[2] / "../shared/fixtures/report_styles.jsonl"
 URLS = ["https://mill.example/turbine", "https://river.example/flow", "https://grid.example/load"]
@@ -221,6 +221,35 @@ def test_a_list_of_statements_is_no_list_of_sources(section: str) -> None:
 )
 def test_sentences_around_marks(text: str, count: int) -> None:
     assert len(parse_report(text).sentences) == count
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("([mill.example][1])", "([river.example][2], [grid.example][3])"),
+        ("([1])", "([2][3])"),
+        (f"([mill.example]({URLS[0]}))", f"([river.example]({URLS[1]}), [grid.example]({URLS[2]}))"),
+    ],
+)
+def test_bracketed_marks_after_a_full_stop_belong_to_its_sentence(marks: tuple[str, str]) -> None:
+    document = parse_report(
+        f"It turns. {marks[0]} It flows. {marks[1]} It (the [old mill][1]) stores." + LIST
+    )
+    assert [sentence.citations for sentence in document.sentences] == [("c1",), ("c2", "c3"), ("c4",)]
+    assert document.sentences[2].text == "It (the [old mill][1]) stores."
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("It turns [0]. It flows [1].", URLS[:2]),
+        ("It turns [1]. It flows [2].", URLS[:2]),
+        ("It lies in [0, 1] or at x[0]. It turns [1].", URLS[:1]),
+        ("It lies at [0]. It turns [1]. It flows [2]. It stores [3].", URLS),
+    ],
+)
+def test_positions_of_sources_beside_the_text(text: str, cited: list[str]) -> None:
+    assert urls(parse_report(text, [Source(address=url) for url in URLS])) == cited
 
 
 @pytest.mark.skipif(not STYLES.exists(), reason="the shared styles are not here")
