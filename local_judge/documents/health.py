@@ -32,7 +32,7 @@ LEAST_CITED = 0.2
 """Minimum share of a list's entries that are cited, and of marks per entry, in a list whose marks were read. Of 120
 published reports with a list, all whose marks were read are above it in one of the two."""
 FEWEST = 3
-"""Minimum number of entries of an uncited list, of unread marks of one shape, and of entries in the text."""
+"""Minimum number of entries of an uncited list beside citations, of unread marks of one shape, and of entries in the text."""
 LONGEST_ENTRY = 25
 """Maximum number of words beside the address of a statement that looks like an entry."""
 
@@ -112,7 +112,8 @@ def _problems(health: ReportHealth, to_entries: int) -> Iterator[Problem]:
     n_marks, n_unread = sum(health.marks.values()), sum(health.unread.values())
     enough = LEAST_CITED * health.n_entries
     hardly_cited = health.n_entries - health.n_uncited < enough and to_entries < enough
-    if hardly_cited and health.n_entries >= FEWEST:
+    # A short list beside other citations may be further reading; that of a text without any is its source list.
+    if hardly_cited and (health.n_entries >= FEWEST or not n_marks):
         yield Problem(kind="uncited_list", n=health.n_uncited, of=health.n_entries)
     if health.dangling:
         yield Problem(kind="dangling_marks", n=sum(health.dangling.values()), of=n_marks)

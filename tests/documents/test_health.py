@@ -46,6 +46,7 @@ def test_counts_of_a_report_that_was_read() -> None:
         (report(" [1].", " [2].", " [4].", sources=LIST), [("dangling_marks", 1, 3)]),
         (report(" [1].", sources="\n## References\n\n[1] Kim, J. (2024). A book."), [("marks_without_address", 1, 1)]),
         (report(".", ".", sources=LIST), [("uncited_list", 3, 3)]),
+        ("It rose.\n\n## Sources\n\n- A: https://a.org/x\n- B: https://b.org/y\n", [("uncited_list", 2, 2)]),
         # One of the four marks names an entry, and one is at least a fifth of the three entries.
         (report(" [1].", ".", sources=LIST), []),
         (report(" ⟦A1⟧.", " ⟦A2⟧.", " ⟦A1, A3⟧."), [("unread_marks", 3, 3)]),
