@@ -19,11 +19,11 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # Within a bare address; square brackets are left to marks, `\[1\]`.
 _ESCAPED = r"\\[!#-/:;=?@_~]"
 _ADDRESS = re.compile(
-    rf"(https?://|www\.)(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]|{_ESCAPED})+",
+    rf"(https?://|www\.)(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+|{_ESCAPED})+",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
-    rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]|{_ESCAPED})+"
+    rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]+|{_ESCAPED})+"
     r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
     re.IGNORECASE,
 )
@@ -106,11 +106,8 @@ def destination(flat: str, start: int) -> tuple[str, int] | None:
         index += 1
     if index < limit and flat[index] == "<":
         end = flat.find(">", index, limit)
-        return (
-            (_unescaped(flat[index + 1 : end]), end + 2)
-            if end > 0 and flat.startswith(")", end + 1)
-            else None
-        )
+        closed = end > 0 and flat.startswith(")", end + 1)
+        return (_unescaped(flat[index + 1 : end]), end + 2) if closed else None
     begin, depth = index, 0
     for match in _DESTINATION_END.finditer(flat, begin, limit):
         index, char = match.start(), match.group()

@@ -59,9 +59,7 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
         (wrapper.end, len(report)),
     ]
     shown = [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)]
-    beside = _beside(
-        sources, len(report), 0 if "[0]" in report and _counts_from_zero(shown, len(sources)) else 1
-    )
+    beside = _beside(sources, len(report), shown)
     found = find_references(
         shown,
         frozenset(reference.key for reference in beside if reference.key is not None),
@@ -184,9 +182,10 @@ def _counts_from_zero(blocks: Sequence[RawBlock], count: int) -> bool:
     return str(count) not in keys and any(mark.keys == ("0",) and mark.certain for mark in marks)
 
 
-def _beside(sources: Sequence[Source], end: int, first: int) -> list[Reference]:
+def _beside(sources: Sequence[Source], end: int, blocks: Sequence[RawBlock]) -> list[Reference]:
     """Return the references of the sources beside the text, whose ids follow those of the text."""
-    keyed = any(source.key is not None for source in sources)
+    keyed = not sources or any(source.key is not None for source in sources)
+    first = 0 if not keyed and _counts_from_zero(blocks, len(sources)) else 1
     return [
         Reference(
             id=f"r{number}",
