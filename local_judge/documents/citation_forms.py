@@ -82,6 +82,13 @@ _PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
 _PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30}\s)?(-?@[^\[\]\n]{1,200})\]")
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _INDEXED = re.compile(r"[A-Za-z0-9_})\]]")
+_SUBSCRIPTED = re.compile(
+    r"""(?:[a-z0-9]_[a-z0-9]{1,40}|\w\[["'][^"'\[\]\n]{1,40}["']\]|(?<!\w)[a-z_]\w{0,40}\((?!e?s\))[\w., ]{0,40}\))"""
+    r"(?:\[\d{1,4}\]){0,3}$",
+    re.ASCII,
+)
+"""Text of code before an index: `my_costs`, `df["a"]`, `f(x)`; but not `mill(s)`."""
+_BRACKETS = re.compile(r"(?:\[\d{1,4}\]){0,4}")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
 _ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
 _BEFORE_INTERVAL = re.compile(
@@ -206,14 +213,18 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
 
 
 def _is_index(flat: str, start: int, end: int) -> bool:
-    """Check whether a bracket is an index: `x[1]`, `rows[1] = 2`."""
+    """Check whether a bracket is an index: `x[1]`, `rows[1] = 2`, `my_costs[1] and`."""
     before = flat[max(0, start - 2) : start]
     if not before or not _INDEXED.match(before[-1]):
         return False
     alone = len(before) < 2 or not (before[0].isalnum() or before[0] in "_'’.-")
     if alone and before[-1].isascii() and before[-1].islower():
         return True
-    return before[-1] != "]" and _ASSIGNED.match(flat, end) is not None
+    if before[-1] != "]" and _ASSIGNED.match(flat, end) is not None:
+        return True
+    last = _BRACKETS.match(flat, end)
+    closes = last is not None and _ENDS_CLAUSE.match(flat, last.end()) is not None
+    return not closes and _SUBSCRIPTED.search(flat, max(0, start - 100), start) is not None
 
 
 def linked_twice(text: Text, start: int) -> Found | None:
@@ -353,7 +364,7 @@ def spaced(text: Text, start: int) -> Found | None:
         and not word.group(1).isupper()
         and word.group(1)[-1] < "\u2e80"
     )
-    return None if short else Found(match.end(1), keys, shown=word.group(1), certain=False)
+    return None if short else Found(match.end(1), keys, shown=word.group().rstrip("*_"), certain=False)
 
 
 def anchored(text: Text, start: int) -> Found | None:

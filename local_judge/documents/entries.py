@@ -17,6 +17,7 @@ from local_judge.documents.markdown import Piece, RawBlock
 _KEY = re.compile(
     r"(?:[*_]{1,2})?(?:"
     r"\\?[\[［〔【](?:\^)?(?P<bracket>\d{1,4}|[@#№]?[^\W\d_][\w.:+/-]{0,40}(?: \d{1,3})?)\^?\\?[\]］〕】](?!\()"
+    r"|\[\[(?P<linked>\d{1,4})\]\](?=\(https?://\S{1,2000}\)\s+[^\Wa-z][^\n]*[^.!。\s]\s*$)"
     r"|\\bibitem(?:\[[^\[\]\n]{0,80}\])?\{(?P<bib>[^{}\n]{1,80})\}"
     r"|@(?P<at>[\w:.-]{1,60})[:：]\s"
     r"|(?P<word>[^\W\d_]{2,12}\s?#?\d{1,3})\s?[:：.]\s"
@@ -226,4 +227,4 @@ def key_of(line: str) -> tuple[str | None, str, bool]:
     key = canonical(plain_digits(match[match.lastgroup or 0])) if match is not None else None
     if match is None or key is None or (match["word"] and not key.isdigit()):
         return None, "bullet" if bullet is not None else "", False
-    return key, "bracket" if match.lastgroup in ("bracket", "bib", "at") else "plain", False
+    return key, "bracket" if match.lastgroup in ("bracket", "linked", "bib", "at") else "plain", False

@@ -33,7 +33,7 @@ class Mark:
     target: str = ""
     """Address as written, without escapes."""
     shown: str = ""
-    """Text of a link; the word before a number that follows one."""
+    """Text of a link; the word before a number that follows one, with the punctuation after it."""
     certain: bool = True
     """False for a form that ordinary text has as well: `(Kim, 2024)`, `(1)`, `word.1`. The whole report decides."""
 
@@ -81,6 +81,8 @@ def _image(text: Text, start: int) -> Found | None:
     close = text.closing.get(start + 1)
     if close is None:
         return None
+    if text.closing.get(start + 2) == close - 1:  # ![[image.png]]
+        return Found(close + 1)
     label = text.closing.get(close + 1)
     if label is not None:  # ![alt][image1]
         return Found(label + 1)

@@ -230,7 +230,8 @@ def _goes_on(block: RawBlock, parts: Sequence[Unit], run: Sequence[Unit]) -> boo
         return not again and short and (not run or lowest is not None)
     if lowest is None:
         return all(unit.form == "bullet" and unit.has_address for unit in parts)
-    deeper = parts[0].level > run[0].level or (not run[-1].has_address and parts[0].has_address)
+    fresh = not run[-1].has_address or block.piece.flat.strip("<>") in run[-1].piece.flat
+    deeper = parts[0].level > run[0].level or (fresh and parts[0].has_address)
     return first is None and deeper and len(block.piece.flat) <= _LONGEST_ENTRY
 
 

@@ -7,9 +7,9 @@ markdown-it-py finds the block structure. It reports lines, not characters, so t
 tail of its source line: containers (`>`, list markers, indentation) only remove characters at its start. `inline`
 parses inline markup, since the library's inline tokens have no positions.
 
-Four CommonMark rules are disabled because reports do not follow them: indented code (in reports the continuation of a
-list), link reference definitions (entries of a reference list, which would disappear), underlined headings of prose (a
-rule below a paragraph), and raw HTML blocks that include the Markdown after them.
+Four CommonMark rules are disabled because reports do not follow them: indented code (mostly the continuation of a list;
+`_CODE` tells the rest), link reference definitions (entries of a reference list, which would disappear), underlined
+headings of prose (a rule below a paragraph), and raw HTML blocks that include the Markdown after them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,13 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 _CITED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))[ \t]+((?:\[\d[^\[\]\n]*\][ \t]*)+)$", re.MULTILINE)
 _MOST_UNCLOSED = 3
 _HTML = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?=[\s/>])|<!--")
+_INDENT = re.compile(r" {4}|\t| {1,3}\t|\s*$")
+_CODE = re.compile(
+    r"(?![\[(<|\\]|.*https?:|.*[.!?。！？][)\"”’*_]*(?: ?\[[^\[\]]*\])*$)"
+    r"(?:[}\])]|\$ |.*?(?:= ?[^\s=]|[A-Za-z0-9_]\([^()]*\)|[{}]$|->))"
+)
+"""Start of a line with a sign of code that does not end as a sentence does."""
+_LONGEST_CODE = 160
 _LETTER = re.compile(r"[^\W\d_]")
 _LONGEST_UNDERLINED_HEADING = 120
 _DEEPEST = 60
@@ -200,7 +207,16 @@ class _Walk:
         elif _HTML.match(token.content):
             yield RawBlock("html", piece)
         else:
-            yield RawBlock("paragraph", piece)
+            yield RawBlock("code" if self._is_code(token, piece) else "paragraph", piece)
+
+    def _is_code(self, token: Token, piece: Piece) -> bool:
+        """Check whether a paragraph is indented code: reports also indent lists, entries and first lines."""
+        assert token.map is not None
+        if not all(_INDENT.match(self._text, *line) for line in self._lines[slice(*token.map)]):
+            return False
+        lines = [line.rstrip() for line in piece.flat.split("\n")]
+        signs = sum(len(line) <= _LONGEST_CODE and _CODE.match(line) is not None for line in lines)
+        return 2 * signs >= len(lines)
 
     def _piece(self, token: Token) -> Piece | None:
         """Locate each line of an inline token as the tail of its source line."""

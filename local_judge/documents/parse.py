@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -238,8 +238,7 @@ def _sentences(
             ranges = [(0, len(flat))]
         else:
             ranges = split_sentences(flat, marks[index], language)
-        if not _WORD.search(flat):
-            continue
+        ranges = [(start, end) for start, end in ranges if _has_words(flat, start, end, marks[index])]
         starts = [start for start, _ in ranges]
         cited: dict[int, list[str]] = {}
         for offset, citation in places.get(index, ()):
@@ -255,6 +254,19 @@ def _sentences(
                 )
             )
     return sentences
+
+
+def _has_words(flat: str, start: int, end: int, marks: Sequence[Mark]) -> bool:
+    """Check whether a range has a letter or digit outside images, tags, comments and displayed formulas."""
+    at = start
+    for index in range(bisect_left(marks, start, key=lambda mark: mark.start), len(marks)):
+        mark = marks[index]
+        if mark.start >= end or _WORD.search(flat, at, mark.start):
+            break
+        displayed = mark.kind == "code" and flat.startswith(("$$", "\\["), mark.start)
+        if displayed or mark.kind in ("image", "tag"):
+            at = mark.end
+    return _WORD.search(flat, at, end) is not None
 
 
 def _notes(document: Document, body: str, *, wrapped: bool, chatter: bool) -> tuple[str, ...]:

@@ -231,7 +231,7 @@ def _entries(blocks: Sequence[Sequence[Unit]], section: int) -> list[Entry]:
 
 
 def _carries_on(unit: Unit, entry: Entry, level: int, keyed: bool) -> bool:
-    """Check whether a part continues the entry before it: a deeper item, or an address on its own line."""
+    """Check whether a part continues the entry before it: a deeper item, or its address on a line of its own."""
     if unit.key is not None:
         return False
     if unit.level > level and entry.key is not None:
@@ -241,5 +241,8 @@ def _carries_on(unit: Unit, entry: Entry, level: int, keyed: bool) -> bool:
         and unit.form == ""
         and unit.has_address
         and len(unit.piece.flat) <= _LONGEST_ADDRESS_LINE
-        and not any(ADDRESS.search(piece.flat) for piece in entry.pieces)
+        and not any(
+            ADDRESS.search(piece.flat) and unit.piece.flat.strip("<>") not in piece.flat
+            for piece in entry.pieces
+        )
     )

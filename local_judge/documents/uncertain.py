@@ -76,8 +76,11 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     """Return the marks that are citations: none if their numbers do not run on."""
     glued = [mark for mark in found if strict and not mark.shown]
     if glued and _runs_on(glued, listed, least=2, share=0.2, backs=0.5):
-        return _ascending(_unnumbered(found, flats), listed)
+        return _ascending([m for m in _unnumbered(found, flats) if not _is_name(m)], listed)
     others = [mark for mark in found if mark.shown or not strict]
+    names = sum(map(_is_name, others))
+    if 2 * names <= len(others):  # else nouns are capitalised, as in German
+        others = [mark for mark in others if not _is_name(mark)]
     kept = _ascending(_unnumbered(others, flats), listed)
     return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
 
@@ -113,9 +116,14 @@ def _unnumbered(found: Sequence[Mark], flats: Sequence[str]) -> list[Mark]:
     numbering = {
         word
         for word, named in keys.items()
-        if _NUMBERED.fullmatch(word) or (len(named) > 1 and 2 * before_numbers[word] >= uses[word])
+        if _NUMBERED.fullmatch(word) or (len(named) > 1 and 0 < uses[word] <= 2 * before_numbers[word])
     }
     return [mark for mark in found if mark.shown not in numbering]
+
+
+def _is_name(mark: Mark) -> bool:
+    """Check whether a number ends a name: one digit directly after a capitalised word, as in `World War 2`."""
+    return mark.shown[:1].isupper() and mark.shown.isalpha() and len(mark.keys[0]) == 1
 
 
 def _ascending(found: Iterable[Mark], listed: set[str]) -> list[Mark]:

@@ -153,6 +153,8 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "It turns ![][image1] and ![a [1]](x.png).\n\n[image1]: <data:image/png;base64,iVBORw0KGgo=>\n\n[2]: <data:image/png;base64,iVBORw0KGgo=>",  # noqa: E501
         r"It lies in $[1, 3]$, $x[2] = 4$, \(y[1]\), \[ z = [2] \] and $$a = [1]$$ or $m^2$.",
         "Call `f[1]` or\n\n```\nx[2]\n```",
+        "It sums:\n\n    import mill\n    total = mill.costs[1] + mill.costs[2]\n\nor `f[1]`.",
+        'Here my_costs[1] rises, df["a"][1][2] falls and f(x)[2] stays.',
         '<think>\nI may cite [1].\n\n- [2]\n</think>\n\nIt turns.<span style="display:none">[1][^2]</span>',
         "I will cite [1].\n</think>\n\n# Mills\n\nIt turns.\n\n<div style='display: none'>[2]</div>",
         "---\ntitle: Mills\nsource: https://x.example\ntags:\n  - a [1]\n---\n\nIt turns.",
@@ -193,6 +195,62 @@ def test_false_friends_among_true_glued_marks() -> None:
     )
     document = parse_report(text + NUMBERED)
     assert [document.text[c.span.start - 1 : c.span.end] for c in document.citations] == [".1", ".2", ".3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "marks"),
+    [
+        ("It was lost in World War 2. It met Euro 3. Annex 2. Die Norm DIN 1. Er stieg auf Platz 2.", ""),
+        ("It was lost in the war 2. It cost 5% 3. They say “Mill” 2.", "r 2,% 3,” 2"),
+    ],
+)
+def test_a_digit_after_a_capitalised_word_is_part_of_a_name(words: str, marks: str) -> None:
+    document = parse_report(f"It turns.1 It is old.2 {words} It stores.3" + NUMBERED)
+    written = [document.text[c.span.start - 2 : c.span.end] for c in document.citations]
+    assert [mark for mark in written if mark[1] == " "] == [m for m in marks.split(",") if m]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "![][image1]", "![[image.png]]", "![Untitled](Heat%201f/Untitled.png)", "$$\nE = mc^2\n$$", "\\[ E = mc^2 \\]",
+        "<!-- see https://c.example -->", "</details>", '<div align="center">⁂</div>',
+    ],
+)  # fmt: skip
+def test_markup_without_words_is_no_sentence(markup: str) -> None:
+    document = parse_report(f"It turns [1].\n\n{markup}\n\nIt is old [2]." + LIST)
+    assert [sentence.text for sentence in document.sentences] == ["It turns [1].", "It is old [2]."]
+    assert urls(document) == URLS[:2]
+
+
+@pytest.mark.parametrize("address", ["<{url}>", "{url}"])
+def test_linked_numbers_with_titles_are_a_list(address: str) -> None:
+    body = " ".join(
+        f"{text}[[{n}]]({url})." for n, (text, url) in enumerate(zip(SENTENCES, URLS, strict=True), 1)
+    )
+    listed = (
+        f"[[{n}]]({url}) Report of mill {n}\n\n{address.format(url=url)}" for n, url in enumerate(URLS, 1)
+    )
+    document = parse_report(body + "\n\n" + "\n\n".join(listed))
+    assert urls(document) == URLS
+    assert [reference.key for reference in document.references] == ["1", "2", "3"]
+    assert len(document.sentences) == 3
+    wrapped = f"It turns\n[[1]]({URLS[0]})\n[[2]]({URLS[1]}). It is old\n[[3]]({URLS[2]}) Or new."
+    assert urls(parse_report(wrapped)) == URLS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The effect was small (p = 0.05) [1].",
+        "First lines are indented [1]",
+        "- x = [1]",
+        "[1] T: https://a.example/?x=1",
+    ],
+)
+def test_indented_prose_is_no_code(line: str) -> None:
+    document = parse_report(f"It turns.\n\n    {line}\n" + LIST)
+    assert "code" not in {block.kind for block in document.blocks}
 
 
 @pytest.mark.parametrize(
