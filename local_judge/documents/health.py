@@ -32,7 +32,8 @@ LEAST_CITED = 0.2
 """Minimum share of a list's entries that are cited, and of marks per entry, in a list whose marks were read. Of 120
 published reports with a list, all whose marks were read are above it in one of the two."""
 FEWEST = 3
-"""Minimum number of entries of an uncited list beside citations, of unread marks of one shape, and of entries in the text."""
+"""Minimum number of entries of an uncited list beside citations, of unread marks of one shape, and of entries in the
+text."""
 LONGEST_ENTRY = 25
 """Maximum number of words beside the address of a statement that looks like an entry."""
 
