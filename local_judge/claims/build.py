@@ -186,6 +186,9 @@ async def verify_page(
 
 WALL_CHARACTERS = 1_500
 """A page with more text than this is not only an error message, a captcha or a form. As in `indexes.text.walls`."""
+SURE = 0.9
+"""Minimum probability that a page is unusable. Code has recognised the common walls before, and a small judge, in doubt
+about every page, would leave nothing to score."""
 
 
 async def _verify_usable(
@@ -207,7 +210,7 @@ async def _verify_usable(
     verdict = partial(Verdict, url=page.url, evidence=page_evidence.evidence, method="scored")
     if isinstance(choice, Failure):
         return tuple(verdict(claim=claim.id, label=None, failure=choice) for claim in claims)
-    if choice.probabilities["Yes"] >= NEUTRAL:
+    if choice.probabilities["No"] < SURE:
         return await verify_page(page, claims, snapshot, judge, config, contexts)
     return tuple(
         verdict(claim=claim.id, label="unusable", confidence=0.0, replies=(choice.reply,)) for claim in claims
