@@ -11,7 +11,7 @@ from .conftest import Command
 
 LIST = "\n\n## References\n\n" + "".join(f"{n}. Source {n}. https://s{n}.example/\n" for n in range(1, 4))
 READ = "# T\n\nA is so [1].\n\nB is so [2, 3]." + LIST
-UNREAD = "# T\n\nA is so ⟦K1⟧.\n\nB is so ⟦K2⟧.\n\nC is so ⟦K3⟧." + LIST
+UNREAD = "# T\n\nA turns ⟦K1⟧.\n\nB turns ⟦K2⟧.\n\nC turns ⟦K3⟧." + LIST
 
 
 @pytest.fixture

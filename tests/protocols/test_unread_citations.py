@@ -26,7 +26,7 @@ from local_judge.scoring.node import Profile, Score, Tree
 URL = "https://a.example/x"
 DANGLING = parse_report(f"# T\n\nA is so [1]. B is so [7].\n\n## References\n\n[1] A. {URL}\n")
 UNLISTED = parse_report(
-    f"# T\n\nA is so [1]. B is so ⟦K1⟧. C is so ⟦K2⟧. D is so ⟦K2⟧.\n\n## References\n\n[1] A. {URL}\n"
+    f"# T\n\nA turns [1]. B turns ⟦K1⟧. C turns ⟦K2⟧. D turns ⟦K3⟧.\n\n## References\n\n[1] A. {URL}\n"
 )
 
 
