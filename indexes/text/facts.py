@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +82,7 @@ def read_facts(source: str) -> Facts:
             break
     asks = any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
     _etree.strip_elements(tree, *_UNSEEN, with_tail=False)
-    for element in tree.iter("*"):
-        if element.tag == "br":
-            element.tail = f" {element.tail or ''}"
-        elif not _INLINE.fullmatch(element.tag):
-            element.text, element.tail = f"{_BREAK}{element.text or ''}", f"{_BREAK}{element.tail or ''}"
-    blocks = "".join(tree.itertext()).split(_BREAK)
+    blocks = "".join(_pieces(tree)).split(_BREAK)
     text = " ".join(" ".join(tree.itertext()).split())
     paragraphs = (len(" ".join("".join(block.itertext()).split())) for block in tree.iter("p"))
     return Facts(
@@ -99,6 +95,19 @@ def read_facts(source: str) -> Facts:
         free=free,
         **found,
     )
+
+
+def _pieces(tree: Any) -> Iterator[str]:
+    """Yield the text of a tree with a break at each end of a block."""
+    for event, element in _etree.iterwalk(tree, events=("start", "end", "comment", "pi")):
+        if not isinstance(element.tag, str):
+            yield element.tail or ""
+            continue
+        end = " " if element.tag == "br" else "" if _INLINE.fullmatch(element.tag) else _BREAK
+        if event == "start":
+            yield end + (element.text or "")
+        else:
+            yield end + (element.tail or "")
 
 
 def text_facts(text: str) -> Facts:

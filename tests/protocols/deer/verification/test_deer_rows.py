@@ -38,7 +38,7 @@ def document(*urls: str | None) -> Document:
         sentences=(),
         citations=(),
         references=tuple(
-            Reference(id=f"r{n}", key=str(n), text="x", span=SPAN, section=0, url=url)
+            Reference(id=f"r{n}", key=str(n), text="x", span=SPAN, section=0, url=url, state="cited")
             for n, url in enumerate(urls, start=1)
         ),
     )
