@@ -287,8 +287,9 @@ def test_the_floor_on_three_public_sets() -> None:
         found = figures_of(word_overlap(rows, snapshot), Settings(draws=0))
     values = [one.figures.auc.value if one.figures else None for one in found]
     assert values == pytest.approx([0.729, 0.645, 0.715], abs=0.005)
-    # Of ExpertQA, 264 claims have an address for their evidence. With them, the AUC is 0.561.
-    assert [one.unread for one in found] == [0, 264, 1]
+    # Of ExpertQA, 264 claims have an address for their evidence. With them, the AUC is 0.561. The evidence of another,
+    # and of 17 claims of Factcheck-Bench, is a page that asks for JavaScript.
+    assert [one.unread for one in found] == [0, 265, 18]
 
 
 async def test_the_calibration_error_is_the_median_over_divisions_into_folds(
