@@ -6,12 +6,15 @@ completely or keeps its old content.
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import io
 import json
 import os
 import re
 import sys
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -71,6 +74,47 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if line.strip():
             place = f"{path}:{number}"
             yield place, parse_object(line, place)
+
+
+def read_csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield `(place, cells by column)` for each row of a CSV file that is not empty; missing cells are empty.
+
+    Raises:
+        InputError: the file cannot be read, is not UTF-8 or not CSV, two columns have the same name, or a row has more
+            cells than there are columns.
+    """
+    text = read_text(path)
+    limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may hold a page
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for cells in reader:
+            place, line = f"{path}:{line}", reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if header is None:
+                header = cells
+                check_columns(header, place)
+            elif len(cells) > len(header):
+                raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
+            else:
+                yield place, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def check_columns(header: Sequence[str], place: str) -> None:
+    """Check that no two columns of a table have the same name, but for case and white space.
+
+    Raises:
+        InputError: Two have; names `place`.
+    """
+    names = Counter(name.strip().lower() for name in header if name.strip())
+    if twice := next((name for name, times in names.items() if times > 1), None):
+        raise InputError(f"{place}: two columns are named {twice!r}; remove or rename one")
 
 
 def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:

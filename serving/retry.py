@@ -3,7 +3,8 @@
 Invariants: what cannot succeed is sent once. The delay before a retry grows exponentially with full jitter
 (delay ~ U(0, min(cap, base * 2^k)) before retry k = 0, 1, ...) and never ends before the server's Retry-After. A
 failure counts as an outage only if a health check fails too; during an outage only health checks are sent, and no
-request uses up an attempt.
+request uses up an attempt. A pause that a server asks for (429, 503) uses up no attempt either, and counts on the
+patience for outages.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from serving.replicas import Replicas
 T = TypeVar("T")
 
 LONGEST_RETRY_AFTER = 300.0
-"""Longest Retry-After that is waited for, in seconds."""
+"""Longest Retry-After that is waited for without patience, in seconds."""
 
 TIMEOUT_ATTEMPTS = 2
 """Maximum number of attempts that may time out, so that a server that hangs does not block a run for hours."""
@@ -42,6 +43,12 @@ SUSPICIOUS = 2
 
 CHECK_SECONDS = 2.0
 """Seconds between two health checks."""
+
+STEP_SECONDS = 30.0
+"""Longest part of a pause after which a request looks for a server that may be asked."""
+
+QUIET_SECONDS = 10.0
+"""Length of pauses without any answer after which a line tells of them."""
 
 
 class ServerWatch:
@@ -65,15 +72,19 @@ class ServerWatch:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self.patience = patience
+        self.answers = 0
+        """Number of requests that were answered."""
         self._name = name
         self._healthy = healthy
-        self._patience = patience
         self._tell = tell
         self._clock = clock
         self._sleep = sleep
         self._failures = 0
         self._outage: asyncio.Task[bool] | None = None
         self._down: ServerDown | None = None
+        self._pausing_since: float | None = None
+        """Time of the line that told of pauses; None while there are answers."""
 
     async def ready(self) -> None:
         """Wait for the end of the current outage, if any.
@@ -88,7 +99,42 @@ class ServerWatch:
 
     def answered(self) -> None:
         """Record that a request was answered."""
+        self.answers += 1
         self._failures = 0
+        if self._pausing_since is not None:
+            self.say(
+                f"{self._name} answers again after {self._clock() - self._pausing_since:.0f} s; going on"
+            )
+            self._pausing_since = None
+
+    def pausing(self, error: EngineOverloaded, seconds: float, answers: int) -> None:
+        """Record that a request pauses because every server asks for it.
+
+        Args:
+            error: Answer of the server that may be asked first.
+            seconds: How long the request has paused.
+            answers: Value of `answers` when it began.
+
+        Raises:
+            ServerDown: It has paused longer than `patience`, and no request was answered since.
+            EngineOverloaded: It has, and others were answered.
+        """
+        if self._down is not None:
+            raise self._down
+        if seconds >= self.patience:
+            if answers != self.answers:
+                raise EngineOverloaded(
+                    f"{error} (asked to wait for {seconds / 60:.3g} min)", retry_after=error.retry_after
+                ) from error
+            self._down = ServerDown(
+                f"{self._name} has asked for pauses for {self.patience / 60:g} min and answered nothing ({error}); "
+                "what is finished is kept: run the same command again later"
+            )
+            raise self._down from error
+        if seconds >= QUIET_SECONDS and answers == self.answers and self._pausing_since is None:
+            self._pausing_since = self._clock() - seconds
+            minutes = f"{self.patience / 60:g} min"
+            self.say(f"{self._name} asks for a pause; waiting for it up to {minutes} ({error})")
 
     async def lost(self, error: EngineError, *, final: bool) -> bool:
         """Return whether a request failed because of an outage, after the outage has ended.
@@ -100,7 +146,7 @@ class ServerWatch:
         Raises:
             ServerDown: The outage lasts longer than `patience`.
         """
-        if not error.retryable or not self._patience:
+        if not error.retryable or not self.patience:
             return False
         if self._down is not None:
             raise self._down
@@ -128,9 +174,9 @@ class ServerWatch:
             if await self._healthy():
                 return False
             begun = self._clock()
-            minutes = f"{self._patience / 60:g} min"
+            minutes = f"{self.patience / 60:g} min"
             self.say(f"{self._name} does not answer; waiting for it up to {minutes} ({error})")
-            while (left := self._patience - (self._clock() - begun)) > 0:
+            while (left := self.patience - (self._clock() - begun)) > 0:
                 await self._sleep(min(CHECK_SECONDS, left))
                 if await self._healthy():
                     self.say(f"{self._name} is back after {self._clock() - begun:.0f} s; going on")
@@ -154,7 +200,8 @@ class Retry:
     """Policy that sends a request until a replica answers, the error is final, or the attempts are used up."""
 
     attempts: int = 5
-    """Maximum number of rounds; a round skips every replica that cannot be reached."""
+    """Maximum number of rounds; a round skips every replica that cannot be reached. With a patient watch, rounds in
+    which every replica asks for a pause do not count."""
     base: float = 0.5
     cap: float = 30.0
     rng: Random = field(default_factory=Random)
@@ -173,7 +220,7 @@ class Retry:
             replicas: Replicas to try.
             prefix: Prefix that decides their order.
             send: Function that makes one attempt.
-            watch: Outage detection; None counts every failure as an attempt.
+            watch: Outage detection; None, or no patience, counts every failure as an attempt.
 
         Raises:
             EngineError: The last error, with the number of attempts in its message if there were several.
@@ -181,10 +228,12 @@ class Retry:
         """
         failed: list[str] = []
         attempt, outages, timeouts, waited = 1, 0, 0, False
+        pauses, paused, answers = 0, 0.0, 0
+        patient = watch if watch is not None and watch.patience else None
         while True:
             if watch is not None:
                 await watch.ready()
-            if not waited and 0 < (pause := replicas.pause()) <= LONGEST_RETRY_AFTER:
+            if not patient and not waited and 0 < (pause := replicas.pause()) <= LONGEST_RETRY_AFTER:
                 await self.sleep(pause + self.rng.uniform(0.0, self.base))
                 waited = True  # once: then it is sent, so that other requests cannot hold it up for ever
                 continue
@@ -192,13 +241,23 @@ class Retry:
                 answer = await _in_order(replicas, prefix, failed, send, obey=not waited)
             except EngineError as error:
                 timed_out = isinstance(error, EngineTimeout)
-                final = (
+                overload = error if patient is not None and isinstance(error, EngineOverloaded) else None
+                final = overload is None and (
                     not error.retryable
                     or attempt == self.attempts
                     or timeouts + timed_out == TIMEOUT_ATTEMPTS
                 )
                 if watch is not None and outages < MOST_OUTAGES and await watch.lost(error, final=final):
                     outages += 1
+                    continue
+                if patient is not None and overload is not None:
+                    answers = answers if paused else patient.answers
+                    patient.pausing(overload, paused, answers)
+                    pause = (overload.retry_after or 0.0) + self._jitter(pauses + 1)
+                    step = min(pause, STEP_SECONDS, patient.patience - paused)
+                    waited = step == pause
+                    pauses, paused = pauses + waited, paused + step
+                    await self.sleep(step)
                     continue
                 wait = self.delay(attempt, error)
                 if final or wait is None:
@@ -215,10 +274,13 @@ class Retry:
 
     def delay(self, attempt: int, error: EngineError) -> float | None:
         """Return the seconds before the next attempt; None if the server asks for more than is waited for."""
-        jitter = self.rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
+        jitter = self._jitter(attempt)
         if error.retry_after is None:
             return jitter
         return None if error.retry_after > LONGEST_RETRY_AFTER else error.retry_after + jitter
+
+    def _jitter(self, attempt: int) -> float:
+        return self.rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))
 
 
 async def _in_order(

@@ -82,6 +82,8 @@ class StubPlan:
     """Whether the last fault repeats for ever."""
     cache_tokens: int | None = None
     """Size of a prefix cache, whose hits are reported; None: every prompt counts as half cached."""
+    cached_tokens: int | None = None
+    """Number of cached tokens that every reply reports, whatever is true."""
     prefill_seconds: float = 0.0
     """Time per prompt token that is not cached. Prompts are read one after the other."""
 
@@ -358,6 +360,11 @@ def http_answer(status: int, body: bytes, content_type: str = "application/json"
     return f"{fixed}{extra}\r\n".encode("latin-1") + body
 
 
+def number_of(token: str) -> int:
+    """Number of a token."""
+    return crc32(token.encode()) % 100_000
+
+
 def prompt_tokens(asked: Mapping[str, Any]) -> int:
     """Four characters a token."""
     return sum(len(message["content"]) for message in asked["messages"]) // 4 + 1
@@ -369,6 +376,7 @@ def usage(plan: StubPlan, asked: Mapping[str, Any], cached: int | None) -> dict[
     counts: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": len(plan.content) // 4 + 1}
     counts["total_tokens"] = prompt + counts["completion_tokens"]
     if plan.vllm:
+        cached = plan.cached_tokens if plan.cached_tokens is not None else cached
         counts["prompt_tokens_details"] = {"cached_tokens": prompt // 2 if cached is None else cached}
     return counts
 
@@ -380,7 +388,11 @@ def json_body(plan: StubPlan, asked: Mapping[str, Any], cached: int | None = Non
         message["reasoning"] = plan.reasoning
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
     if asked.get("logprobs") and plan.top_logprobs:
-        top = [{"token": token, "logprob": value} for token, value in plan.top_logprobs]
+        numbers = asked.get("return_tokens_as_token_ids")
+        top = [
+            {"token": f"token_id:{number_of(token)}" if numbers else token, "logprob": value}
+            for token, value in plan.top_logprobs
+        ]
         message["content"] = plan.top_logprobs[0][0]
         choice |= {"finish_reason": "length", "logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
     answer = {
@@ -425,7 +437,7 @@ def side_answer(plan: StubPlan, request: Received, metrics: str = "") -> tuple[i
     elif plan.vllm and request.path == "/tokenize":
         asked = request.json
         text = asked.get("prompt") or "".join(message["content"] for message in asked["messages"])
-        tokens = [crc32(text[start : start + 4].encode()) % 100_000 for start in range(0, len(text), 4)]
+        tokens = [number_of(text[start : start + 4]) for start in range(0, len(text), 4)]
         answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
         text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'

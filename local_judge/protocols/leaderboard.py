@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.rows import read_text
+from local_judge.rows import check_columns, read_text
 
 COLUMNS = {
     "overall_score": ("overall_score", "overall", "race overall"),
@@ -57,6 +57,7 @@ def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
     table = next((rows for rows in _tables(read_text(path)) if set(names) & set(_known(rows[0]))), None)
     if table is None:
         raise InputError(f"{path}: no table with a column `model` and one of {', '.join(names)}")
+    check_columns([_plain(cell) for cell in table[0]], str(path))
     places = {name: place for name, place in _known(table[0]).items() if name in names}
     found: dict[str, LeaderboardRow] = {}
     at = _model(table[0]) or 0

@@ -9,14 +9,11 @@ task has the status `given`; all rows of a question agree on it, and its items a
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from local_judge.errors import InputError
-from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_jsonl, read_text, row_id
+from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_csv, read_jsonl, row_id
 from local_judge.tasks.layouts import PREFIX, deer_folder, is_deer_folder
 from local_judge.tasks.model import Checklist, Guidance, Task
 
@@ -148,7 +145,7 @@ def read_questions(path: Path) -> list[Question]:
     """
     requests: dict[str, tuple[str, str, str]] = {}
     items: dict[str, list[tuple[str, str]]] = {}
-    for place, row in _csv(path) if path.suffix.lower() == ".csv" else read_jsonl(path):
+    for place, row in read_csv(path) if path.suffix.lower() == ".csv" else read_jsonl(path):
         identity = row_id(row, place, "qid")
         cells = {column: (optional_text(row, column, place) or "").strip() for column in COLUMNS}
         question = _either(cells["question"], cells["question_no_placeholder"])
@@ -173,14 +170,3 @@ def read_questions(path: Path) -> list[Question]:
 
 def _either(one: str, other: str) -> tuple[str, str]:
     return one or other, other or one
-
-
-def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
-    try:
-        for row in reader:
-            if None in row:
-                raise InputError(f"{path}:{reader.line_num}: has more cells than columns")
-            yield f"{path}:{reader.line_num}", row
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None

@@ -16,11 +16,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from itertools import permutations
 from typing import Generic, NamedTuple, TypeVar
 
-from serving.engines.wire import TopToken
+from serving.engines.wire import TokenLogprobs
 from serving.errors import MalformedReply, PlannedCall, UnsupportedRequest
 from serving.types import Choice, Usage
 
@@ -34,6 +35,12 @@ ROUNDING = 0.01
 
 VARIANTS = 2
 """Number of tokens that an unreported option may have: with and without a leading space."""
+
+TOKEN_ID = "token_id:"
+"""Prefix of a token's number, as vLLM writes it if asked for `return_tokens_as_token_ids`."""
+
+NAME_SHOWN = 40
+"""Maximum characters of a token in a message."""
 
 
 class Read(NamedTuple, Generic[Piece]):
@@ -126,40 +133,81 @@ def _summed(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def read_pieces(pieces: Sequence[str], top: Sequence[TopToken], usage: Usage) -> Read[str]:
-    """Return the log-probabilities of pieces from the alternatives that a server reports.
+def read_pieces(pieces: Mapping[str, Collection[int]], position: TokenLogprobs, usage: Usage) -> Read[str]:
+    """Return the log-probabilities of pieces from the alternatives that a server reports for a position.
 
-        l(piece) = ln sum exp(l(t))    over reported tokens t with strip(t) = strip(piece)
+        l(piece) = ln sum exp(l(t))    over reported tokens t that spell the piece
 
-    A piece without a reported token gets an upper bound: each of its tokens is at most as likely as the least likely
-    reported token, and together they have at most the probability that the reported tokens leave.
+    A token spells a piece if its number is among the piece's numbers, or, where the server reports texts, if both are
+    equal but for white space around them. A piece without a reported token gets an upper bound: each of its tokens is
+    at most as likely as the least likely reported token, and together they have at most the probability that the
+    reported tokens leave.
 
         p(piece) <= min(VARIANTS * min p(t), 1 - sum p(t))
 
     A token with the log-probability -Infinity, which some servers write, counts as not reported.
 
+    Args:
+        pieces: Numbers of the tokens that spell each piece; empty for a server without a tokenizer.
+        position: What the server reports for the position.
+        usage: Token counts of the request.
+
     Raises:
-        MalformedReply: No token has a finite log-probability, or the probabilities sum to more than 1.
+        MalformedReply: No token has a finite log-probability, the probabilities sum to more than 1, a token is listed
+            twice, the sampled token has two log-probabilities, or only some tokens are numbers.
     """
-    told = [token for token in top if math.isfinite(token.logprob)]
-    if not told:
+    _check_entries(position)
+    reported = [token for token in position.top_logprobs if math.isfinite(token.logprob)]
+    if not reported:
         raise MalformedReply("the server returns no finite log-probability; look at the server's log")
-    total = math.fsum(math.exp(token.logprob) for token in told)
+    total = math.fsum(math.exp(token.logprob) for token in reported)
     if total > 1.0 + ROUNDING:
         raise MalformedReply(
             f"the server returns alternatives with a probability of {total:.3g} together, which cannot be more than "
             "1; look at the server's log"
         )
-    least = math.exp(min(token.logprob for token in told))
+    least = math.exp(min(token.logprob for token in reported))
     bound = max(LEAST, min(VARIANTS * least, 1.0 - total))
-    mass = {piece.strip(): 0.0 for piece in pieces}
-    for token in told:
-        text = token.token.strip()
-        if text in mass:
-            mass[text] += math.exp(token.logprob)
-    found = {piece: mass[piece.strip()] for piece in pieces}
-    logprobs = {piece: min(0.0, math.log(p or bound)) for piece, p in found.items()}
-    return Read(logprobs, frozenset(piece for piece, p in found.items() if p == 0.0), usage)
+    spelt = {f"{TOKEN_ID}{number}": piece for piece, numbers in pieces.items() for number in numbers}
+    if not reported[0].token.startswith(TOKEN_ID):
+        spelt = {piece.strip(): piece for piece in pieces}
+    mass = dict.fromkeys(pieces, 0.0)
+    for token in reported:
+        if (piece := spelt.get(token.token.strip())) is not None:
+            mass[piece] += math.exp(token.logprob)
+    logprobs = {piece: min(0.0, math.log(p or bound)) for piece, p in mass.items()}
+    return Read(logprobs, frozenset(piece for piece, p in mass.items() if p == 0.0), usage)
+
+
+def _check_entries(position: TokenLogprobs) -> None:
+    """Check that the entries of a position do not contradict each other.
+
+    A text with U+FFFD is part of a character and stands for many tokens, so that it may be listed more than once.
+
+    Raises:
+        MalformedReply: They do.
+    """
+    names = [entry.token for entry in position.top_logprobs]
+    numbers = sum(name.startswith(TOKEN_ID) for name in names)
+    if numbers not in (0, len(names)):
+        raise MalformedReply(
+            f"the server names {numbers} of {len(names)} alternatives by number and the others by text; look at the "
+            "server's log"
+        )
+    whole = [name for name in names if "\ufffd" not in name]
+    for name, times in Counter(whole).items():
+        if times > 1:
+            raise MalformedReply(
+                f"the server lists the token {name[:NAME_SHOWN]!r} {times} times among its alternatives; look at the "
+                "server's log"
+            )
+    listed = {entry.token: entry.logprob for entry in position.top_logprobs if entry.token in whole}
+    value = listed.get(position.token, position.logprob)
+    if value != position.logprob and not abs(value - position.logprob) <= ROUNDING:
+        raise MalformedReply(
+            f"the server gives its answer {position.token[:NAME_SHOWN]!r} the log-probability "
+            f"{position.logprob:.3g} and among its alternatives {value:.3g}; look at the server's log"
+        )
 
 
 def check_options(options: Sequence[str]) -> None:

@@ -251,13 +251,15 @@ class OpenAIEngine:
                 body |= {"add_generation_prompt": False, "continue_final_message": True}
             if facts.vllm:
                 body["logprob_token_ids"] = [token for piece in onward for token in ids[begun, piece]]
+                body["return_tokens_as_token_ids"] = True  # different tokens may have the same text
             reply, url = await self._servers.chat(prefix, body)
             logprobs = reply.first.logprobs
             if logprobs is None or not logprobs.content or not logprobs.content[0].top_logprobs:
                 raise UnsupportedRequest(
                     f"{url} returns no log-probabilities; use a server that does, such as vLLM"
                 )
-            return read_pieces(onward, logprobs.content[0].top_logprobs, reply.usage.usage())
+            numbers = {piece: tuple(ids.get((begun, piece), ())) for piece in onward}
+            return read_pieces(numbers, logprobs.content[0], reply.usage.usage())
 
         return await choose_by_paths(paths, ask)
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
-from serving.engines.wire import ChatReply, Heard, Once, TokenList, parse
+from serving.engines.wire import ChatReply, Heard, Once, TokenList, WireUsage, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, Client, HttpClient
 from serving.metrics import server_load
@@ -82,6 +82,7 @@ class Servers:
         self._missed: dict[str, int] = dict.fromkeys(self.urls, 0)
         self._reported: dict[str, str] = {}
         """Replicas that are away and were reported, with the kind of the report."""
+        self._miscounting: set[str] = set()
 
     async def facts(self) -> ServerFacts:
         """Return the servers' facts; the first call fetches them, and concurrent calls wait for it."""
@@ -110,6 +111,7 @@ class Servers:
             answer = await self._post(f"{base_url}/chat/completions", content)
             reply = parse(ChatReply, answer.url, answer.body)
             self._check_model(answer.url, body["model"], reply.model)
+            self._check_counts(base_url, reply.usage)
             self._replicas.answered(base_url, reply.usage.usage())
             return reply, answer.url
 
@@ -131,6 +133,7 @@ class Servers:
             reply = heard.reply(thinking)
             for model in heard.models:
                 self._check_model(url, body["model"], model)
+            self._check_counts(base_url, heard.usage)
             self._replicas.answered(base_url, reply.usage)
             started()
             return reply
@@ -254,22 +257,26 @@ class Servers:
         return await self._retry.run(Replicas(self.urls[:1]), "", ask_all)
 
     async def _healthy(self) -> bool:
-        """Check whether a server answers and still serves the same judge.
+        """Check whether a server answers and still serves the same judge; those that were away and do are taken back.
 
         Raises:
-            ServerDown: It serves another model or version.
+            ServerDown: The first one that answers serves another model or version.
         """
         facts = await self.facts()
+        healthy = False
         for base_url in self.urls:
-            if not await self._answers(base_url, facts):
+            needed = not healthy or self._replicas.is_away(base_url)
+            if not needed or not await self._answers(base_url, facts):
                 continue
             try:
                 await self._check_alike("the judge before the outage", base_url)
-            except EngineError:
+            except EngineError as error:
+                if isinstance(error, ServerDown) and not healthy:
+                    raise
                 continue
             self._back(base_url)
-            return True
-        return False
+            healthy = True
+        return healthy
 
     async def _still_alike(self, base_url: str) -> None:
         """Check that a server that was unreachable still serves the same judge, before it gets any request.
@@ -304,6 +311,15 @@ class Servers:
             raise WrongModel(
                 f"{url} was asked for {asked!r} and answered as {said[:MODEL_SHOWN]!r}; if that is the same model, set "
                 "reply_model in the judge's preset"
+            )
+
+    def _check_counts(self, base_url: str, usage: WireUsage) -> None:
+        """Tell once per server that its counts contradict each other."""
+        if usage.is_contradictory and base_url not in self._miscounting:
+            self._miscounting.add(base_url)
+            self._watch.say(
+                f"{base_url} reports {usage.cached_tokens:,} cached tokens of a prompt of {usage.prompt_tokens:,}; "
+                "such numbers are left out"
             )
 
     async def _ask(self, base_url: str) -> ServerFacts:

@@ -89,13 +89,22 @@ class WireUsage(Wire):
     completion_tokens: Count | None = 0
     prompt_tokens_details: PromptDetails | None = None
 
+    @property
+    def cached_tokens(self) -> int | None:
+        """Prompt tokens that the server had cached, as reported."""
+        return None if self.prompt_tokens_details is None else self.prompt_tokens_details.cached_tokens
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether more tokens were cached than the prompt has."""
+        return (self.cached_tokens or 0) > self.prompt_tokens
+
     def usage(self) -> Usage:
-        """Return the counts as a `serving.types.Usage`."""
-        details = self.prompt_tokens_details
+        """Return the counts as a `serving.types.Usage`, without a number of cached tokens that cannot be."""
         return Usage(
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens or 0,
-            cached_tokens=details.cached_tokens if details is not None else None,
+            cached_tokens=None if self.is_contradictory else self.cached_tokens,
         )
 
 
@@ -283,7 +292,7 @@ class Heard:
         self.text: list[str] = []
         self.thought: list[str] = []
         self.finish: str | None = None
-        self.usage = Usage()
+        self.usage = WireUsage()
         self.models: dict[str | None, None] = {}
         """Models named by the pieces, in order; None for a piece that names none."""
         self.done = False
@@ -314,7 +323,7 @@ class Heard:
         if chunk.error is not None:
             raise _stream_error(self.url, chunk.error)
         if chunk.usage is not None:
-            self.usage = chunk.usage.usage()
+            self.usage = chunk.usage
         for choice in chunk.choices:
             if choice.index:  # of a second reply, which was not requested
                 continue
@@ -330,11 +339,12 @@ class Heard:
         if self.whole or (self.finish is None and not self.text and not self.thought):
             whole = parse(ChatReply, self.url, b"".join(self.whole))
             self.models[whole.model] = None
+            self.usage = whole.usage
             return whole.generation(thinking)
         if self.finish is None:
             raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")
         thought = "".join(self.thought) if self.thought else None
-        return generation("".join(self.text), thought, self.finish, self.usage, thinking)
+        return generation("".join(self.text), thought, self.finish, self.usage.usage(), thinking)
 
 
 def _stream_error(url: str, said: Any) -> EngineError:

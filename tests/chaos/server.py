@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import math
 import re
 import socket
 import struct
@@ -34,7 +35,7 @@ OTHER_MODEL = "other model"
 BROKEN_BODY = ("empty", "truncated", "garbage", "no completion", OTHER_MODEL)
 BROKEN_CONTENT = ("no json", "other schema")
 """Of replies in words."""
-BROKEN_PROBABILITIES = ("nan", "infinity", "huge", "missing", "none")
+BROKEN_PROBABILITIES = ("nan", "infinity", "huge", "missing", "none", "repeated")
 """Of replies with log-probabilities."""
 SLOW = "trickle"
 """The right reply, in pieces."""
@@ -265,6 +266,8 @@ def _with_fault(
             return tuple((token, 800.0) for token, _ in alternatives)
         case "missing":
             return (("Maybe", -0.1),)
+        case "repeated":  # each with half of its probability, which is no more than 1 together
+            return tuple((token, value - math.log(2)) for token, value in alternatives for _ in range(2))
         case "none":
             return ()
         case _:

@@ -152,6 +152,12 @@ def test_a_page_that_was_not_scraped_stays_a_gap(command: Command, tmp_path: Pat
         ("raw_results.jsonl", '{"id": 1', "raw_results.jsonl:1"),
         ("race_result.txt", "Overall Score: many\n", "expected one line for each of"),
         ("board.csv", "model,overall_score\nada,1\nada,2\n", "'ada' occurs twice"),
+        (
+            "board.csv",
+            "model,overall_score,Overall_Score\nada,50,60\n",
+            "two columns are named 'overall_score'",
+        ),
+        ("board.csv", "model,overall_score,model\nada,50,bob\n", "two columns are named 'model'"),
         ("board.csv", "model,overall_score\nada,\x1b[2J\n", "is not a number of at least 0"),
         ("board.csv", "model,overall_score\n", "no rows in it"),
         ("board.csv", "model,overall_score\nada,nan\n", "is not a number of at least 0"),

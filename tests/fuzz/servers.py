@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from serving.engines import wire
 from serving.engines.choosing import Read, choose_by_paths, read_pieces
-from serving.engines.wire import ChatReply, Heard, TopToken, parse
+from serving.engines.wire import ChatReply, Heard, TokenLogprobs, TopToken, parse
 from serving.errors import EngineError, MalformedReply
 from serving.http import refusal
 from serving.types import Choice, Generation, Usage
@@ -136,10 +137,10 @@ def _alternatives(draw: DrawFn) -> bytes:
     tokens = st.sampled_from(("Yes", " Yes", "No", "NO", "1", "2", "0", "10", "Maybe", "", " ", "\ud7ff"))
     numbers = st.one_of(st.floats(-30, 0).map(lambda x: json.dumps(x).encode()), st.sampled_from(NUMBERS))
     top = [
-        b'{"token": %s, "logprob": %s}' % (json.dumps(draw(tokens)).encode(), draw(numbers))
-        for _ in range(draw(st.integers(0, 6)))
+        b'{"token": %s, "logprob": %s}' % (json.dumps(token).encode(), draw(numbers))
+        for token in draw(st.lists(tokens, max_size=6, unique=draw(st.booleans())))
     ]
-    one = b'{"token": "Yes", "logprob": -0.1, "top_logprobs": [%s]}' % b", ".join(top)
+    one = b'{"token": "<s>", "logprob": -0.1, "top_logprobs": [%s]}' % b", ".join(top)
     message = b'{"message": {"content": "Yes"}, "logprobs": {"content": [%s]}}' % one
     return b'{"choices": [%s]}' % message
 
@@ -151,23 +152,24 @@ def check_alternatives(data: bytes) -> None:
     except MalformedReply as error:
         assert_one_line(error, 1000)
         return
-    top = said.content[0].top_logprobs if said is not None and said.content else []
+    position = said.content[0] if said is not None and said.content else TokenLogprobs(token="", logprob=0.0)
     for menu in _MENUS:
         paths = _PATHS if menu == tuple(_PATHS) else {option: (option,) for option in menu}
 
         async def ask(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
-            return read_pieces(onward, top, Usage())
+            return read_pieces(dict.fromkeys(onward, ()), position, Usage())
 
         try:
             choice = asyncio.run(choose_by_paths(paths, ask))
         except MalformedReply as error:
             assert_one_line(error, 1000)
             continue
-        _check_choice(choice, paths, top)
+        _check_choice(choice, paths, position.top_logprobs)
 
 
 def _check_choice(choice: Choice, paths: Mapping[str, tuple[str, ...]], top: Sequence[TopToken]) -> None:
     reported = {token.token.strip() for token in top if math.isfinite(token.logprob)}
+    assert max(Counter(token.token for token in top if "\ufffd" not in token.token).values()) == 1
     assert list(choice.logprobs) == list(paths)
     assert all(value <= 0.0 and math.isfinite(value) for value in choice.logprobs.values())
     for option, path in paths.items():

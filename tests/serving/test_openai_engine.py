@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
-from zlib import crc32
 
 import pytest
 
@@ -16,7 +15,7 @@ from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import normal_base_url
 from serving.errors import BadEndpoint, MalformedReply, RequestRefused, UnsupportedRequest
 from serving.types import ChatArgument, EngineLimits, Generation, Message, Sampling, Usage
-from tests.stub_server import Stub, StubPlan
+from tests.stub_server import Stub, StubPlan, number_of
 
 pytestmark = pytest.mark.usefixtures("carrier")
 
@@ -281,7 +280,8 @@ async def test_choose_sends_one_token_unconstrained(stub: Stub, engine: Engine) 
         "chat_template_kwargs": {"enable_thinking": False},
         "logprobs": True,
         "top_logprobs": 20,
-        "logprob_token_ids": [crc32(text) % 100_000 for text in (b"Yes", b" Yes", b"No", b" No")],
+        "logprob_token_ids": [number_of(text) for text in ("Yes", " Yes", "No", " No")],
+        "return_tokens_as_token_ids": True,
     }
     tokenized = [request.json["prompt"] for request in stub.received if request.path == "/tokenize"]
     assert tokenized == ["Yes", " Yes", "No", " No"]
@@ -332,7 +332,7 @@ async def test_an_option_of_several_tokens_is_asked_for_after_its_beginning() ->
     assert first["messages"] == SENT_MESSAGES and "continue_final_message" not in first
     assert second["messages"] == [*SENT_MESSAGES, {"role": "assistant", "content": "1234"}]
     assert (second["add_generation_prompt"], second["continue_final_message"]) == (False, True)
-    assert second["logprob_token_ids"] == [crc32(b"5") % 100_000]
+    assert second["logprob_token_ids"] == [number_of("5")]
     assert choice.usage.completion_tokens == 2 * (len('{"ok": true}') // 4 + 1)
 
 
@@ -340,7 +340,7 @@ async def test_a_menu_of_more_tokens_than_the_server_returns_is_asked_for_in_par
     """vLLM computes all the tokens that are named, and returns the first twenty of them with the one that it takes."""
     menu = [f"{letter}{letter}" for letter in "ABCDEFGHIJK"]
     shares = dict(zip(menu, (0.3, *[0.02] * 9, 0.4), strict=True))
-    texts = {crc32(text.encode()) % 100_000: text for option in menu for text in (option, f" {option}")}
+    texts = {number_of(text): text for option in menu for text in (option, f" {option}")}
 
     def as_named(asked: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
         named = [texts[token] for token in asked["logprob_token_ids"]]

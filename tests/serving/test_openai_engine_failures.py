@@ -386,3 +386,18 @@ async def test_what_a_server_says_of_itself_makes_no_long_message() -> None:
             await ask_server(many, "http://h/v1", model)
         assert len(str(refused.value)) < 400
     await many.aclose()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_more_cached_tokens_than_the_prompt_has_are_left_out_and_told_once(streamed: bool) -> None:
+    """The stub counts "Is it so?" as 9 // 4 + 1 = 3 tokens, and says that 4,000 of them were cached."""
+    told: list[str] = []
+    async with Stub(StubPlan(cached_tokens=4000)) as stub:
+        engine = OpenAIEngine([stub.url], tell=told.append)
+        started = (lambda: None) if streamed else None
+        replies = [await engine.generate(PROMPT, Sampling(), started=started) for _ in range(2)]
+        await engine.aclose()
+    assert [reply.usage.cached_tokens for reply in replies] == [None, None]
+    assert [reply.usage.prompt_tokens for reply in replies] == [3, 3]
+    [line] = told
+    assert "reports 4,000 cached tokens of a prompt of 3" in line

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from serving.engines.openai import OpenAIEngine
-from serving.errors import EngineFault, ServerDown
+from serving.errors import EngineFault, EngineOverloaded, ServerDown
 from serving.types import Message, Sampling
 from tests.stub_server import Fault, Stub, StubPlan
 
@@ -108,6 +109,56 @@ async def test_a_server_that_is_well_and_fails_every_call_is_no_outage() -> None
             await engine.generate(prompt(0), Sampling())
         await engine.aclose()
     assert (len(stub.chats), told) == (3, [])
+
+
+@pytest.mark.parametrize("status", ["429", "503"])
+@pytest.mark.parametrize("retry_after", [None, "5"])
+async def test_pauses_that_a_server_asks_for_use_up_no_attempt(status: str, retry_after: str | None) -> None:
+    """The chat route asks for a pause 40 times, while the server's health is good."""
+    told: list[str] = []
+    nap = Nap(at=0)
+    async with Stub(StubPlan(faults=(Fault(status, retry_after=retry_after),) * 40)) as stub:
+        engine = engine_for(stub, nap, told, attempts=2)
+        replies = await asyncio.gather(*(engine.generate(prompt(n), Sampling()) for n in range(4)))
+        await engine.aclose()
+    assert [reply.text for reply in replies] == ['{"ok": true}'] * 4
+    assert all(seconds >= 5.0 for seconds in nap.taken) if retry_after else max(nap.taken) > 2.0
+    begun, ended = told
+    assert f"asks for a pause; waiting for it up to 10 min ({stub.url}" in begun and f"HTTP {status}" in begun
+    assert "answers again after" in ended
+
+
+@pytest.mark.parametrize("retry_after", [None, "7", "99999"])
+async def test_a_server_that_asks_for_pauses_for_too_long_ends_the_work(retry_after: str | None) -> None:
+    told: list[str] = []
+    nap = Nap(at=0)
+    fault = Fault("503", retry_after=retry_after)
+    async with Stub(StubPlan(faults=(fault,), last_fault_stays=True)) as stub:
+        engine = engine_for(stub, nap, told, patience=120.0)
+        with pytest.raises(ServerDown, match=r"asked for pauses for 2 min and answered nothing.*HTTP 503"):
+            await engine.generate(prompt(0), Sampling())
+        with pytest.raises(ServerDown):
+            await engine.generate(prompt(1), Sampling())
+        await engine.aclose()
+    assert sum(nap.taken) == pytest.approx(120.0)
+    assert len(told) == 1
+    assert retry_after != "99999" or len(stub.chats) == 1  # not asked again before the time that it names
+
+
+async def test_a_call_that_pauses_too_long_fails_alone_while_others_are_answered() -> None:
+    async with Stub(StubPlan(faults=(Fault("429"),), last_fault_stays=True)) as stub:
+
+        async def answer_others() -> None:
+            stub.plan = replace(stub.plan, last_fault_stays=False)
+            stub.faults.clear()
+            await engine.generate(prompt(1), Sampling())
+            stub.plan = replace(stub.plan, last_fault_stays=True)
+            stub.faults.append(Fault("429"))
+
+        engine = engine_for(stub, Nap(at=2, what=answer_others), [], patience=60.0)
+        with pytest.raises(EngineOverloaded, match=r"HTTP 429.*asked to wait for 1 min"):
+            await engine.generate(prompt(0), Sampling())
+        await engine.aclose()
 
 
 async def test_without_patience_each_call_fails_by_itself() -> None:

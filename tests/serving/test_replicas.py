@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -14,7 +13,6 @@ import pytest
 from serving.engine import Replicated
 from serving.engines import sending
 from serving.engines.openai import OpenAIEngine
-from serving.errors import EngineOverloaded
 from serving.http import Answer, HttpClient
 from serving.replicas import Replicas
 from serving.types import Message, Sampling
@@ -225,15 +223,15 @@ async def test_a_replica_that_returns_is_used_while_the_others_ask_for_a_long_pa
         await stub.stop()
     await until(lambda: len(fleet.told) == 2, fleet)
     fleet.stubs[0].faults.append(Fault("503", retry_after="99999"))
-    with pytest.raises(EngineOverloaded):
-        await fleet.ask(1)
+    fleet.pauses.go_on.clear()
+    call = asyncio.create_task(fleet.engine.generate(prompt(1, 0), Sampling()))
+    await waiting.until(lambda: len(fleet.pauses.slept) == 1)
+    asked = [len(stub.chats) for stub in fleet.stubs]
     await fleet.restart(1)
-    async with asyncio.timeout(waiting.SECONDS):
-        while True:
-            with contextlib.suppress(EngineOverloaded):
-                assert await fleet.ask(1) == fleet.urls[1]
-                break
-            await asyncio.sleep(0.02)
+    fleet.pauses.go_on.set()
+    await call
+    assert [len(stub.chats) for stub in fleet.stubs] == [asked[0], asked[1] + 1, asked[2]]
+    assert set(fleet.pauses.slept) == {30.0}  # parts of the pause
 
 
 async def test_the_counts_are_those_of_the_servers(fleet: Fleet) -> None:

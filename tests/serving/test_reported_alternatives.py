@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from random import Random
 
 import pytest
 
+from serving.engines.choosing import read_pieces
 from serving.engines.openai import OpenAIEngine
+from serving.engines.wire import TokenLogprobs, TopToken
 from serving.errors import MalformedReply, UnsupportedRequest
-from serving.types import Choice, Message
-from tests.stub_server import Stub, StubPlan
+from serving.types import Choice, Message, Usage
+from tests.stub_server import Stub, StubPlan, number_of
 
 PROMPT = [Message(role="user", content="Is it so?")]
 OPTIONS = ("Yes", "No")
@@ -96,11 +99,56 @@ async def test_an_answer_that_is_nearly_certain_decides_the_other() -> None:
         ((("Yes", math.inf), ("No", -1.0)), "less than or equal to 0.01"),
         ((("Yes", math.nan), ("No", -1.0)), "less than or equal to 0.01"),
         ((("Yes", False), ("No", -9.0)), "valid number"),  # 0, which is certain
+        # Counted twice, "Yes" would have 0.52 of 0.97, and "No" 0.45.
+        ((("No", math.log(0.45)), ("Yes", math.log(0.26)), ("Yes", math.log(0.26))), "'Yes' 2 times"),
+        ((("Yes", math.log(0.5)), ("Yes", math.log(0.4)), ("No", -9.0)), "'Yes' 2 times"),
+        (
+            (("No", -0.7), ("The", -2.0), ("The", -2.0)),
+            "'The' 2 times",
+        ),  # of no option: the list is not sound
+        (tuple(("Yes", math.log(0.05)) for _ in range(20)), "'Yes' 20 times"),
+        ((("No", -0.7), ("Yes", -2.0), ("Yes", -math.inf)), "'Yes' 2 times"),
     ],
 )
-async def test_what_is_no_distribution_is_refused(top: Tokens, said: str) -> None:
+@pytest.mark.parametrize("vllm", [False, True])
+async def test_what_is_no_distribution_is_refused(top: Tokens, said: str, vllm: bool) -> None:
+    if vllm:  # which names tokens by number
+        said = re.sub("'(.*)'", lambda match: f"'token_id:{number_of(match[1])}'", said)
     with pytest.raises(MalformedReply, match=said):
-        await choose(top)
+        await choose(top, vllm=vllm)
+
+
+def position(sampled: tuple[str, float], *top: tuple[str, float]) -> TokenLogprobs:
+    entries = [TopToken(token=token, logprob=value) for token, value in top]
+    return TokenLogprobs(token=sampled[0], logprob=sampled[1], top_logprobs=entries)
+
+
+def test_an_answer_that_contradicts_its_entry_among_the_alternatives_is_refused() -> None:
+    with pytest.raises(
+        MalformedReply, match=r"its answer 'Yes' the log-probability -0.1 and .* alternatives -2"
+    ):
+        read_pieces({"Yes": (), "No": ()}, position(("Yes", -0.1), ("No", -0.2), ("Yes", -2.0)), Usage())
+
+
+def test_alternatives_of_which_some_are_numbers_are_refused() -> None:
+    with pytest.raises(MalformedReply, match="1 of 2 alternatives by number"):
+        read_pieces(
+            {"Yes": (7,), "No": (8,)}, position(("Yes", -0.1), ("token_id:7", -0.1), ("No", -3.0)), Usage()
+        )
+
+
+def test_tokens_of_the_same_text_are_told_apart_by_their_numbers() -> None:
+    """The numbers 7 and 9 are "Yes" with and without a space; 5 has the same text and spells neither option."""
+    top = (("token_id:7", math.log(0.5)), ("token_id:9", math.log(0.25)), ("token_id:5", math.log(0.1)))
+    read = read_pieces({"Yes": (7, 9), "No": (8,)}, position(top[0], *top), Usage())
+    assert math.exp(read.logprobs["Yes"]) == pytest.approx(0.75)
+    assert read.bounded == {"No"}
+
+
+def test_parts_of_a_character_may_have_the_same_text() -> None:
+    top = (("Yes", -0.5), ("\ufffd", -3.0), ("\ufffd", -4.0))
+    read = read_pieces({"Yes": (), "No": ()}, position(top[0], *top), Usage())
+    assert read.logprobs["Yes"] == pytest.approx(-0.5)
 
 
 async def test_what_rounds_to_a_little_more_than_one_is_taken() -> None:

@@ -76,8 +76,9 @@ def test_a_faulty_dataset_is_one_line(rows: list[dict[str, Any]], message: str, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('qid,question\na,"Why', r"d.csv:1: not CSV"),
-        ("qid,question\na,Why?,more\n", r"d.csv:2: has more cells than columns"),
+        ('qid,question\na,"Why', r"d.csv:2: not CSV"),
+        ("qid,question\na,Why?,more\n", r"d.csv:2: 3 cells under 2 columns"),
+        ("qid,question,Question \na,Why?,How?\n", r"d.csv:1: two columns are named 'question'"),
         ("id,prompt\na,Why?\n", r"d.csv:2: a row .*`qid`"),
         ("", "no tasks"),
     ],

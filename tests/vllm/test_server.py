@@ -103,6 +103,24 @@ def test_answers_carry_the_log_probabilities_of_a_closed_menu(server: RunningSer
     assert 0.5 < mass <= 1.0001
 
 
+def test_tokens_are_reported_by_number(server: RunningServer) -> None:
+    named = tokens(server, prompt="Yes", add_special_tokens=False)
+    reply = ask(
+        server,
+        PAGE + "Did Apollo 11 land in 1969? Answer Yes or No.",
+        max_tokens=1,
+        logprobs=True,
+        top_logprobs=20,
+        logprob_token_ids=named,
+        return_tokens_as_token_ids=True,
+    )
+    [position] = reply["choices"][0]["logprobs"]["content"]
+    names = [entry["token"] for entry in position["top_logprobs"]]
+    assert f"token_id:{named[0]}" in names
+    assert all(name.startswith("token_id:") for name in [position["token"], *names])
+    assert len(set(names)) == len(names)
+
+
 async def test_a_number_of_two_tokens_has_the_probability_of_both(
     server: RunningServer, judge: Judge
 ) -> None:

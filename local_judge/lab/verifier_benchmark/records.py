@@ -6,7 +6,6 @@ CSV or Parquet file is None.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import math
 import zlib
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.errors import InputError, optional_module, os_errors
-from local_judge.rows import parse_object
+from local_judge.rows import check_columns, parse_object, read_csv
 from local_judge.runs.verify import MOST_BYTES
 
 Row = Mapping[str, Any]
@@ -31,9 +30,9 @@ def records(path: Path) -> Iterator[tuple[str, Row]]:
     with os_errors(InputError, f"{path}: cannot be read"):
         suffix = path.suffix.lower()
         if suffix in (".parquet", ".csv"):
-            cells = _csv(path) if suffix == ".csv" else enumerate(_parquet(path), 1)
-            for number, row in cells:
-                yield f"{path}:{number}", {name: _cell(value) for name, value in row.items()}
+            rows = read_csv(path) if suffix == ".csv" else _parquet(path)
+            for place, row in rows:
+                yield place, {name: _cell(value) for name, value in row.items()}
         else:
             yield from json_lines(path)
 
@@ -41,25 +40,6 @@ def records(path: Path) -> Iterator[tuple[str, Row]]:
 def _cell(value: Any) -> Any:
     """Return the value of a cell; None for an empty one, also as pandas writes it."""
     return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
-
-
-def _csv(path: Path) -> list[tuple[int, Row]]:
-    """Return the rows of a CSV file by number. Evidence may exceed the csv module's limit, which all readers share."""
-    limit = csv.field_size_limit(MOST_BYTES)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            names = reader.fieldnames or ()
-            if twice := next((name for name in names if names.count(name) > 1), None):
-                raise InputError(f"{path}: two columns are named {twice!r}")
-            rows: list[tuple[int, Row]] = list(enumerate(reader, 2))
-            if wide := next((number for number, row in rows if None in row), None):
-                raise InputError(f"{path}:{wide}: more cells than columns")
-            return rows
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not CSV ({error})") from None
-    finally:
-        csv.field_size_limit(limit)
 
 
 def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -85,10 +65,13 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield place, parse_object(text, place)
 
 
-def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+def _parquet(path: Path) -> Iterator[tuple[str, Row]]:
     parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
     try:
-        for batch in parquet.ParquetFile(path).iter_batches():
-            yield from batch.to_pylist()
+        file = parquet.ParquetFile(path)
+        check_columns(file.schema_arrow.names, str(path))
+        rows = (row for batch in file.iter_batches() for row in batch.to_pylist())
+        for number, row in enumerate(rows, 1):
+            yield f"{path}:{number}", row
     except ValueError as error:  # pyarrow's own error is one
         raise InputError(f"{path}: not Parquet ({error})") from None

@@ -323,7 +323,7 @@ def test_an_invalid_row_is_one_line_with_its_place(tmp_path: Path, row: dict[str
     ("text", "says"),
     [
         ("claim,claim,evidence,label\nA.,B.,C.,supported\n", "two columns are named 'claim'"),
-        ("claim,evidence,label\nA.,C.,supported,partial\n", "table.csv:2: more cells than columns"),
+        ("claim,evidence,label\nA.,C.,supported,partial\n", "table.csv:2: 4 cells under 3 columns"),
     ],
 )
 def test_a_table_that_loses_cells_is_refused(tmp_path: Path, text: str, says: str) -> None:
