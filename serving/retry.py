@@ -44,6 +44,9 @@ SUSPICIOUS = 2
 CHECK_SECONDS = 2.0
 """Seconds between two health checks."""
 
+LONGEST_PAUSE = 10.0
+"""Longest pause of a request whose server asks for one without saying how long, in seconds."""
+
 STEP_SECONDS = 30.0
 """Longest part of a pause after which a request looks for a server that may be asked."""
 
@@ -253,7 +256,7 @@ class Retry:
                 if patient is not None and overload is not None:
                     answers = answers if paused else patient.answers
                     patient.pausing(overload, paused, answers)
-                    pause = (overload.retry_after or 0.0) + self._jitter(pauses + 1)
+                    pause = self._pause(pauses, overload)
                     step = min(pause, STEP_SECONDS, patient.patience - paused)
                     waited = step == pause
                     pauses, paused = pauses + waited, paused + step
@@ -278,6 +281,12 @@ class Retry:
         if error.retry_after is None:
             return jitter
         return None if error.retry_after > LONGEST_RETRY_AFTER else error.retry_after + jitter
+
+    def _pause(self, pauses: int, error: EngineOverloaded) -> float:
+        """Return the seconds of a pause after `pauses` others: the Retry-After, or a growing time."""
+        if error.retry_after is not None:
+            return error.retry_after + self._jitter(1)
+        return min(self._jitter(pauses + 1), LONGEST_PAUSE)
 
     def _jitter(self, attempt: int) -> float:
         return self.rng.uniform(0.0, min(self.cap, self.base * 2.0 ** (attempt - 1)))

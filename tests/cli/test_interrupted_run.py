@@ -10,6 +10,7 @@ import signal
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.ledger import Ledger
-from tests.stub_server import Received, StubPlan
+from tests.stub_server import Fault, Received, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
 from ..waiting import wait_until
@@ -113,6 +114,24 @@ def test_a_signal_says_how_to_go_on_and_the_same_command_does(
         assert finish(start(*given, cwd=tmp_path)).code == 0
         assert distinct(server.chats[seen:]).isdisjoint(answered)
     assert (tmp_path / "run/cases.jsonl").exists()
+
+
+def test_a_run_whose_server_asks_for_pauses_is_the_run_without_them(tmp_path: Path, snapshot: Path) -> None:
+    """Five requests in a row are refused, more than the attempts of a call, while the server's health is good."""
+    faults = (*[Fault("429", retry_after="11")] * 2, *[Fault("503")] * 3)
+    whole, paused = tmp_path / "whole", tmp_path / "paused"
+    whole.mkdir()
+    paused.mkdir()
+    plan = StubPlan(answer=answer)
+    with StubThread(plan) as well:
+        given = [*arguments(tmp_path, snapshot, well.url, names="c"), "--attempts", "2"]
+        assert finish(start(*given, cwd=whole)).code == 0
+    with StubThread(replace(plan, faults=faults), port=well.port) as busy:
+        ended = finish(start(*given, cwd=paused))
+        assert ended.code == 0
+        assert "asks for a pause; waiting for it up to 10 min" in ended.err
+        assert len(busy.chats) == len(well.chats) + 5
+    assert files(paused / "run") == files(whole / "run")
 
 
 def test_a_run_of_two_judges_killed_in_the_middle_asks_neither_again(tmp_path: Path, snapshot: Path) -> None:
