@@ -128,7 +128,7 @@ def evaluate(
     job = job_of(file, rows)
     if progress:
         sys.stderr.writelines(f"{plain(line)}\n" for line in left_out(file.reports))
-    _finish(lambda: run_job(job, (), RunProgress if progress else unwatched))
+    _finish(lambda: run_job(job, RunProgress if progress else unwatched))
     return load(job.store.root, ledger=job.ledger)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +17,10 @@ from local_judge.demo.outcome import sample_folder
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE, demo_job, run_demo
 from local_judge.reporting.claims import claim_blocks, claim_summary
-from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import score_table, trees
+from local_judge.runs.material import Places
 from local_judge.terminal import safe, stdout
 
 
@@ -38,9 +37,9 @@ def demo(
         demo_job(out, servers.specs(judge)), offline=servers.offline, persistence=servers.persistence
     )
     with stoppable(job.ledger):
-        result = asyncio.run(run_demo(job, sys.argv[1:], RunProgress))
+        result = asyncio.run(run_demo(job, RunProgress))
     page = write_page(
-        [job.store.root], out / "report.html", Given([sample_folder() / "report.md"], out / "snapshot")
+        [job.store.root], out / "report.html", Places([sample_folder() / "report.md"], out / "snapshot")
     ).path
     if as_json:
         scores = [score.model_dump(mode="json") for score in result.scores]

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from local_judge.cli.bundle import material_of_run
 from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
 from local_judge.errors import InputError, os_errors, plain
@@ -23,6 +22,7 @@ from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.judge.ledger_upkeep import collect, contents
 from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
 from local_judge.runs.audit import used_replies
+from local_judge.runs.material import Places, material_of_run
 from local_judge.runs.store import RunStore
 
 app = CommandGroup(help="Check, merge and compact ledgers of replies.")
@@ -188,7 +188,7 @@ def gc(
     if keep_run:
         keep = set[str]()
         for run in keep_run:
-            keep |= asyncio.run(used_replies(material_of_run(RunStore(run), (), None, ledger, None)))
+            keep |= asyncio.run(used_replies(material_of_run(RunStore(run), Places(ledger=ledger))))
     done = collect(ledger, keep=keep, failures=failures, dry_run=dry_run)
     if as_json:
         print_json({"ledger": str(ledger), "dry_run": dry_run, **done._asdict()})

@@ -11,9 +11,9 @@ import typer
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, RunLedger, SomeSnapshotDir
 from local_judge.errors import ConfigError
-from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
 from local_judge.runs.labels import load_labels
+from local_judge.runs.material import Places
 from local_judge.runs.sweep_folder import finished_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe
@@ -48,7 +48,7 @@ def report(
     The page opens from disk and makes no request. Reports, snapshot and ledger are looked for where the command of the
     run had them. With people's labels, the page shows how far the judge's verdicts and probabilities agree with them.
     """
-    given = Given(tuple(reports or ()), snapshot, ledger)
+    given = Places(tuple(reports or ()), snapshot, ledger)
     paths = [path for run in runs for path in finished_in(run)]
     if labels and len(paths) > 1:  # each run numbers its own claims
         raise ConfigError(f"--labels: labels are of the claims of one run, and {len(paths)} runs are given")

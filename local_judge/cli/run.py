@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
-from typer.main import get_group
 
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import ADVANCED, SERVER
@@ -26,7 +24,6 @@ from local_judge.cli.options import (
     AllowPrompts,
     AsJson,
     ClaimOptions,
-    CommandGroup,
     Day,
     DryRun,
     Limit,
@@ -64,9 +61,6 @@ _KEYS = {
     "qualification": "qualifications",
 }
 """Options whose key in a run file has a different name."""
-
-_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""Error of a command line, which typer does not export."""
 
 
 def run(
@@ -147,7 +141,7 @@ def run(
     with stoppable(job.ledger):
         if batch is not None and not replay:
             print_batch(job, as_json)
-        records = asyncio.run(run_job(job, sys.argv[1:], watch))
+        records = asyncio.run(run_job(job, watch))
     if not shown and not is_quiet():
         sys.stderr.write(f"{plain(str(job.store.root))} is finished; 0 calls\n")
     found = Results.load(job.store, records)
@@ -168,25 +162,6 @@ def _check_reports(given: Sequence[Path], file: RunFile) -> None:
         for path in file.reports:
             if not path.exists():
                 raise ConfigError(f"{given[0]}: reports: {path}: no such file or folder")
-
-
-def recorded_file(arguments: Sequence[str]) -> RunFile:
-    """Return the settings of a run from its command line, as the manifest records it.
-
-    Raises:
-        ConfigError: it is not a command line of `run`, or a file that it names cannot be used.
-    """
-    words = [word for word in arguments if word not in ("--quiet", "--verbose")]
-    if words[:1] != ["run"]:
-        raise ConfigError("the run records no command line")
-    group = CommandGroup()
-    group.command("run")(run)
-    try:
-        context = get_group(group).commands["run"].make_context("run", words[1:])
-    except (_UsageError, typer.Exit) as error:
-        raise ConfigError(f"the recorded command line cannot be read ({error})") from None
-    how = ClaimOptions(**{one.name: context.params[one.name] for one in fields(ClaimOptions)})
-    return _run_file(cast("typer.Context", context), how, context.params["setting"] or ())
 
 
 def given_keys(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:

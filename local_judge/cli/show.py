@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 
 from local_judge.claims.model import ClaimSet
-from local_judge.cli.bundle import material_of_run
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
@@ -39,6 +38,7 @@ from local_judge.runs.costs import RunCost, tokens_of
 from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
+from local_judge.runs.material import material_of_run
 from local_judge.runs.records import load_records, read_records
 from local_judge.runs.rescoring import rescore as compute
 from local_judge.runs.seal import reseal_scores, unseal_scores
@@ -213,7 +213,7 @@ def print_groups(runs: Sequence[Path]) -> None:
 
 def _show_costs(opened: Sequence[OpenRun], as_json: bool) -> None:
     """Print the calls and tokens of each run."""
-    materials = [material_of_run(run.store, (), None, None, None) for run in opened]
+    materials = [material_of_run(run.store) for run in opened]
     found = [
         RunCost(run=run.name, settings=dict(run.settings), tokens=asyncio.run(tokens_of(material)))
         for run, material in zip(opened, materials, strict=True)

@@ -22,6 +22,7 @@ from local_judge.runs.items import claims_file
 from local_judge.runs.job import Job, Watch, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
+from local_judge.runs.run_file import RunFile
 from local_judge.runs.store import RunStore
 
 JUDGE = "qwen2.5-coder-1.5b"
@@ -54,16 +55,17 @@ def demo_job(out: Path, judge_specs: Sequence[JudgeSpec]) -> Job:
         config=settled(CONFIG),
         store=store,
         ledger=store.ledger,
+        file=RunFile(reports=(folder / "report.md",), snapshot=out / "snapshot"),
     )
 
 
-async def run_demo(job: Job, arguments: Sequence[str], watch: Watch) -> DemoResult:
+async def run_demo(job: Job, watch: Watch) -> DemoResult:
     """Evaluate the sample and compare the verdicts with the planted alterations.
 
     Raises:
         RunError: the sample could not be evaluated.
     """
-    await run_job(job, arguments, watch)
+    await run_job(job, watch)
     records = load_records(job.store)
     if records[0].status != "done":
         raise RunError(f"{job.store.root}: the sample could not be evaluated: {records[0].detail}")

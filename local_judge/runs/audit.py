@@ -24,7 +24,7 @@ from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport
-from local_judge.errors import InputError, RunError, UserError, brief
+from local_judge.errors import RunError, UserError, brief
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge, JudgeSettings
@@ -33,7 +33,6 @@ from local_judge.judge.ledger_verify import ledger_problems
 from local_judge.judge.planning import ReplayEngine
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.bundle import (
-    Material,
     NotingLedger,
     NotingSnapshot,
     material_of,
@@ -48,6 +47,7 @@ from local_judge.runs.items import Index, case_of, claims_file, findings_file, i
 from local_judge.runs.manifest import (
     build_manifest,
     changed,
+    code_digest,
     difference,
     different_inputs,
     judges_of,
@@ -55,12 +55,13 @@ from local_judge.runs.manifest import (
     protocols_of,
     read_manifest,
 )
+from local_judge.runs.material import Material
 from local_judge.runs.records import read_records
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import differences, is_score, modified_allowed, run_files
 from local_judge.runs.store import CASES, MANIFEST, RunStore, rendered
 from local_judge.terminal import count
-from serving.types import EngineIdentity, Frozen, Sampling
+from serving.types import EngineIdentity, EngineLimits, Frozen, Sampling
 
 Status = Literal["ok", "failed", "not checked"]
 
@@ -71,6 +72,9 @@ _INCOMPLETE = (
 
 _NOT_IN_LEDGER = b'"kind":"not_in_ledger"'
 """Failure in the line of an item."""
+
+_OF_VERSION = {"prompts", "protocols"}
+"""Keys of a manifest whose values belong to a version of this program."""
 
 NAMED = 20
 """Most problems that one check lists."""
@@ -95,9 +99,12 @@ class Audit(Frozen):
     checks: tuple[Check, ...]
 
     @property
-    def ok(self) -> bool:
-        """True if no check failed."""
-        return not any(check.status == "failed" for check in self.checks)
+    def status(self) -> Status:
+        """`failed` if a check failed, else `not checked` if one could not be made."""
+        statuses = {check.status for check in self.checks}
+        worst: tuple[Status, ...] = ("failed", "not checked")
+        found: list[Status] = [status for status in worst if status in statuses]
+        return found[0] if found else "ok"
 
 
 async def audit_bundle(path: Path) -> Audit:
@@ -247,20 +254,22 @@ async def _inputs(material: Material, packed: bool) -> Check:
     """Compare reports, tasks, judges, settings and prompts with the manifest."""
     store = material.store
     manifest = read_manifest(store)
-    if material.reports is None or material.limits is None:
+    if material.reports is None:
         return Check(name="inputs", status="not checked", note=material.absent)
     made: dict[str, Any] = {}
     with TemporaryDirectory(prefix="audit-") as scratch, Ledger.open(Path(scratch) / "none.sqlite") as ledger:
         config = RunConfig.model_validate(manifest["config"])
         async with _judges(material, ledger) as judges:
-            made = await build_manifest(config, judges, material.reports, manifest["snapshot"], ())
+            made = await build_manifest(
+                config, judges, material.reports, manifest["snapshot"], {}, manifest.get("extractor")
+            )
     if packed:
         made["snapshot"] = material.snapshot_digest
     elif material.snapshot is not None:
         made["snapshot"] = Snapshot.open(material.snapshot).digest
     # The identity of a judge is the recorded one, and its calibrations are checked with the findings.
     keys = [key for key in changed(manifest, made) if key != "judges"]
-    if keys and set(keys) <= {"prompts", "protocols"}:
+    if keys and set(keys) <= _OF_VERSION and not _claims_this_code(manifest):
         return Check(name="inputs", status="not checked", note=_other_version(manifest))
     problems: list[str] = []
     for key in keys:
@@ -305,7 +314,7 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
     store = material.store
     if material.public:
         return Check(name="findings", status="not checked", note="page texts and prompts are left out")
-    if material.ledger is None or material.reports is None or material.limits is None:
+    if material.ledger is None or material.reports is None:
         return Check(name="findings", status="not checked", note=material.absent)
     if read_manifest(store)["snapshot"] is not None and material.snapshot is None:
         return Check(name="findings", status="not checked", note=material.absent)
@@ -315,6 +324,11 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
     }
     recorded = {name: one["version"] for name, one in manifest["protocols"].items()}
     if manifest["prompts"] != prompts_digest() or recorded != versions:
+        if _claims_this_code(manifest):
+            problem = (
+                f"{MANIFEST}: made with the code of this version, whose prompts and protocols are others"
+            )
+            return _check("findings", [problem])
         return Check(name="findings", status="not checked", note=_other_version(manifest))
     made = RunStore(scratch)
     snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
@@ -335,6 +349,11 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
     return found.model_copy(update={"status": status, "note": note})
 
 
+def _claims_this_code(manifest: Mapping[str, Any]) -> bool:
+    """Check whether a run says that the code which audits it made it."""
+    return manifest.get("code") == code_digest()
+
+
 def _other_version(manifest: Mapping[str, Any]) -> str:
     return (
         f"made with local_judge {manifest['local_judge']} with other prompts or protocols; use that version"
@@ -349,9 +368,7 @@ async def _judges(material: Material, ledger: Ledger) -> AsyncGenerator[Mapping[
     judges: dict[str, Judge] = {}
     for one in manifest["judges"]:
         name, identity = str(one["name"]), EngineIdentity.model_validate(one["identity"])
-        limits = (material.limits or {}).get(name)
-        if limits is None:
-            raise InputError(f"judges.json: no judge {name!r}; get the bundle again")
+        limits = EngineLimits(context_tokens=manifest["context_tokens"][name])
         settings = JudgeSettings(
             sampling=Sampling.model_validate(one["sampling"]),
             reasks=config.reasks,
@@ -368,7 +385,8 @@ async def _replay(
     manifest = read_manifest(material.store)
     made.write_json(MANIFEST, manifest)
     config = RunConfig.model_validate(manifest["config"])
-    await execute(material.reports or (), judges, snapshot, config, made)
+    extractor = manifest.get("extractor")
+    await execute(material.reports or (), judges, snapshot, config, made, extractor=extractor)
 
 
 def _unequal(store: RunStore, made: RunStore) -> tuple[list[str], int]:

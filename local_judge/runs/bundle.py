@@ -3,7 +3,6 @@
     bundle.json        version of the form, whether page texts are left out, SHA-256 of every other file
     run/               the run directory, without its ledger
     reports.jsonl      reports with their tasks, in the order of the run
-    judges.json        limits of each judge's engine
     calls.jsonl        requests and replies that the run used, and lengths of prompts
     texts.jsonl        texts of the requests, each once
     calibrations.jsonl
@@ -22,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import io
 import re
@@ -34,7 +34,7 @@ from datetime import date
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
-from pydantic import Base64Bytes, TypeAdapter, ValidationError
+from pydantic import Base64Bytes, ValidationError
 
 from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
 from indexes.manifest import MANIFEST as SNAPSHOT_MANIFEST
@@ -48,25 +48,26 @@ from local_judge.errors import InputError, RunError, os_errors
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.requests import Identified, Reply, Request, sha256
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import digest_of
 from local_judge.runs.manifest import read_manifest
+from local_judge.runs.material import Material
 from local_judge.runs.seal import run_files
 from local_judge.runs.store import MANIFEST, RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
-from serving.types import EngineIdentity, EngineLimits, Frozen, Sampling
+from serving.types import EngineIdentity, Frozen, Sampling
 
 Row = TypeVar("Row", bound=Frozen)
 
-FORMAT = 2
+FORMAT = 3
 """Version of the form."""
 
 INDEX = "bundle.json"
 _SNAPSHOT = "snapshot.json"
+_TEXTS = "texts.jsonl"
 _FILES = {
-    *(INDEX, "reports.jsonl", "judges.json", "calls.jsonl", "texts.jsonl", "calibrations.jsonl", _SNAPSHOT),
+    *(INDEX, "reports.jsonl", "calls.jsonl", _TEXTS, "calibrations.jsonl", _SNAPSHOT),
 }
 """Files of a bundle that are in no folder."""
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -133,8 +134,6 @@ class PackedText(Frozen):
 
 Call.model_rebuild()
 
-_LIMITS = TypeAdapter(dict[str, EngineLimits])
-
 
 class _Index(Frozen):
     """Content of `bundle.json`."""
@@ -194,23 +193,6 @@ class NotingSnapshot(Snapshot):
         ]
 
 
-class Material(NamedTuple):
-    """A run with the inputs that its results follow from, as far as they are at hand."""
-
-    store: RunStore
-    reports: Sequence[RawReport] | None
-    snapshot: Path | None
-    ledger: LedgerPlace | None
-    limits: Mapping[str, EngineLimits] | None
-    """Limits of each judge's engine, by the judge's name."""
-    public: bool = False
-    """Page texts and prompts were left out."""
-    snapshot_digest: str | None = None
-    """Digest of the run's snapshot, of which a bundle may have only a part."""
-    absent: str = ""
-    """Reason why something is not at hand."""
-
-
 def write_bundle(
     out: Path,
     material: Material,
@@ -225,7 +207,7 @@ def write_bundle(
 
     Args:
         out: new file.
-        material: the run, its reports and the limits of its judges.
+        material: the run and its reports.
         ledger: ledger from which the run was replayed.
         snapshot: snapshot from which it was replayed.
         calibrations: calibrations of the judges.
@@ -246,10 +228,8 @@ def write_bundle(
                 f"run/{name}": store.root / name for name in (MANIFEST, *run_files(store.root))
             }
             sources["reports.jsonl"] = _lines(map(_packed_report, material.reports or ()))
-            limits = {name: one.model_dump() for name, one in (material.limits or {}).items()}
-            sources["judges.json"] = canonical(limits).encode() + b"\n"
             calls, texts = _calls(ledger, public)
-            sources["calls.jsonl"], sources["texts.jsonl"] = _lines(calls), _lines(texts)
+            sources["calls.jsonl"], sources[_TEXTS] = _lines(calls), _lines(texts)
             sources["calibrations.jsonl"] = _lines(calibrations)
             if snapshot is not None:
                 if not whole:
@@ -431,11 +411,19 @@ def unpack(path: Path, folder: Path) -> Unpacked:
                     problems.append(f"{name}: not listed in {INDEX}")
                 elif hash_file(target).sha256 != index.files[name]:
                     problems.append(f"{name}: differs from its digest in {INDEX}")
+            if index.public and any((folder / name).stat().st_size for name in names & {_TEXTS}):
+                problems.append(f"{_TEXTS}: holds texts of prompts, which a public bundle does not")
             problems += [f"{name}: missing" for name in sorted(index.files.keys() - names)]
             problems += [f"{name}: belongs to no part of a bundle" for name in sorted(names - _parts(folder))]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise InputError(
+            f"{path}: cannot be unpacked into {folder.parent} ({error.strerror}); set TMPDIR to a folder with more room"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{path}: a damaged bundle ({str(error)[:200]}); get the file again") from None
     return Unpacked(folder, index.public, index.whole_snapshot, tuple(problems), len(names))
 
@@ -470,6 +458,8 @@ def _checked_entries(packed: zipfile.ZipFile, path: Path) -> set[str]:
             raise InputError(f"{path}: {shown} is packed more than {MAX_GZIP_RATIO} times; not unpacked")
         if entry.file_size > MOST_READ and not entry.filename.startswith("pages/"):
             raise InputError(f"{path}: {shown} has more than {MOST_READ:,} bytes; not unpacked")
+    if sum(entry.compress_size for entry in entries) > path.stat().st_size:
+        raise InputError(f"{path}: files in it overlap; not unpacked")
     total = sum(entry.file_size for entry in entries)
     if total > MOST_BYTES:
         raise InputError(f"{path}: {total:,} bytes unpacked, more than {MOST_BYTES:,}; not unpacked")
@@ -521,18 +511,12 @@ def material_of(unpacked: Unpacked) -> Material:
         )
         for one in read_rows(folder / "reports.jsonl", PackedReport)
     ]
-    try:
-        with _opened(folder / "judges.json") as file:
-            limits = _LIMITS.validate_json(file.read())
-    except ValidationError:
-        raise InputError("judges.json: cannot be read; get the bundle again") from None
     pages = folder / "pages"
     return Material(
         store=RunStore(folder / "run"),
         reports=reports,
         snapshot=pages if pages.is_dir() else None,
         ledger=None,
-        limits=limits,
         public=unpacked.public,
         snapshot_digest=_snapshot_digest(unpacked) if pages.is_dir() else None,
     )
@@ -554,7 +538,7 @@ async def restore_ledger(folder: Path, store: RunStore, path: Path) -> None:
     Raises:
         InputError: a call is damaged, or its request does not hash to its key.
     """
-    texts = {one.digest: one.text for one in read_rows(folder / "texts.jsonl", PackedText)}
+    texts = {one.digest: one.text for one in read_rows(folder / _TEXTS, PackedText)}
     identities = [
         Identified.of(EngineIdentity.model_validate(judge["identity"]))
         for judge in read_manifest(store).get("judges", [])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,7 +48,7 @@ from local_judge.runs.qualifications import (
 )
 from local_judge.runs.records import CaseRecord, problems_of
 from local_judge.runs.resume import begin_journal, kept_of, remove_journal
-from local_judge.runs.run_file import RunFile, Selection
+from local_judge.runs.run_file import RunFile, Selection, recorded_run
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from serving.connect import PERSISTENT, Persistence
@@ -66,6 +66,8 @@ class Job:
     config: RunConfig
     store: RunStore
     ledger: LedgerPlace
+    file: RunFile = field(default_factory=RunFile)
+    """Settings that the rest was opened from, for the manifest."""
     base: LedgerPlace | None = None
     """Ledger that is read where `ledger` lacks a reply."""
     offline: bool = True
@@ -170,14 +172,14 @@ def job_of(
     elif file.in_process and not replay:
         specs = in_this_process(specs)
     config = settled(with_batch_metrics(file.reports, file.config))
-    loaded = selected(inputs.reports(file, rows), file.select)
     return Job(
-        reports=dated(loaded[: file.limit], config.date),
+        reports=reports_of(file.model_copy(update={"date": config.date}), rows, inputs),
         snapshot=inputs.snapshot(file.snapshot) if file.snapshot else None,
         judge_specs=specs,
         config=config,
         store=store,
         ledger=file.ledger or store.ledger,
+        file=file,
         offline=file.offline,
         calibrations=given_calibrations(file.calibrations, config.claims),
         qualifications=[load_qualification(path) for path in file.qualifications],
@@ -185,6 +187,12 @@ def job_of(
         extractor=_extractor(file, [spec.name for spec in specs]),
         replay=replay,
     )
+
+
+def reports_of(file: RunFile, rows: Sequence[Mapping[str, Any]], inputs: Inputs) -> list[RawReport]:
+    """Return the selected reports of a run file, with their tasks; errors as `load_reports`, `selected` and `dated`."""
+    loaded = selected(inputs.reports(file, rows), file.select)
+    return dated(loaded[: file.limit], file.date)
 
 
 def selected(reports: Sequence[RawReport], select: Sequence[Selection]) -> list[RawReport]:
@@ -268,12 +276,11 @@ class Plan(Frozen):
     """Ids of reports with a planned prompt that does not fit the judge's context."""
 
 
-async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+async def run_job(job: Job, watch: Watch) -> list[CaseRecord]:
     """Evaluate all reports of `job` into its run directory.
 
     Args:
         job: inputs, judges and settings.
-        arguments: the command line, for the manifest.
         watch: display of the progress.
 
     Raises:
@@ -288,10 +295,10 @@ async def run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[Case
     check_job(job)
     with locked(job.store.root):
         if job.held is not None or job.replay:
-            return await _run_job(job, arguments, watch)
+            return await _run_job(job, watch)
         if any(spec.serve for spec in job.judge_specs):
-            return await _run_in_turn(job, arguments, watch)
-        return await _run_job(await without_finished(job), arguments, watch)
+            return await _run_in_turn(job, watch)
+        return await _run_job(await without_finished(job), watch)
 
 
 def check_job(job: Job) -> None:
@@ -306,7 +313,7 @@ def check_job(job: Job) -> None:
     check_inputs(job.reports, job.snapshot, protocols, published_prompts=job.config.prompts is not None)
 
 
-async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+async def _run_in_turn(job: Job, watch: Watch) -> list[CaseRecord]:
     """Run the judges one after another, each over all reports, and open only those that have something to answer.
 
     After each judge the directory has a finished run of the judges so far, whose replies are in the ledger. So the next
@@ -322,11 +329,11 @@ async def _run_in_turn(job: Job, arguments: Sequence[str], watch: Watch) -> list
         now = judges_in_turn(job, spec, begun)
         if len(specs) > 1:
             say(f"judge {place} of {len(specs)}: {spec.name}")
-        records = await _run_job(job.with_judges(now), arguments, watch)
+        records = await _run_job(job.with_judges(now), watch)
         done = records if len(now) == len(specs) else None
     if done is not None:
         return done
-    return await _run_job(replace(job.with_judges(job.judge_specs), replay=True), arguments, watch)
+    return await _run_job(replace(job.with_judges(job.judge_specs), replay=True), watch)
 
 
 def judges_in_turn(job: Job, spec: JudgeSpec, begun: Collection[str]) -> list[JudgeSpec]:
@@ -371,15 +378,16 @@ async def is_pending(job: Job, spec: JudgeSpec) -> bool:
         return any(judge.meter.failures.keys() - KEPT for judge in judges.values())
 
 
-async def manifest_of(job: Job, judges: Mapping[str, Judge], arguments: Sequence[str]) -> dict[str, Any]:
+async def manifest_of(job: Job, judges: Mapping[str, Judge]) -> dict[str, Any]:
     """Return the manifest of a job, without qualifications."""
     digest = job.snapshot.digest if job.snapshot else None
-    return await build_manifest(job.config, judges, job.reports, digest, arguments, job.extractor)
+    run = recorded_run(job.file)
+    return await build_manifest(job.config, judges, job.reports, digest, run, job.extractor)
 
 
-async def _run_job(job: Job, arguments: Sequence[str], watch: Watch) -> list[CaseRecord]:
+async def _run_job(job: Job, watch: Watch) -> list[CaseRecord]:
     async with job.judges() as judges:
-        manifest = await manifest_of(job, judges, arguments)
+        manifest = await manifest_of(job, judges)
         if job.qualifications is not None:
             manifest["qualifications"] = qualifications_as_json(
                 await qualifications_of(judges, job.qualifications)

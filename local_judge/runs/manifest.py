@@ -58,7 +58,7 @@ async def build_manifest(
     judges: Mapping[str, Judge],
     reports: Sequence[RawReport],
     snapshot_digest: str | None,
-    arguments: Sequence[str],
+    run: Mapping[str, Any],
     extractor: str | None = None,
 ) -> dict[str, Any]:
     """Return the manifest as plain data; it names the list of reports (`input_rows`) by its digest.
@@ -68,7 +68,7 @@ async def build_manifest(
         judges: judges by name.
         reports: reports of the run.
         snapshot_digest: digest of the pages; None without a snapshot.
-        arguments: the command line.
+        run: the other settings of the run file (see `recorded_run`).
         extractor: name of the judge that extracts the claims; None for the first.
     """
     published = original_prompts(config)
@@ -87,9 +87,12 @@ async def build_manifest(
         "code": code_digest(),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "arguments": list(arguments),
+        "run": dict(run),
         "config": config.model_dump(mode="json"),
         "judges": [await _judge(name, judge, config) for name, judge in judges.items()],
+        "context_tokens": {
+            name: (await judge.engine.limits()).context_tokens for name, judge in judges.items()
+        },
         **({} if extractor in (None, next(iter(judges))) else {"extractor": extractor}),
         "snapshot": snapshot_digest,
         "protocols": protocols,
@@ -163,11 +166,11 @@ def _sha256(text: str) -> str:
 def claim_directory(
     store: RunStore, manifest: dict[str, Any], reports: Sequence[RawReport], *, grows: bool = False
 ) -> None:
-    """Write manifest and list of reports, or check that the manifest is equal except for versions and arguments.
+    """Write manifest and list of reports, or check that the manifest is equal except for versions, contexts and places.
 
     Qualifications that judges got in the meantime are recorded. If versions differ, or judges are added, the new ones
-    are recorded and the seal is removed, so that all results are derived again. The command line that adds judges
-    replaces the recorded one, so that it names them all.
+    are recorded and the seal is removed, so that all results are derived again. The settings of a run that adds judges
+    replace the recorded ones, so that they name them all.
 
     Args:
         store: the run directory.
@@ -207,12 +210,12 @@ def claim_directory(
     known: dict[str, Any] = there.get("qualifications") or {}
     found: dict[str, Any] = manifest.get("qualifications") or {}
     merged = known | {name: record for name, record in found.items() if record is not None}
-    versions = {key: manifest[key] for key in VERSIONS}
+    versions = {key: manifest[key] for key in (*VERSIONS, "context_tokens")}
     made = {**unsealed(there), **versions} | ({"qualifications": merged} if merged != known else {})
     same = not added and all(there.get(key) == value for key, value in versions.items())
     if added:
         made = {key: value for key, value in made.items() if key not in _DERIVED_FROM}
-        made |= {key: manifest[key] for key in (*_DERIVED_FROM, "arguments") if key in manifest}
+        made |= {key: manifest[key] for key in (*_DERIVED_FROM, "run") if key in manifest}
         made |= {"qualifications": found | merged} if "qualifications" in manifest else {}
     made = sealed_as(made, seal.files, seal.problems) if seal is not None and same else made
     if made != there:
@@ -302,7 +305,7 @@ def _in_words(value: object) -> str:
 
 
 def changed(there: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
-    """Return the keys in which a new run differs from the stored one, except versions and arguments."""
+    """Return the keys in which a new run differs from the stored one, except versions, contexts and places."""
     return [key for key in _DERIVED_FROM if there.get(key) != manifest.get(key)]
 
 

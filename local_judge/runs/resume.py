@@ -47,9 +47,7 @@ class Kept(NamedTuple):
 
 def derivation(manifest: Mapping[str, Any]) -> str:
     """Return a digest of everything that the results of a run are derived from: inputs, judges, settings, program."""
-    said = {
-        key: value for key, value in manifest.items() if key not in ("arguments", "qualifications", "seal")
-    }
+    said = {key: value for key, value in manifest.items() if key not in ("run", "qualifications", "seal")}
     return sha256(canonical(said))
 
 

@@ -109,6 +109,11 @@ class RunFile(TaskFiles, RunConfig):
         return yaml.safe_dump(dumped, sort_keys=False, allow_unicode=True)
 
 
+def recorded_run(file: RunFile) -> dict[str, Any]:
+    """Return the settings of a run that its manifest records beside `config`, as plain data."""
+    return file.model_dump(mode="json", exclude={"out", *RunConfig.model_fields}, exclude_none=True)
+
+
 def is_run_file(path: Path) -> bool:
     """Check whether a path is a run file: a YAML file other than LiveResearchBench's batch files.
 

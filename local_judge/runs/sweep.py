@@ -57,11 +57,6 @@ class SweepRun:
     file: RunFile
     job: Job
 
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """Command line that makes the same run alone."""
-        return ("run", f"{self.job.store.root}.yaml")
-
 
 @dataclass(frozen=True)
 class Sweep:
@@ -177,7 +172,7 @@ async def _finished(run: SweepRun) -> list[CaseRecord] | None:
     if any(spec.recorded is None for spec in known):
         return None
     async with replace(job, judge_specs=known, replay=True).judges() as judges:
-        manifest = await manifest_of(job, judges, run.arguments)
+        manifest = await manifest_of(job, judges)
     if changed(there, manifest) or any(there.get(key) != manifest[key] for key in VERSIONS):
         return None
     kept = kept_of(job.store, judges_of(job.store))
@@ -236,10 +231,10 @@ async def _run(run: SweepRun, judges: Mapping[str, Judge], gates: Gates, watch: 
     job = replace(job, held=held, gates=gates)
     there = existing_manifest(job.store)
     if there is not None:
-        manifest = await manifest_of(job, held, run.arguments)
+        manifest = await manifest_of(job, held)
         if changed(there, manifest) and not extends(job.store, manifest, job.reports):
             _set_aside(job.store.root)
-    return await run_job(job, run.arguments, watch)
+    return await run_job(job, watch)
 
 
 def _set_aside(run: Path) -> None:

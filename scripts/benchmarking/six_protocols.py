@@ -182,7 +182,7 @@ class Material:
         job = job_of(file)
         with Ledger.open(job.ledger) as ledger:
             judge = await judge_on(JudgeSpec(preset), engine, ledger, job.config.reasks)
-            records = await run_job(replace(job, held={preset.name: judge}), (), unwatched)
+            records = await run_job(replace(job, held={preset.name: judge}), unwatched)
             if any(record.status != "done" or record.n_calls_failed for record in records):
                 raise SystemExit(f"{job.store.root}: the judge's answers are not complete")
             return [trace for key in ledger.request_keys() if (trace := ledger.reply(key)) is not None]

@@ -107,7 +107,7 @@ def evaluate(folder: Path, out: str, *, stop: bool = False, first: int | None = 
             held={"fake": Judge(engine, ledger)},
         )
         with suppress(Asked):
-            asyncio.run(run_job(job, ["run"], lambda judges, n: nullcontext(watcher)))
+            asyncio.run(run_job(job, lambda judges, n: nullcontext(watcher)))
     if engine.begun is None:
         return {}
     per_item = 1000 / min(EVALUATED, len(reports))

@@ -371,7 +371,7 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
             store.ledger,
             offline=False,
         )
-        [record] = await run_job(job, [], Silent)
+        [record] = await run_job(job, Silent)
         return record
 
     async def all_of_them(servers: dict[str, StubThread]) -> list[CaseRecord]:

@@ -17,6 +17,7 @@ import pytest
 
 from local_judge.api import evaluate
 from local_judge.runs.bundle import INDEX, MOST_BYTES, MOST_READ
+from local_judge.runs.config import laid_over
 from local_judge.runs.items import Index, digest_of, index_of
 from local_judge.runs.seal import content_digest, sealed_as, unsealed
 from local_judge.runs.store import MANIFEST, RunStore, rendered
@@ -228,11 +229,68 @@ def test_inputs_that_are_not_the_run_s_are_named(command: Command, run: Path, re
     assert "other reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
     report.unlink()
     ended = command("audit", run, "--json")
-    assert ended.code == 0
+    assert (ended.code, json.loads(ended.out)["status"]) == (4, "not checked")
+    assert command("audit", run, "--strict").code == 1
     left = dict.fromkeys(("inputs", "findings", "quotations"), "not checked")
     assert statuses(ended) == ALL_OK | left
     assert "--reports" in checks(ended)["inputs"]["note"]
     assert "--reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
+
+
+def test_a_run_file_that_changes_later_changes_nothing(
+    command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
+) -> None:
+    """Settings come from the manifest: neither the run file nor the preset is opened again."""
+    file, out = tmp_path / "eval.yaml", tmp_path / "run"
+    settings = (
+        f"reports: [{report.name}]\njudges: [./{preset.name}]\nsnapshot: {snapshot}\nprotocols: [fact]\n"
+    )
+    file.write_text(settings, encoding="utf-8")
+    assert command("run", file, "--base-url", server.url, "--out", out).code == 0
+    file.write_text(
+        settings.replace("fact", "race, fact") + "claims: {batch_sentences: 2}\n", encoding="utf-8"
+    )
+    preset.write_text(preset.read_text(encoding="utf-8") + "context_tokens: 512\n", encoding="utf-8")
+    assert statuses(command("audit", out, "--json")) == ALL_OK
+    file.unlink()
+    preset.unlink()
+    assert statuses(command("audit", out, "--json")) == ALL_OK
+
+
+@pytest.mark.parametrize(
+    ("change", "failed"),
+    [
+        ({"prompts": "0" * 64}, {"inputs", "findings"}),
+        ({"protocols": {"fact": {"version": "99"}}}, {"inputs", "findings"}),
+        ({"context_tokens": {"stub": 64}}, {"findings"}),
+        ({"code": "0" * 64, "prompts": "0" * 64}, set[str]()),
+    ],
+)
+def test_a_manifest_that_is_forged_and_sealed_again_is_not_taken(
+    command: Command, run: Path, change: dict[str, Any], failed: set[str]
+) -> None:
+    """What contradicts the version that the manifest names is wrong; what another version made is not checked."""
+    bundle = packed(command, run)
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    manifest = laid_over(unsealed(sealed), change)
+    store = RunStore(run)
+    store.write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
+    repacked(bundle, {f"run/{MANIFEST}": (run / MANIFEST).read_bytes()})
+    for where in (run, bundle):
+        ended = command("audit", where, "--json")
+        found = {name for name, status in statuses(ended).items() if status == "failed"}
+        assert found == failed, (where, checks(ended))
+        assert ended.code == (1 if failed else 4)
+
+
+def test_a_bundle_that_is_marked_as_public_and_holds_texts_is_named(command: Command, run: Path) -> None:
+    bundle = packed(command, run)
+    with zipfile.ZipFile(bundle) as opened:
+        index = json.loads(opened.read(INDEX))
+    repacked(bundle, {INDEX: json.dumps({**index, "public": True}).encode()})
+    ended = command("audit", bundle, "--json")
+    assert ended.code == 1
+    assert "public" in checks(ended)["digests"]["problems"][0]
 
 
 def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
@@ -255,7 +313,7 @@ def test_a_run_does_not_choose_the_database_to_which_a_password_goes(
     (run / "ledger.sqlite").unlink()
     sealed = json.loads((run / MANIFEST).read_bytes())
     manifest = unsealed(sealed)
-    manifest["arguments"] = [*manifest["arguments"], "--ledger", "postgresql://db.example/replies"]
+    manifest["run"]["ledger"] = "postgresql://db.example/replies"
     RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
     missing = "give --ledger or LOCAL_JUDGE_LEDGER"
     assert missing in checks(command("audit", run, "--json"))["findings"]["note"]
@@ -289,11 +347,7 @@ def test_a_run_of_the_python_interface_is_packed_with_its_reports(
         out=run,
         progress=False,
     )
-    assert "the run records no command line" in command("bundle", run, "-o", tmp_path / "run.ljz").line()
-    (tmp_path / "eval.yaml").write_text(
-        f"reports: [{report.name}]\njudges: [./{preset.name}]\nsnapshot: {snapshot}\nprotocols: [fact]\n"
-    )
-    bundle = packed(command, run, "--config", str(tmp_path / "eval.yaml"))
+    bundle = packed(command, run)
     assert statuses(command("audit", bundle, "--json")) == ALL_OK
 
 
@@ -341,7 +395,7 @@ def test_a_public_bundle_has_no_page_and_no_prompt(command: Command, run: Path, 
     sentence = "The building stands"
     assert sentence_of(whole) > sentence_of(public) == 0, sentence
     ended = command("audit", public, "--json")
-    assert ended.code == 0, ended.out
+    assert ended.code == 4, ended.out
     assert statuses(ended) == ALL_OK | dict.fromkeys(("findings", "quotations"), "not checked")
     assert "left out" in checks(ended)["findings"]["note"]
 

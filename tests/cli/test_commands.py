@@ -299,7 +299,9 @@ def test_a_run_from_plan_to_rescore(
     assert len(server.chats) == 1 + 2 * 2
 
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["arguments"] == [*map(str, run), "--json"]
+    recorded = {"reports": [str(report)], "snapshot": str(snapshot), "judges": [str(preset)]}
+    assert recorded.items() <= manifest["run"].items() and "out" not in manifest["run"]
+    assert manifest["context_tokens"] == {"stub": 8192}
     assert manifest["snapshot"] == Snapshot.open(snapshot).digest
     assert manifest["prompts"] == prompts_digest()
     assert manifest["judges"][0]["identity"]["engine_version"] == "0.0-stub"

@@ -58,7 +58,7 @@ def replies(run: Path) -> dict[str, str]:
 
 def manifest(run: Path) -> dict[str, Any]:
     found = json.loads((run / "manifest.json").read_bytes())
-    return {key: value for key, value in found.items() if key not in ("arguments", "seal")}
+    return {key: value for key, value in found.items() if key not in ("run", "seal")}
 
 
 def test_a_judge_is_added_to_a_finished_run(command: Command, world: World, evaluate: Arguments) -> None:

@@ -90,5 +90,5 @@ def test_neither_ledger_nor_calibrations_take_one_for_the_other() -> None:
 async def test_no_run_is_made_without_fences(tmp_path: Path) -> None:
     job = Job((), None, (), RunConfig(), RunStore(tmp_path / "run"), tmp_path / "replies.sqlite")
     with unfenced(), pytest.raises(RuntimeError, match="`unfenced` block"):
-        await run_job(job, (), lambda judges, n: pytest.fail("it began"))
+        await run_job(job, lambda judges, n: pytest.fail("it began"))
     assert not (tmp_path / "run").exists()

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from local_judge.reporting.page.sources import Given
 from local_judge.reporting.page.write import write_page
+from local_judge.runs.material import Places
 
 from .conftest import Open, Sample, until
 from .hostile import STRINGS, hostile_run
@@ -73,7 +73,7 @@ def test_an_address_opens_its_claim(page_file: Path, visit: Open) -> None:
 def test_hostile_texts_run_nowhere(shape: str, tmp_path: Path, visit: Open) -> None:
     run, reports = hostile_run(tmp_path)
     assert len(STRINGS) >= 60
-    page = visit(write_page([run], tmp_path / shape, Given([reports])).path)
+    page = visit(write_page([run], tmp_path / shape, Places([reports])).path)
     places = ["#/", "#/claims", "#/items", "#/reports"]
     some = range(len(STRINGS)) if shape == "page.html" else range(3)
     places += [f"#/report/{number}{query}" for number in some for query in ("?v=0", "?i=0")]

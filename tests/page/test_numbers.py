@@ -22,10 +22,11 @@ from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.page import detail
 from local_judge.reporting.page.overview import load_results, overview
-from local_judge.reporting.page.sources import Given, Sources
+from local_judge.reporting.page.sources import Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
 from local_judge.runs.attributes import open_runs
+from local_judge.runs.material import Places
 from local_judge.runs.records import load_records
 from local_judge.runs.resume import begin_journal, kept_of
 from local_judge.runs.store import JOURNAL, RunStore
@@ -67,11 +68,11 @@ def test_a_page_holds_only_texts_with_the_runs_digests(sample: Sample, tmp_path:
     (run / "ledger.sqlite").unlink()
     other = tmp_path / "other.md"
     other.write_text("# Another report", encoding="utf-8")
-    given = Given([other], None, None)
+    given = Places([other], None, None)
     written = write_page([run], tmp_path / "page.html", given)
     assert written.missing[0].startswith("text of 0 of 6 reports found")
     with pytest.raises(RunError, match="not the snapshot of"):
-        write_page([run], tmp_path / "page.html", Given((), empty_snapshot(tmp_path)))
+        write_page([run], tmp_path / "page.html", Places((), empty_snapshot(tmp_path)))
 
 
 def empty_snapshot(folder: Path) -> Path:

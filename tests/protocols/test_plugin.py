@@ -86,7 +86,7 @@ async def evaluated(out: Path, judge: Judge, snapshot: Snapshot) -> RunStore:
         RawReport("b", b"\n", TASK, "b.md", "ada", TASK.id),
     ]
     check_inputs(reports, snapshot, [load_protocol("house")])
-    manifest = await build_manifest(config, {"judge": judge}, reports, snapshot.digest, [])
+    manifest = await build_manifest(config, {"judge": judge}, reports, snapshot.digest, {})
     store.write_json("manifest.json", manifest)
     await execute(reports, judge, snapshot, config, store)
     seal_run(store)

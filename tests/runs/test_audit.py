@@ -13,11 +13,11 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.errors import RunError
 from local_judge.runs.audit import Check, audit_run
-from local_judge.runs.bundle import Material, NotingLedger, write_bundle
+from local_judge.runs.bundle import NotingLedger, write_bundle
 from local_judge.runs.inputs import RawReport
+from local_judge.runs.material import Material
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
-from serving.types import EngineLimits
 
 
 async def test_pages_are_not_looked_for_in_a_missing_archive(tmp_path: Path, snapshot: Snapshot) -> None:
@@ -30,7 +30,7 @@ async def test_pages_are_not_looked_for_in_a_missing_archive(tmp_path: Path, sna
     shutil.copytree(snapshot.path, tmp_path / "pages")
 
     async def digests() -> Check:
-        material = Material(store, None, tmp_path / "pages", None, None)
+        material = Material(store, None, tmp_path / "pages", None)
         return (await audit_run(material)).checks[0]
 
     # cases.jsonl, the manifest and the snapshot.
@@ -47,7 +47,7 @@ def test_a_bundle_names_each_file_and_ends_with_the_digest_of_all(tmp_path: Path
     store.write_jsonl("cases.jsonl", [])
     seal_run(store)
     report = RawReport("mill", b"It cost 9 million.", None, "mill.md", system="ada")
-    material = Material(store, [report], None, None, {"small": EngineLimits(context_tokens=8)})
+    material = Material(store, [report], None, None)
     with NotingLedger.open(tmp_path / "ledger.sqlite", read_only=True) as ledger:
         assert isinstance(ledger, NotingLedger)
         size = write_bundle(out, material, ledger, None, (), whole=False, public=public)
@@ -61,12 +61,11 @@ def test_a_bundle_names_each_file_and_ends_with_the_digest_of_all(tmp_path: Path
     assert index["files"] == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     assert (index["public"], index["whole_snapshot"]) == (public, False)
     run = ("run/cases.jsonl", "run/manifest.json")
-    lists = ("calibrations.jsonl", "calls.jsonl", "judges.json", "reports.jsonl", *run, "texts.jsonl")
+    lists = ("calibrations.jsonl", "calls.jsonl", "reports.jsonl", *run, "texts.jsonl")
     assert tuple(files) == lists
     assert {name: files[f"run/{name}"] for name in ("cases.jsonl", "manifest.json")} == {
         path.name: path.read_bytes() for path in store.root.iterdir()
     }
-    assert json.loads(files["judges.json"])["small"]["context_tokens"] == 8
     # The comment is the last 71 bytes: "sha256:" and 64 digits.
     assert comment == b"sha256:" + hashlib.sha256(out.read_bytes()[:-71]).hexdigest().encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run.ljz"]

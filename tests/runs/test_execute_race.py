@@ -86,7 +86,7 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
         "b", REPORT.encode(), TASK.model_copy(update={"criteria": None, "references": ()}), "b"
     )
     config = settled(RACE)
-    manifest = await build_manifest(config, {"stub": judge}, [with_both, without], None, [])
+    manifest = await build_manifest(config, {"stub": judge}, [with_both, without], None, {})
     one, other = input_rows([with_both, without])
     assert one["references_sha256"] == [hashlib.sha256(REFERENCE.encode()).hexdigest()]
     assert len(one["criteria_sha256"]) == 64

@@ -38,7 +38,7 @@ async def manifest_of(judge: Judge, snapshot: Snapshot, **changed: Any) -> dict[
         "judges": {"stub": judge},
         "reports": REPORTS,
         "snapshot_digest": snapshot.digest,
-        "arguments": ["run", "a.md"],
+        "run": {"reports": ["a.md"]},
     }
     return await build_manifest(**{**given, **changed})
 
@@ -46,7 +46,7 @@ async def manifest_of(judge: Judge, snapshot: Snapshot, **changed: Any) -> dict[
 async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -> None:
     judge, _ = make_judge()
     manifest = await manifest_of(judge, snapshot)
-    assert manifest["arguments"] == ["run", "a.md"]
+    assert manifest["run"] == {"reports": ["a.md"]}
     assert manifest["config"]["claims"]["batch_sentences"] == 20
     (judged,) = manifest["judges"]
     assert (judged["name"], judged["threshold"]) == ("stub", None)
@@ -96,10 +96,10 @@ async def test_a_directory_takes_up_the_same_run_and_no_other(
     claim_directory(store, manifest, REPORTS)
     written = (tmp_path / "run/manifest.json").read_bytes()
     # Versions and the words of the command line may differ: they do not change what is asked.
-    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"]}, REPORTS)
+    claim_directory(store, {**manifest, "run": {"reports": ["./a.md"]}}, REPORTS)
     assert (tmp_path / "run/manifest.json").read_bytes() == written
     # All is derived anew by the program that goes on, so that its versions are those of the results.
-    claim_directory(store, {**manifest, "arguments": ["run", "./a.md"], "python": "3.99"}, REPORTS)
+    claim_directory(store, {**manifest, "run": {"reports": ["./a.md"]}, "python": "3.99"}, REPORTS)
     assert store.read_json("manifest.json") == {**manifest, "python": "3.99"}
     claim_directory(store, manifest, REPORTS)
     assert (tmp_path / "run/manifest.json").read_bytes() == written

@@ -83,7 +83,7 @@ async def run(
     )
     store = RunStore(out)
     named = judges if isinstance(judges, Mapping) else {"judge": judges}
-    store.write_json("manifest.json", await build_manifest(config, named, reports, None, []))
+    store.write_json("manifest.json", await build_manifest(config, named, reports, None, {}))
     records = await execute(reports, judges, None, config, store)
     assert {record.status for record in records} == {"done"}
     seal_run(store)

@@ -48,7 +48,7 @@ async def run(make_judge: MakeJudge, out: Path, scoring: str) -> RunStore:
     config = RunConfig(protocols=("race",), settings={"race": {"mode": "pointwise", "scoring": scoring}})
     judge, _ = make_judge(rounding)
     store = RunStore(out)
-    store.write_json("manifest.json", await build_manifest(config, {"j": judge}, reports, None, []))
+    store.write_json("manifest.json", await build_manifest(config, {"j": judge}, reports, None, {}))
     await execute(reports, judge, None, config, store)
     seal_run(store)
     return store

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.bundle import material_of_run
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import (
     LABELS,
@@ -25,6 +24,7 @@ from local_judge.lab.prompt_comparison import compare_prompts, comparison_parts
 from local_judge.lab.prompt_people import RatedPrompts, rated_prompts
 from local_judge.runs.costs import Tokens, tokens_of
 from local_judge.runs.labels import load_labels
+from local_judge.runs.material import material_of_run
 from local_judge.runs.ratings import join, load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.store import RunStore
@@ -81,7 +81,7 @@ def _rated(
 
 def _tokens(run: Path) -> Tokens | str:
     """Return the tokens of a run, or the reason why they are not known."""
-    material = material_of_run(RunStore(run), (), None, None, None)
+    material = material_of_run(RunStore(run))
     try:
         return asyncio.run(tokens_of(material))
     except RunError as error:

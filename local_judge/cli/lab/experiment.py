@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -203,7 +202,7 @@ def _run(
             if draft_plans is not None:
                 chosen = asyncio.run(_with_drafted(chosen, job, out, draft_plans))
                 job = make_job(chosen, out)
-            done = asyncio.run(run_experiment(job, sys.argv[1:], RunProgress, out, profile))
+            done = asyncio.run(run_experiment(job, RunProgress, out, profile))
     if as_json:
         print_json(done.results)
     else:

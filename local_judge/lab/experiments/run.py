@@ -193,11 +193,9 @@ class ExperimentRun(NamedTuple):
     results: Results
 
 
-async def run_experiment(
-    job: Job, arguments: Sequence[str], watch: Watch, out: Path, profile: Profile
-) -> ExperimentRun:
+async def run_experiment(job: Job, watch: Watch, out: Path, profile: Profile) -> ExperimentRun:
     """Evaluate the reports of an experiment, and write its curves."""
-    records = await run_job(job, arguments, watch)
+    records = await run_job(job, watch)
     store, run = RunStore(out), RunStore(out / RUN)
     design = store.read_model(DESIGN, Design)
     rows = load_scores(run, protocols_of(run), judges_of(run) or ENSEMBLE)

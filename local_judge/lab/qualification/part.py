@@ -125,10 +125,10 @@ async def run_part(job: Job) -> list[CaseRecord]:
     if there is not None:
         async with job.judges() as judges:
             digest = job.snapshot.digest if job.snapshot else None
-            manifest = await build_manifest(job.config, judges, job.reports, digest, ())
+            manifest = await build_manifest(job.config, judges, job.reports, digest, {})
         if changed(there, manifest):
             shutil.rmtree(job.store.root)
-    return await run_job(job, (), unwatched)
+    return await run_job(job, unwatched)
 
 
 async def run_findings(job: Job, protocol: str, model: type[T]) -> list[tuple[str, T | None]]:

@@ -6,12 +6,10 @@ the page and never replaced by another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from indexes.errors import SnapshotError
 from indexes.model import Page
@@ -20,22 +18,13 @@ from local_judge.documents import document_id
 from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
+from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.inputs import load_reports
 from local_judge.runs.manifest import read_manifest
-from local_judge.runs.run_file import is_run_file, load_run_file
+from local_judge.runs.material import NOWHERE, Places, recorded_file, snapshot_places
+from local_judge.runs.run_file import RunFile
 from local_judge.runs.store import RunStore
 
-
-class Given(NamedTuple):
-    """Places of the texts that the user names; the rest is looked for where the run's command had it."""
-
-    reports: Sequence[Path] = ()
-    snapshot: Path | None = None
-    ledger: LedgerPlace | None = None
-
-
-NOWHERE = Given()
 RECENT = 256
 """Pages kept in memory: the claims of a report cite the same ones."""
 
@@ -43,17 +32,19 @@ RECENT = 256
 class Sources:
     """Texts of one run."""
 
-    def __init__(self, store: RunStore, given: Given = NOWHERE) -> None:
+    def __init__(self, store: RunStore, places: Places = NOWHERE) -> None:
         """Find the texts.
 
         Raises:
             RunError: the given snapshot is not the run's, or the given ledger cannot be read.
         """
         manifest = read_manifest(store)
-        found = _from_command(manifest)
-        self._reports = _report_texts(store, given.reports or found.reports)
-        self.snapshot = _snapshot(store, manifest.get("snapshot"), given.snapshot, found.snapshot)
-        self.ledger = _ledger(given.ledger, (store.ledger, found.ledger))
+        found = RunFile()
+        with suppress(RunError):  # a run that was imported
+            found = recorded_file(manifest)
+        self._reports = _report_texts(store, places.reports or found.reports)
+        self.snapshot = _snapshot(store, manifest.get("snapshot"), places.snapshot, found.snapshot)
+        self.ledger = _ledger(places.ledger, (store.ledger, found.ledger))
         self._page = lru_cache(RECENT)(self._look_up)
 
     def report(self, document: str | None) -> str | None:
@@ -87,39 +78,6 @@ class Sources:
             self.ledger.close()
 
 
-def _from_command(manifest: Mapping[str, Any]) -> Given:
-    """Return the existing files that the command line of a run named, and those of its run file."""
-    words: list[str] = [word for word in manifest.get("arguments", ()) if isinstance(word, str)]
-    snapshot: str | Path | None = _value(words, "--snapshot")
-    ledger: str | LedgerPlace | None = _value(words, "--ledger")
-    paths = [Path(word) for word in words if not word.startswith("-")]
-    reports = [path for path in paths if _exists(path)]
-    for path in list(reports):
-        with suppress(UserError):
-            if path.is_file() and is_run_file(path):
-                file = load_run_file(path, {})
-                reports += file.reports
-                snapshot, ledger = snapshot or file.snapshot, ledger or file.ledger
-    return Given(reports, Path(snapshot) if snapshot else None, ledger_place(ledger) if ledger else None)
-
-
-def _value(words: Sequence[str], option: str) -> str | None:
-    """Return the value of an option of a command line."""
-    for word, after in pairwise([*words, ""]):
-        if word == option and after:
-            return after
-        if word.startswith(option + "="):
-            return word.removeprefix(option + "=")
-    return None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long
-        return False
-
-
 def _report_texts(store: RunStore, paths: Iterable[Path]) -> dict[str, str]:
     """Return the texts of the run's reports by the ids of their documents."""
     wanted = {report.get("sha256") for report in store.inputs()}
@@ -142,20 +100,12 @@ def _snapshot(store: RunStore, digest: str | None, given: Path | None, found: Pa
         if snapshot.digest != digest:
             raise RunError(f"--snapshot {given}: not the snapshot of {store.root}, whose digest is {digest}")
         return snapshot
-    for path in _possible(found, store):
+    for path in snapshot_places(found, store):
         with suppress(SnapshotError, OSError):
             snapshot = Snapshot.open(path)
             if snapshot.digest == digest:
                 return snapshot
     return None
-
-
-def _possible(found: Path | None, store: RunStore) -> Iterator[Path]:
-    """Yield the places where the snapshot of a run may be."""
-    if found is not None:
-        yield found
-    yield store.root / "snapshot"
-    yield store.root.resolve().parent / "snapshot"
 
 
 def _ledger(given: LedgerPlace | None, possible: Iterable[LedgerPlace | None]) -> Ledger | None:

@@ -36,10 +36,11 @@ from local_judge.reporting.page.reliability import (
     given_verdicts,
     reliability,
 )
-from local_judge.reporting.page.sources import NOWHERE, Given, Sources
+from local_judge.reporting.page.sources import Sources
 from local_judge.runs.attributes import OpenRun
 from local_judge.runs.labels import ClaimLabel
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.material import NOWHERE, Places
 from local_judge.scoring.node import Profile
 from local_judge.terminal import count
 from serving.types import Frozen
@@ -136,7 +137,7 @@ class Written(NamedTuple):
 def write_page(
     paths: Sequence[Path],
     out: Path,
-    given: Given = NOWHERE,
+    places: Places = NOWHERE,
     profile: Profile = "paper",
     labels: Sequence[ClaimLabel] = (),
 ) -> Written:
@@ -145,7 +146,7 @@ def write_page(
     Args:
         paths: run directories.
         out: a file that ends in .html, or a folder for a page that loads its data when it is shown.
-        given: places of reports, pages and replies.
+        places: places of reports, pages and replies.
         profile: formulas of the scores.
         labels: people's labels of claims of the runs.
 
@@ -156,7 +157,7 @@ def write_page(
     target = out / "index.html" if in_folder else out
     results = load_results(paths, profile)
     numbers = overview(results)
-    chunks = _Chunks(results, numbers, given, labels, in_folder)
+    chunks = _Chunks(results, numbers, places, labels, in_folder)
     beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with os_errors(RunError, f"{out}: cannot be written"):
         if in_folder:
@@ -201,13 +202,13 @@ class _Chunks:
         self,
         results: Results,
         numbers: Overview,
-        given: Given,
+        places: Places,
         labels: Sequence[ClaimLabel],
         in_folder: bool,
     ) -> None:
         self._results = results
         self._numbers = numbers
-        self._given = given
+        self._places = places
         self._labels = labels
         self._in_folder = in_folder
         self._reliability: list[Reliability] = []
@@ -219,7 +220,7 @@ class _Chunks:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         first = 0
         for place, run in enumerate(self._results.runs):
-            sources = Sources(run.store, self._given)
+            sources = Sources(run.store, self._places)
             try:
                 self._note_missing(run, sources)
                 judges = judges_of(run.store) or (None,)

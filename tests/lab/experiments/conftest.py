@@ -84,6 +84,6 @@ def run_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_judge: MakeJ
         job = prepare(
             experiment, tmp_path / out, judge_specs, config, tmp_path / out / "run" / "ledger.sqlite"
         )
-        return asyncio.run(run_experiment(job, ["test"], watch, tmp_path / out, "paper")), engine
+        return asyncio.run(run_experiment(job, watch, tmp_path / out, "paper")), engine
 
     return run
