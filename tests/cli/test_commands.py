@@ -301,7 +301,7 @@ def test_a_run_from_plan_to_rescore(
     manifest = json.loads((out / "manifest.json").read_text())
     recorded = {"reports": [str(report)], "snapshot": str(snapshot), "judges": [str(preset)]}
     assert recorded.items() <= manifest["run"].items() and "out" not in manifest["run"]
-    assert manifest["context_tokens"] == {"stub": 8192}
+    assert manifest["context_tokens"] == {"stub": 32768}
     assert manifest["snapshot"] == Snapshot.open(snapshot).digest
     assert manifest["prompts"] == prompts_digest()
     assert manifest["judges"][0]["identity"]["engine_version"] == "0.0-stub"
