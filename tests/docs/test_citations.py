@@ -1,0 +1,111 @@
+"""Cited sections, appendices, tables and figures of the five papers exist, and published figures stand in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_judge.lab.replication import load_replication
+
+from .papers import BARE, CITATION, FILES, PAPERS, ROOT, Place, exists, places, text_near
+
+pytestmark = pytest.mark.skipif(not PAPERS.exists(), reason="the papers are not here")
+
+FOLDERS = ("local_judge", "serving", "indexes", "docs", "configs", "scripts")
+SUFFIXES = (".py", ".md", ".yaml", ".txt", ".jsonl", "")
+TEXTS = sorted(
+    path
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if path.is_file() and path.suffix in SUFFIXES and "__pycache__" not in path.parts
+)
+REPLICATIONS = sorted((ROOT / "configs" / "replications").glob("*.yaml"))
+PAGE = ROOT / "docs" / "reference" / "replications.md"
+READMES = {"hanjanghoon/DEER": "deer", "Ayanami0730/deep_research_bench": "drb"}
+
+
+def plain(text: str) -> str:
+    """Text on one line, without the addresses of links and the quotes that join strings of a program."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r'"\s*\n\s*f?"', "", text)
+    return re.sub(r"\s+(?:#:? )?", " ", text)
+
+
+def of_another_work(before: str) -> bool:
+    """True if the words before a number name a year or authors, as citations of other works do."""
+    return re.search(r"\b(?:19|20)\d\d\b|et al\.", before[-80:]) is not None
+
+
+def cited(path: Path) -> Iterator[tuple[Place | None, str]]:
+    """Places that a file cites, and numbers in another form, with the words around them.
+
+    In the page of replications, the first column of a table cites the paper of its heading.
+    """
+    text = path.read_text(encoding="utf-8")
+    if path == PAGE:
+        paper = ""
+        for line in text.splitlines(keepends=True):
+            if heading := re.match(rf"### ({'|'.join(FILES)}) ", line):
+                paper = heading[1]
+            elif paper and (cell := re.match(r"\| ((?:Tables?|Figures?|[Aa]ppendix|[Ss]ection) \S.*?) \|", line)):
+                text = text.replace(line, line.replace(cell[1], f"{paper}, {cell[1][0]}{cell[1][1:]}", 1), 1)
+    text = plain(re.sub(r"`[^`\n]*`", "", text) if path.suffix == ".md" else text)
+    known = [match.span() for match in CITATION.finditer(text)]
+    for match in CITATION.finditer(text):
+        for place in places(match[1], match[2]):
+            yield place, match[0]
+    for match in BARE.finditer(text):
+        inside = any(start <= match.start() < end for start, end in known)
+        if not inside and not of_another_work(text[: match.start()]):
+            yield None, text[max(match.start() - 60, 0) : match.end() + 30]
+
+
+def test_citations_of_the_papers_exist_and_have_one_form() -> None:
+    wrong: list[str] = []
+    for path in TEXTS:
+        try:
+            found = list(cited(path))
+        except UnicodeDecodeError:
+            continue
+        name = path.relative_to(ROOT)
+        wrong += [f"{name}: cite as `PAPER, section N`: ...{words}..." for place, words in found if place is None]
+        wrong += [f"{name}: {place}: not in the paper" for place, _ in found if place and not exists(place)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("file", REPLICATIONS, ids=lambda file: file.stem)
+def test_published_figures_stand_in_the_source(file: Path) -> None:
+    """All figures of a row are numbers of the tables, sections and READMEs that `source` names."""
+    table = load_replication(str(file))
+    cites = [place for match in CITATION.finditer(table.source) for place in places(match[1], match[2])]
+    texts = [line for place in cites for line in text_near(place)]
+    for name, folder in READMES.items():
+        path = ROOT.parent / "shared" / "originals" / folder / "README.md"
+        if name in table.source and path.exists():
+            texts += path.read_text(encoding="utf-8").splitlines()
+    if "/output/" in table.source:
+        pytest.skip("its source is the file that it imports")
+    assert texts, table.source
+    numbers = [{float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", re.sub(r"(?<=\d) \. (?=\d)", ".", line))} for line in texts]
+    known = {abs(number) for line in numbers for number in line}
+    absent = {
+        row: [figure for figure in figures if figure is not None and abs(figure) not in known]
+        for row, figures in table.rows.items()
+    }
+    assert not {row: figures for row, figures in absent.items() if figures}
+
+
+def test_the_page_lists_each_replication_beside_its_place() -> None:
+    """A line of the page that names a file has a table, figure or appendix that the file's source names."""
+    listed: set[str] = set()
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = line.split("|")
+        for name in re.findall(r"(?:computed|judge): `([a-z0-9-]+)`", line):
+            source = load_replication(name).source
+            listed.add(name)
+            first = cells[1].strip().split(":")[0]
+            assert first.split(",")[0] in source or "README" in first or "sample" in first, (name, first, source)
+    assert listed == {file.stem for file in REPLICATIONS}
