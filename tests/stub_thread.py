@@ -64,7 +64,7 @@ class StubThread:
 def answer(asked: Mapping[str, Any]) -> str:
     """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line.
 
-    A checklist has an item for each of `TOPICS`; of a menu, the first is taken.
+    A checklist has an item for each of `TOPICS`; of a menu, the first is taken; of two articles, none is better.
     """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
@@ -73,6 +73,8 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research", "sentence"}:
         return json.dumps(reply)
+    if any(isinstance(item, dict) and "article_1" in item for item in reply.values()):
+        return json.dumps({key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()})
     for key, told, sample in (
         ("personas", "role", "Knows of {}"),
         ("tasks", "request", "What do sources say of {}?"),

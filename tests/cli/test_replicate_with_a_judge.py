@@ -130,6 +130,25 @@ def test_verification_of_annotated_claims(command: Command, server: StubThread, 
     assert true["ours"] > both["ours"] > 0
 
 
+def test_extraction_and_backtracking_of_annotated_claims(
+    command: Command, server: StubThread, tmp_path: Path
+) -> None:
+    """A judge that names no claim of B or C: the windows need no judge, and recover more the longer they are."""
+    judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+    found = replicated(command, tmp_path, "deer-table-5", {}, *judge)
+    assert {column: one["published"] for (row, column), one in found.items() if row.endswith("mini, batches of 20")} == {
+        "Density": 5.19,
+        "Recall": 90.66,
+        "F1 of six classes": 67.52,
+        "F1 of verifiable": 79.0,
+    }
+    assert all(one["ours"] is not None for one in found.values())
+    found = replicated(command, tmp_path, "deer-table-15", {}, *judge)
+    assert found["Backtracking", "Jaccard"]["ours"] is None
+    recalls = [found[f"Sliding (k = {size})", "Recall"]["ours"] for size in (5, 10, 15)]
+    assert 0 < recalls[0] < recalls[1] < recalls[2] <= 1
+
+
 def lrb_tasks(folder: Path, *ids: str) -> Path:
     rows = [
         {

@@ -19,7 +19,7 @@ FILES = {
 KINDS = {"section": "sections", "appendix": "appendices", "Table": "Tables", "Figure": "Figures"}
 KINDS |= {"Equation": "Equations"}
 
-_NUMBER = r"(?:[A-Z]|\d+)(?:\.\d+)*(?![\w%])"
+_NUMBER = r"(?:[A-Z]|\d+)(?:\.\d+)*(?![\w%/])"
 _LIST = rf"{_NUMBER}(?:(?:, and |, | and | or | to ){_NUMBER})*"
 _WORDS = "|".join(word for pair in KINDS.items() for word in pair)
 _PART = rf"(?:{_WORDS}) {_LIST}"
@@ -86,7 +86,7 @@ def exists(place: Place) -> bool:
     if place.kind in ("Table", "Figure"):
         return bool(_captions(place))
     if place.kind == "Equation":
-        end = re.compile(rf"\({place.number}\)\$*$")
+        end = re.compile(rf"(?:\({place.number}\)|tag\{{{place.number}\}})\$*$")
         return any(end.search(line.strip()) for line in lines_of(place.paper))
     if place.number[0].isdigit() != (place.kind == "section"):
         return False

@@ -134,7 +134,7 @@ SETTINGS = {
 PAPER = (0.794, 0.448, 0.223)
 """Key-information coverage, latest knowledge first."""
 SOURCE = (
-    "DREAM, Fig. 5: over 20 queries of its own, key-information coverage is 79.4, 44.8 and 22.3 as the knowledge "
+    "DREAM, Table 4: over 20 queries of its own, key-information coverage is 79.4, 44.8 and 22.3 as the knowledge "
     "cut-off moves back"
 )
 LABELS = ("latest", "middle", "oldest")

@@ -1,4 +1,4 @@
-"""Scores of adaptive quality, 0 to 10: one report by one judge or several, and over reports (section 4.1).
+"""Scores of adaptive quality, 0 to 10: one report by one judge or several, and over reports (DeepResearchEval, section 4.1).
 
     criterion   s_c                              several judges: the mean over those that answered
     dimension   S_d = sum(w_c * s_c) / sum(w_c)

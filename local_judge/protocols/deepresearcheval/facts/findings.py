@@ -1,6 +1,6 @@
 """Settings and findings of active fact-checking.
 
-The judge weighs the evidence on both sides by the published definitions (section 4.2): Wrong means that reliable
+The judge weighs the evidence on both sides by the definitions of DeepResearchEval, section 4.2: Wrong means that reliable
 sources contradict the statement, or that the statement itself mixes true and false. Code checks that the quotations
 support the label:
 
