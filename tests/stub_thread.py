@@ -73,8 +73,6 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(lists)
     if reply.keys() & {"topic", "needs_deep_research", "sentence"}:
         return json.dumps(reply)
-    if any(isinstance(item, dict) and "article_1" in item for item in reply.values()):
-        return json.dumps({key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()})
     for key, told, sample in (
         ("personas", "role", "Knows of {}"),
         ("tasks", "request", "What do sources say of {}?"),
@@ -117,6 +115,8 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
     """A reply that is a list, or more; None where it is something else."""
     if "issues" in reply:
         return {"issues": []}
+    if all(isinstance(item, dict) and "article_1" in item for item in reply.values()):
+        return {key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()}
     if "deductions" in reply:
         return finished(text, set(reply), None, "")
     if "points" in reply:

@@ -136,12 +136,8 @@ def test_extraction_and_backtracking_of_annotated_claims(
     """A judge that names no claim of B or C: the windows need no judge, and recover more the longer they are."""
     judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
     found = replicated(command, tmp_path, "deer-table-5", {}, *judge)
-    assert {column: one["published"] for (row, column), one in found.items() if row.endswith("mini, batches of 20")} == {
-        "Density": 5.19,
-        "Recall": 90.66,
-        "F1 of six classes": 67.52,
-        "F1 of verifiable": 79.0,
-    }
+    mini = [one["published"] for (row, _), one in found.items() if row == "GPT-5-mini, batches of 20"]
+    assert mini == [5.19, 90.66, 67.52, 79.0]
     assert all(one["ours"] is not None for one in found.values())
     found = replicated(command, tmp_path, "deer-table-15", {}, *judge)
     assert found["Backtracking", "Jaccard"]["ours"] is None

@@ -1,4 +1,4 @@
-"""The text of the five papers in `../shared/papers`: which sections, tables, figures and equations it has, and where."""
+"""The text of the five papers in `../shared/papers`: its sections, tables, figures and equations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _WORDS = "|".join(word for pair in KINDS.items() for word in pair)
 _PART = rf"(?:{_WORDS}) {_LIST}"
 CITATION = re.compile(rf"({'|'.join(FILES)}), ({_PART}(?:(?:, and |, | and ){_PART})*)")
 """A citation: `DEER, section 4.4`, `DREAM, Tables 2 and 9`, `DEER, section 4.4 and appendix F.4`."""
-BARE = re.compile(rf"(?:(?i:\b(?:sections?|appendix|appendices|tables?|figures?|equations?|figs?\.|eqs?\.)) |§ ?){_NUMBER}")
+_ANY_WORD = r"(?i:\b(?:sections?|appendix|appendices|tables?|figures?|equations?|figs?\.|eqs?\.))"
+BARE = re.compile(rf"(?:{_ANY_WORD} |§ ?){_NUMBER}")
 """A number of a section, table, figure or equation, cited in any form."""
 
 
@@ -70,7 +71,9 @@ def headings(paper: str) -> dict[str, int]:
         if top.isdigit():
             if not letter:
                 found.setdefault(top + below, n)
-        elif (top == "A" and not letter) or (letter and 0 <= ord(top) - ord(letter) <= 2):  # two headings are lost
+        elif (top == "A" and not letter) or (
+            letter and 0 <= ord(top) - ord(letter) <= 2
+        ):  # two headings are lost
             letter = top
             found.setdefault(top + below, n)
     return found
@@ -82,7 +85,7 @@ def _captions(place: Place) -> list[int]:
 
 
 def exists(place: Place) -> bool:
-    """Return True if the paper has the place. A heading that the text lost counts if a later one of its level is there."""
+    """Return True if the paper has the place; a heading that is lost in the text counts if a later one is there."""
     if place.kind in ("Table", "Figure"):
         return bool(_captions(place))
     if place.kind == "Equation":
@@ -92,7 +95,9 @@ def exists(place: Place) -> bool:
         return False
     *above, last = place.number.split(".")
     known = [number.split(".") for number in headings(place.paper)]
-    level = [number[len(above)] for number in known if number[: len(above)] == above and len(number) > len(above)]
+    level = [
+        number[len(above)] for number in known if number[: len(above)] == above and len(number) > len(above)
+    ]
     return any(len(last) < len(one) or last <= one for one in level if one.isdigit() == last.isdigit())
 
 

@@ -3,8 +3,8 @@
     ratio = 100 * N_Right / N_Statements          (DeepResearchEval, section 4.2)
 
 N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio.
-DeepResearchEval, Table 4 agrees with this: in one row there are more statements (37.45) than Right, Wrong and Unknown together
-(36.81), and its ratio is of the former.
+This agrees with DeepResearchEval, Table 4: in one row there are more statements (37.45) than Right, Wrong and Unknown
+together (36.81), and its ratio is of the former.
 
     paper      labels that their evidence supports (`findings.borne_out`)
     upstream   labels as the judge gave them: the published code takes every label as it is written, and a label that is
