@@ -16,8 +16,13 @@ FILES = {
     "DREAM": "dream",
     "DeepResearchEval": "deepresearcheval",
 }
-KINDS = {"section": "sections", "appendix": "appendices", "Table": "Tables", "Figure": "Figures"}
-KINDS |= {"Equation": "Equations"}
+KINDS = {
+    "section": "sections",
+    "appendix": "appendices",
+    "Table": "Tables",
+    "Figure": "Figures",
+    "Equation": "Equations",
+}
 
 _NUMBER = r"(?:[A-Z]|\d+)(?:\.\d+)*(?![\w%/])"
 _LIST = rf"{_NUMBER}(?:(?:, and |, | and | or | to ){_NUMBER})*"
