@@ -115,7 +115,7 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
     """A reply that is a list, or more; None where it is something else."""
     if "issues" in reply:
         return {"issues": []}
-    if all(isinstance(item, dict) and "article_1" in item for item in reply.values()):
+    if reply and all(isinstance(item, dict) and "article_1" in item for item in reply.values()):
         return {key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()}
     if "deductions" in reply:
         return finished(text, set(reply), None, "")

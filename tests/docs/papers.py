@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,11 @@ KINDS = {
     "Figure": "Figures",
     "Equation": "Equations",
 }
+
+CAPTIONS_BELOW = ("DEER", "LiveResearchBench")
+"""Papers whose text has captions below the tables; in the others they stand above."""
+LONGEST = 45
+"""Maximum number of lines of a table."""
 
 _NUMBER = r"(?:[A-Z]|\d+)(?:\.\d+)*(?![\w%/])"
 _LIST = rf"{_NUMBER}(?:(?:, and |, | and | or | to ){_NUMBER})*"
@@ -84,6 +90,10 @@ def headings(paper: str) -> dict[str, int]:
     return found
 
 
+def _is_no_caption(line: str) -> bool:
+    return re.match(r"[^\w]*(?:Table|Figure) \d+[.:]", line) is None
+
+
 def _captions(place: Place) -> list[int]:
     start = re.compile(rf"[^\w]*{place.kind} {place.number}[.:]")
     return [n for n, line in enumerate(lines_of(place.paper)) if start.match(line)]
@@ -107,10 +117,14 @@ def exists(place: Place) -> bool:
 
 
 def text_near(place: Place) -> list[str]:
-    """Return the lines of a section, or those around the caption of a table or figure."""
+    """Return the lines of a section, a table, or the caption of a figure."""
     lines = lines_of(place.paper)
-    if place.kind in ("Table", "Figure"):
-        return [line for n in _captions(place) for line in lines[max(n - 45, 0) : n + 46]]
+    if place.kind == "Figure":
+        return [lines[n] for n in _captions(place)]
+    if place.kind == "Table":
+        step = -1 if place.paper in CAPTIONS_BELOW else 1
+        tables = (takewhile(_is_no_caption, lines[n + step :: step]) for n in _captions(place))
+        return [line for table in tables for line in islice(table, LONGEST)]
     start = headings(place.paper).get(place.number)
     if start is None:
         return []
