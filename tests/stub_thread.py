@@ -64,7 +64,7 @@ class StubThread:
 def answer(asked: Mapping[str, Any]) -> str:
     """A credulous judge: every sentence is one claim, every claim is supported by the page's longest line.
 
-    A checklist has an item for each of `TOPICS`; of a menu, the first is taken.
+    A checklist has an item for each of `TOPICS`; of a menu, the first is taken; of two articles, none is better.
     """
     reply = json.loads(fill(asked))
     text: str = asked["messages"][-1]["content"]
@@ -115,6 +115,8 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
     """A reply that is a list, or more; None where it is something else."""
     if "issues" in reply:
         return {"issues": []}
+    if reply and all(isinstance(item, dict) and "article_1" in item for item in reply.values()):
+        return {key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()}
     if "deductions" in reply:
         return finished(text, set(reply), None, "")
     if "points" in reply:

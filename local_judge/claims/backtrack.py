@@ -56,10 +56,10 @@ def trace(
     without citations. A claim whose support leads to a sentence with unknown claims (`unread`) is `untraced`; by the
     `upstream` rule, which takes over citations of neighbours, nothing is recovered for it.
 
-    `paper` (Eq. 1, appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its evidence
-    positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
-    and C at i. Equation 1 names preceding sentences; by appendix E.1 the sentences of a paragraph may share the
-    citation at its end. So a position i > j counts if i is in the block of j and has a citation itself.
+    `paper` (DEER, Equation 1 and appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its
+    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class
+    B and C at i. The equation names preceding sentences; by the first appendix the sentences of a paragraph may share
+    the citation at its end. So a position i > j counts if i is in the block of j and has a citation itself.
     With `sections`, a position in a section that does not fit the class is named and still followed: the class may
     be wrong where the place is right.
 

@@ -4,7 +4,7 @@ Invariants: the whole report precedes every batch, so that all batches share one
 names each of its sentences exactly once; a claim's position and citations come from the document, never from the
 judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
-The judge names the types. These rules, which the paper's definitions imply (DEER, section 3.2) and which small judges
+The judge names the types. These rules, which the paper's definitions imply (DEER, section 4.4) and which small judges
 break, correct them: a claim on a sentence with a citation is A. A claim on a sentence without one is never A: it is B
 or C if its support names an earlier sentence, or a later one of its own block, else F. The section of the first such
 sentence decides between B and C. `Claim.type_judged` keeps the judge's answer.

@@ -86,12 +86,11 @@ def test_agreement_with_people(command: Command, rater: StubThread, deer: Path, 
     inputs = {"reports": deer, "ratings": jsonl(tmp_path / "ratings.jsonl", *ratings)}
     judge = ("--judge", write_preset(tmp_path), "--base-url", rater.url)
     found = replicated(command, tmp_path, "deer-table-3", inputs, *judge)
-    ours = {column: (one["published"], one["ours"]) for (_, column), one in found.items()}
-    assert ours == {
-        "Pearson": (0.73, pytest.approx(1)),
-        "Spearman": (0.71, pytest.approx(1)),
-        "Pairwise": (0.84, 1),
-    }
+    assert [one["published"] for (row, _), one in found.items() if row == "Vanilla"] == [0.63, 0.59, 0.68]
+    assert [one["ours"] for one in found.values()] == pytest.approx([1] * 12)
+    found = replicated(command, tmp_path, "deer-table-17", inputs, *judge)
+    assert [one["published"] for (row, _), one in found.items() if row == "GPT-5.2"] == [0.81, 0.80, 0.89]
+    assert [one["ours"] for one in found.values()] == pytest.approx([1] * 15)
 
 
 def test_stability_of_judges(command: Command, rater: StubThread, deer: Path, tmp_path: Path) -> None:
@@ -107,14 +106,15 @@ def test_stability_of_judges(command: Command, rater: StubThread, deer: Path, tm
     assert [one["ours"] for one in found.values()] == pytest.approx([1, 1, 1])
 
 
-@pytest.mark.parametrize("name", ["deer-length", "deer-readme-judge"])
-def test_deer_with_its_verification(
+@pytest.mark.parametrize("name", ["deer-table-24", "deer-readme-judge"])
+def test_deer_of_several_systems(
     command: Command, rater: StubThread, deer: Path, pages: Path, tmp_path: Path, name: str
 ) -> None:
     for path in deer.rglob("cyd_*.md"):
         path.rename(path.with_name(path.name.replace("cyd", "gpt5.2_fast")))
     judge = ("--judge", write_preset(tmp_path), "--base-url", rater.url)
-    found = replicated(command, tmp_path, name, {"reports": deer, "snapshot": pages}, *judge)
+    inputs = {"reports": deer, **({"snapshot": pages} if name == "deer-readme-judge" else {})}
+    found = replicated(command, tmp_path, name, inputs, *judge)
     assert all(one["ours"] is not None for one in found.values())
     if name == "deer-readme-judge":
         assert found["GPT-5", "Request fulfillment"]["ours"] == 3
@@ -122,12 +122,27 @@ def test_deer_with_its_verification(
 
 
 def test_verification_of_annotated_claims(command: Command, server: StubThread, tmp_path: Path) -> None:
-    """A judge that believes everything finds all supported claims, and no false one."""
+    """A judge that believes everything is wrong about the false claims, which are a part of the adversarial set."""
     judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
-    found = replicated(command, tmp_path, "deer-verification", {}, *judge)
-    true, false = found["Claims of reports", "Accuracy"], found["Claims made false", "Accuracy"]
-    assert (true["published"], false["published"]) == (77.01, 88.46)
-    assert true["ours"] > 50 > false["ours"]
+    found = replicated(command, tmp_path, "deer-table-16", {}, *judge)
+    true, both = found["Original", "Accuracy"], found["Adversarial", "Accuracy"]
+    assert (true["published"], both["published"]) == (77.01, 88.46)
+    assert true["ours"] > both["ours"] > 0
+
+
+def test_extraction_and_backtracking_of_annotated_claims(
+    command: Command, server: StubThread, tmp_path: Path
+) -> None:
+    """A judge that names no claim of B or C: the windows need no judge, and recover more the longer they are."""
+    judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+    found = replicated(command, tmp_path, "deer-table-5", {}, *judge)
+    mini = [one["published"] for (row, _), one in found.items() if row == "GPT-5-mini, batches of 20"]
+    assert mini == [5.19, 90.66, 67.52, 79.0]
+    assert all(one["ours"] is not None for one in found.values())
+    found = replicated(command, tmp_path, "deer-table-15", {}, *judge)
+    assert found["Backtracking", "Jaccard"]["ours"] is None
+    recalls = [found[f"Sliding (k = {size})", "Recall"]["ours"] for size in (5, 10, 15)]
+    assert 0 < recalls[0] < recalls[1] < recalls[2] <= 1
 
 
 def lrb_tasks(folder: Path, *ids: str) -> Path:
@@ -153,30 +168,6 @@ def test_citation_errors(command: Command, server: StubThread, pages: Path, tmp_
     assert all(one["n_reports"] == 1 for one in found.values())
 
 
-def deeper(asked: Mapping[str, Any]) -> str:
-    """A judge for which the report about the mill is the deeper one."""
-    first, second = (4, 2) if "Report:\n```\n# The mill" in asked["messages"][-1]["content"] else (2, 4)
-    reply = json.loads(fill(asked))
-    scores = {
-        place: dict.fromkeys(reply[place], score) for place, score in (("first", first), ("second", second))
-    }
-    return json.dumps({**reply, **scores, "winner": "first" if first > second else "second"})
-
-
-def test_depth_against_the_baseline(command: Command, tmp_path: Path) -> None:
-    systems = ("deerflow_plus", "gemini_deep_research", "gpt_5", "grok_4_heavy", "o3_deep_research")
-    for system in systems:
-        (tmp_path / "store" / system).mkdir(parents=True)
-        (tmp_path / "store" / system / "qid_topic1_report.md").write_text(f"# The mill\n\n{LINE}{END}")
-    baseline = jsonl(tmp_path / "baseline.jsonl", {"id": "topic1", "article": f"# A mill\n\n{LINE}{END}"})
-    inputs = {"reports": tmp_path / "store", "baseline": baseline, "tasks": lrb_tasks(tmp_path, "topic1")}
-    with StubThread(StubPlan(answer=deeper)) as server:
-        judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
-        found = replicated(command, tmp_path, "lrb-depth", inputs, *judge)
-    assert [one["published"] for one in found.values()] == [63.3, 55.2, 28.4, 15.9, 14.3]
-    assert {one["ours"] for one in found.values()} == {100}
-
-
 def test_published_prompts_and_people(command: Command, tmp_path: Path) -> None:
     """Equal scores of two reports agree with no rating that prefers one of them."""
     if not (ORIGINALS / "drb").exists():
@@ -198,13 +189,13 @@ def test_published_prompts_and_people(command: Command, tmp_path: Path) -> None:
     with StubThread(StubPlan(answer=race_answer)) as server:
         judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
         found = replicated(command, tmp_path, "drb-table-2-people", inputs, *judge)
-    assert found["RACE", "Pairwise"]["ours"] == 0
-    assert [one["published"] for one in found.values()] == [71.33, 99.54, 60.24, 59.12]
+    assert found["RACE(Full), Gemini 2.5 Pro", "Pairwise"]["ours"] == 0
+    assert [one["published"] for one in found.values()][:4] == [71.33, 99.54, 60.24, 59.12]
 
 
 def test_dimensions_of_a_published_result(command: Command, tmp_path: Path) -> None:
     """The columns of the file are scores of a run: coverage 9, cost of money 5, 0.75 * 9 + 0.25 * 5 = 8."""
-    file = load_replication("dre-table-2").model_dump(mode="json", exclude_none=True)
+    file = load_replication("dre-table-3").model_dump(mode="json", exclude_none=True)
     file |= {"needs": {"results": "x"}, "command": [["import", "{results}", "{out}/run"]]}
     table = tmp_path / "table.yaml"
     table.write_text(yaml.safe_dump(file), encoding="utf-8")

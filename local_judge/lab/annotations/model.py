@@ -25,7 +25,7 @@ GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 """Label of one page for one claim. `partial`: the page states a part, and nothing against the rest."""
 
 VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C")
-"""Classes of claims for which the report gives a source, so that they are verified (DEER, section 3.2)."""
+"""Classes of claims for which the report gives a source, so that they are verified (DEER, section 4.4)."""
 
 Labels = dict[str, GoldLabel | None]
 """Citation key in the report -> label of the page; None for a page that cannot be read."""

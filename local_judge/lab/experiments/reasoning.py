@@ -127,7 +127,7 @@ SETTINGS = {
     "deepresearcheval": {"parts": ["quality"]},
 }
 PAPER_CHANGES = {("dream", "reasoning"): -0.401, ("race", "overall"): -0.091}
-SOURCE = "DREAM, Table 4: on flawed variants of 10 reports reasoning quality falls by 40.1 %, RACE's score by 9.1 %"
+SOURCE = "DREAM, Figure 5: on flawed variants of 10 reports reasoning quality falls by 40.1 %, RACE's score by 9.1 %"
 
 
 def reasoning(n_pairs: int | None = None, data: Path = ARGUMENT_PAIRS) -> Experiment:

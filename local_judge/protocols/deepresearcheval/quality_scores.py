@@ -1,4 +1,4 @@
-"""Scores of adaptive quality, 0 to 10: one report by one judge or several, and over reports (section 4.1).
+"""Scores of adaptive quality, 0 to 10 (DeepResearchEval, section 4.1): of one report by judges, and over reports.
 
     criterion   s_c                              several judges: the mean over those that answered
     dimension   S_d = sum(w_c * s_c) / sum(w_c)

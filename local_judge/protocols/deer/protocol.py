@@ -53,7 +53,7 @@ class DeerFindings(Findings):
 
 
 class Deer(BaseProtocol[DeerSettings, DeerFindings]):
-    """The seven dimensions of DEER: five by an expert rubric, two by verification of every claim (section 4)."""
+    """Seven dimensions: five by an expert rubric, two by verification of every claim (DEER, section 4)."""
 
     name = "deer"
     version = "5"

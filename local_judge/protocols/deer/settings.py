@@ -17,7 +17,7 @@ from serving.types import Frozen
 
 Part = Literal["verification", "rubric"]
 Guided = Literal["paper", "upstream", "none"]
-"""Questions that are asked with the task's guidance. `paper`: those of all five judged dimensions (section 5.1).
+"""Questions that are asked with the task's guidance. `paper`: those of all five judged dimensions (DEER, section 5.1).
 `upstream`: those of Request Fulfillment, Analytical Soundness and Structural Coherence, as in the published code.
 `none`: none."""
 

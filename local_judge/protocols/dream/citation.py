@@ -5,7 +5,7 @@
     CI = 2 CA CF / (CA + CF)                                           0 if both are 0, and if nothing is cited
 
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
-                    ci_task_mean   the mean of CI, as section 3.2 may be read
+                    ci_task_mean   the mean of CI, as DREAM, section 3.2 may be read
 
 `unverifiable` claims, whose sources are all dead or without a URL, count as cited in CA, are not in CF, and are
 counted. With `unsettled: unverifiable`, so are claims that no source settles: N_neutral is 0. A claim with

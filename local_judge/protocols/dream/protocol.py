@@ -1,4 +1,4 @@
-"""DREAM: its metrics of a report (section 3, appendix C)."""
+"""Metrics of a report (DREAM, section 3 and appendix C)."""
 
 from __future__ import annotations
 

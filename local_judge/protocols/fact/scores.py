@@ -1,4 +1,4 @@
-"""FACT's scores of one report and of all reports of a system (paper, section 3.2 and appendix E.1).
+"""FACT's scores of one report and of all reports of a system (DeepResearch Bench, appendix E).
 
 Invariants: pure functions of stored findings; both profiles give the same tree; a failure of the evaluation leaves the
 denominator and opens the bounds; a report of which nothing is known stays in the counts and in the bounds. Judges of
@@ -29,10 +29,11 @@ stays or is taken out as a repeat: with S of the supported and U of the other kn
 
 Over all reports of a system, in every way that is in use:
 
-    citation accuracy    all      mean over all reports, 0 for one without pairs (paper, appendix E.1, Eq. 3 and 4)
+    citation accuracy    all      mean over all reports, 0 for one without pairs (DeepResearch Bench,
+                                  Equations 3 and 4)
                          citing   mean over the reports with citations
                          pooled   supported pairs / pairs that count, of all reports together (the code's `valid_rate`)
-    effective citations  all      supported pairs / all reports (Eq. 5)
+    effective citations  all      supported pairs / all reports (DeepResearch Bench, Equation 5)
                          citing   supported pairs / reports with citations (the code's `total_valid_citations`)
     citations            all, citing likewise (the code's `total_citations`)
     unknown              pairs of unknown outcome / pairs, of all reports together
@@ -210,7 +211,7 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
 
 
 def accuracy(counts: Tally, profile: Profile) -> Score:
-    """Supported pairs / pairs that count; without a pair, 0 by the paper's definition (appendix E.1)."""
+    """Supported pairs / pairs that count; without a pair, 0 by DeepResearch Bench, Equation 3."""
     nothing = counts.n == 0 and not counts.more
     return exactly(0.0, "no citation") if nothing and profile == "paper" else pooled(counts)
 

@@ -1,7 +1,7 @@
 """Citations that cover a quoted statement, and citations that belong to it.
 
 A citation covers the words before it in its sentence. A citation at the end of a paragraph, list item or table row
-covers all sentences before it there (the paper's remark on its figure 11).
+covers all sentences before it there (a remark in LiveResearchBench, Figure 11).
 
 Invariant: a citation without an entry covers nothing. Words are covered only if all sentences that they touch are. A
 citation belongs to a statement if it is in a sentence that the statement touches, or covers it from the end of its

@@ -1,4 +1,4 @@
-"""LiveResearchBench: the metrics of its DeepEval (section 4).
+"""Metrics of DeepEval (LiveResearchBench, section 4).
 
 paper      several judges: presentation and coverage are merged item by item, all other scores are averaged
 upstream   the mean of the judges' scores (`average_results.py`)

@@ -1,4 +1,4 @@
-"""RACE's scores as the paper defines them (section 3.1), from one comparison, 0 to 100.
+"""RACE's scores from one comparison, 0 to 100 (DeepResearch Bench, section 3.1).
 
     side       = sum(w_c * s_c) / sum(w_c)       over the criteria of a dimension, 0 to 10, for report and reference
     total      = sum(W_d * side_d)               over the dimensions

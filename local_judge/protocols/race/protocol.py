@@ -102,7 +102,7 @@ def _cleaned(document: Document) -> str:
 
 
 class Race(BaseProtocol[RaceSettings, RaceFindings]):
-    """RACE of DeepResearch Bench: reference-based, adaptive criteria, dynamic weights (section 3.1)."""
+    """RACE: reference-based, adaptive criteria, dynamic weights (DeepResearch Bench, section 3.1)."""
 
     name = "race"
     version = "2"

@@ -10,7 +10,7 @@ of the same tasks; what a judge has not scored is counted. Reports on one task s
     icc_2_1          ICC(2,1): absolute agreement of one judge's score
     icc_2_k          ICC(2,k): absolute agreement of the mean of all judges' scores
 
-These are the measures by which DEER reports the stability of its judges (Tables 4, 21 and 22). Formulas stand with
+These are the measures of the stability of judges in DEER, Tables 4, 21 and 22. Formulas stand with
 the functions that compute them.
 """
 

@@ -8,7 +8,7 @@ x = ln P(yes) - ln P(no) is the judge's log-odds. Platt scaling of log-odds is t
 calibration has a slope of its own on either side: a judge may be sure of what it denies and unsure of what it affirms.
 Where the best a or b is below 0 it is 0, and the rest is fitted again (Kull et al., section 4).
 
-All minimise -sum(t ln p + (1 - t) ln(1 - p)) with Platt's targets (his section 2.2) in place of 1 and 0:
+All minimise -sum(t ln p + (1 - t) ln(1 - p)) with the targets of Platt (1999, section 2.2) in place of 1 and 0:
 
     t = (N_true + 1) / (N_true + 2) of a true claim        t = 1 / (N_altered + 2) of an altered one
 

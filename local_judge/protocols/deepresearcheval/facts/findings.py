@@ -1,8 +1,8 @@
 """Settings and findings of active fact-checking.
 
-The judge weighs the evidence on both sides by the published definitions (section 4.2): Wrong means that reliable
-sources contradict the statement, or that the statement itself mixes true and false. Code checks that the quotations
-support the label:
+The judge weighs the evidence on both sides by the published definitions (DeepResearchEval, section 4.2): Wrong means
+that reliable sources contradict the statement, or that the statement itself mixes true and false. Code checks that the
+quotations support the label:
 
     Right      the judge labels it Right, and a quotation that supports it was found in a page that was shown
     Wrong      the judge labels it Wrong, and a quotation that contradicts it was found in a page that was shown

@@ -1,10 +1,10 @@
 """Scores of active fact-checking: one report by one judge or several, and over reports.
 
-    ratio = 100 * N_Right / N_Statements                               (section 4.2)
+    ratio = 100 * N_Right / N_Statements          (DeepResearchEval, section 4.2)
 
-N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio. The
-paper's Table 4 agrees with this: in one row there are more statements (37.45) than Right, Wrong and Unknown together
-(36.81), and its ratio is of the former.
+N_Statements are all statements with a label: Unknown, and labels that are none of the three, lower the ratio.
+This agrees with DeepResearchEval, Table 4: in one row there are more statements (37.45) than Right, Wrong and Unknown
+together (36.81), and its ratio is of the former.
 
     paper      labels that their evidence supports (`findings.borne_out`)
     upstream   labels as the judge gave them: the published code takes every label as it is written, and a label that is
@@ -17,9 +17,9 @@ whole report is given beside the bounds (`stats.rates.population_interval`):
 
 with x statements Right, f failed statements, and at most u statements in the sentences that were not read.
 
-    system     pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of the paper's Table 4 are mean
-               Right / mean Statements, which is the same
-    by report  mean of the reports' ratios, and of their numbers of statements by label: the columns of Table 4
+    system     pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of
+               DeepResearchEval, Table 4 are mean Right / mean Statements, which is the same
+    by report  mean of the reports' ratios, and of their numbers of statements by label, as in its columns
 
 Several judges vote on shared statements: the label with most votes wins. A tie leaves the label open, as missing
 answers do. Judges with statements of their own have none in common to vote on: their scores are averaged. Labels that

@@ -6,8 +6,8 @@
     sub-dimension     mean of its criteria
     dimension         mean of its sub-dimensions
 
-`paper` (section 4) rounds nothing. `upstream` is the integration's derivation: sub-dimensions and dimensions are exact
-means, rounded to two places.
+`paper` (DEER, appendix D.4) rounds nothing. `upstream` is the integration's derivation: sub-dimensions and dimensions
+are exact means, rounded to two places.
 
 Invariants: what is not applicable is left out. What failed is left out too and opens the bounds: 1 against the report,
 10 in its favour. The shape depends on the findings' paths alone, in their order, so that two profiles of one report can

@@ -1,4 +1,4 @@
-"""Citation accuracy: number of citation errors of one report, lower is better (section 4.1, appendix: rubric tree).
+"""Citation accuracy: number of citation errors, lower is better (LiveResearchBench, section 4.2 and appendix E).
 
     E1 = dead URLs               E1 rate = E1 / URLs with a known status
     E2 = pages off topic         E2 rate = E2 / URLs with a known topic

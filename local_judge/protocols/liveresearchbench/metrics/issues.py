@@ -3,9 +3,9 @@
     paper      table(issues that count)
     upstream   table(issues that the judge listed): the published code checks no quotation and merges nothing
 
-An issue of citation association is a statement whose citation is missing or misplaced (paper, section 4.2 and figure
-11). `upstream` counts both too: the published prompt asks for statements without a proper citation, and whether
-citations support their statements (`criteria/citation.py`).
+An issue of citation association is a statement whose citation is missing or misplaced (LiveResearchBench, section 4.2
+and Figure 11). `upstream` counts both too: the published prompt asks for statements without a proper citation, and
+whether citations support their statements (`criteria/citation.py`).
 
 In the published code the judge chooses a score from the same table (`graders/pointwise_grader.py`); here code does. The
 score is the mean over judges.

@@ -1,4 +1,4 @@
-"""Presentation and organisation: ten checks (section 4.1, table 2), in our own words.
+"""Presentation and organisation: ten checks (LiveResearchBench, section 4.1 and Table 2), in our own words.
 
     paper      rate of the checks that are met; one without an answer is left out and opens the bounds
     upstream   a check without an answer counts as 0, as one that the judge omitted does in the published code
