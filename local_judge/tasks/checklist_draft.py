@@ -1,4 +1,4 @@
-"""Drafting of checklists by a judge (LiveResearchBench, section 4.1).
+"""Drafting of checklists by a judge (LiveResearchBench, section 3.3).
 
 Invariants: a draft has at least `LEAST` different items, or is a failure; an item that breaks a hard rule is asked for
 again, with the reason, and is in the draft only if that did not help; the same task and judge give the same draft.

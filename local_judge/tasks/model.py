@@ -98,7 +98,7 @@ class ChecklistItem(Frozen):
 
 
 class Checklist(Frozen):
-    """Checklist of what a report on one task must deliver (LiveResearchBench, section 4.1)."""
+    """Checklist of what a report on one task must deliver (LiveResearchBench, section 3.3)."""
 
     items: tuple[ChecklistItem, ...] = Field(min_length=1)
     status: GuidanceStatus = "given"

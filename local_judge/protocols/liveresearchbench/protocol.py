@@ -42,7 +42,7 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
     """Metrics of LiveResearchBench: scores from 0 to 100, and a number of errors for citation accuracy."""
 
     name = "liveresearchbench"
-    version = "4"
+    version = "5"
     profiles = ("paper", "upstream")
     findings_type = LrbFindings
     dated_prompts = True
