@@ -216,19 +216,11 @@ def test_reviewers_label_items_and_the_next_round_has_the_disputed_ones(
         "Ada": "valid but not necessary",
         "Ben": "appropriate",
     }
-    cal = (
-        "--reviewer",
-        "Cal",
-        "--task",
-        "lake",
-        "--item",
-        "q1",
-        "--label",
-        "needs modification",
-        "--text",
-        "How?",
+    cal = ("--reviewer", "Cal", "--task", "lake", "--item", "q1", "--label", "needs modification")
+    assert (
+        command(*review, second, *cal, "--new-text", "How?").out
+        == f"{second}: 1 text, 0 without a label by Cal\n"
     )
-    assert command(*review, second, *cal).out == f"{second}: 1 text, 0 without a label by Cal\n"
 
 
 @pytest.mark.parametrize(

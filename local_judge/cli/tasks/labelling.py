@@ -50,7 +50,7 @@ class LabelOptions(Options):
     item: Annotated[str, typer.Option("--item", help="Id of the item that --label is for, such as q1.")] = (
         REQUEST
     )
-    text: Annotated[str, typer.Option("--text", help="Modified text that --label proposes.")] = ""
+    new_text: Annotated[str, typer.Option("--new-text", help="Modified text that --label proposes.")] = ""
     comment: Annotated[str, typer.Option("--comment", help="Reason of --label.")] = ""
     round: Annotated[
         Path | None,
@@ -99,7 +99,7 @@ def _label(
         row = file.load().get(key)
         if row is None:
             raise InputError(f"{file.path}: no text {key!r}; give --task and, for an item, --item")
-        given = GivenLabel(label=options.label, text=options.text, comment=options.comment)
+        given = GivenLabel(label=options.label, text=options.new_text, comment=options.comment)
         file.replace(row, row.labelled(reviewer, given))
     elif not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         for row in file.load().values():

@@ -21,6 +21,7 @@ from local_judge.protocols.liveresearchbench.metrics.accuracy import (
     opening,
     topic_prompt,
 )
+from local_judge.scoring.coverage import known_enough, known_share
 from local_judge.scoring.node import Score
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineError
@@ -251,6 +252,17 @@ def test_errors_and_what_may_come_to_them(
 ) -> None:
     score = CitationAccuracy().score([AccuracyFindings(pages=pages, claims=claims)], "paper").score
     assert figures(score) == errors
+
+
+def test_errors_on_pages_that_nobody_could_read_leave_no_number() -> None:
+    """Four pages support their claim each, and 30 claims are on a page that is not in the snapshot."""
+    pages = (*(page(f"a{n}") for n in range(4)), page("b", "not_in_snapshot"))
+    cited = (*(pairs(f"a{n}", "supported")[0] for n in range(4)), *pairs("b", *[None] * 30))
+    score = CitationAccuracy().score([AccuracyFindings(pages=pages, claims=cited)], "paper").score
+    # 4 of 34 pairs are known, though 4 of 5 pages are.
+    assert figures(score) == (0, 0, 30, 34, 30)
+    assert known_share(score) == pytest.approx(4 / 34)
+    assert known_enough(score).value is None
 
 
 MISSING = """# The mill
