@@ -79,8 +79,7 @@ def review_command(shown: Shown[ChecklistRow]) -> Command:
         With --labels: label requests and items as in LiveResearchBench's appendix J, and print the agreement.
         """
         if options.labels is None:
-            lacking = options.label is not None or options.round is not None
-            if lacking:
+            if options.label is not None or options.round is not None:
                 raise ConfigError("--label and --next-round need --labels FILE")
             review_rows(file, shown, reviewer, task, decision_of(accept, reject, edit), as_json)
         elif accept or reject or edit:
