@@ -34,7 +34,7 @@ def export(
 
     Formats: csv and parquet (all numbers, claims and items), markdown, latex and html (the leaderboard), inspect (for
     `inspect view`), tensorboard, wandb, or the name of a protocol (the files of its published project). The files of a
-    project have answers of one judge, which --profile does not change.
+    project have the answers of one judge, and the numbers of the profile upstream.
     """
     store = RunStore(run)
     if format in FORMATS:
@@ -42,10 +42,8 @@ def export(
         data: dict[str, object] = {"files": written}
         listed = ", ".join(f"{safe(name)} ({FORMATS[format].unit(n)})" for name, n in written.items())
         lines = [f"{listed} in {safe(str(out))}"]
-    elif profile is not None:
-        raise ConfigError(
-            f"--profile {profile}: the files of {format} hold answers, which no profile changes"
-        )
+    elif profile not in (None, "upstream"):
+        raise ConfigError(f"--profile {profile}: the files of {format} have the numbers of `upstream` only")
     else:
         exported = export_files(store, out, format, judge)
         lists = {found.name: list_rows(found) for found in exported.lists}

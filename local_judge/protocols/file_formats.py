@@ -249,7 +249,7 @@ def result_file(path: Path, patterns: Sequence[str]) -> Path:
 
 
 class FileFormat(ABC, Generic[F]):
-    """The files of a published project, which an export writes."""
+    """The files of a published project, which an export writes with the numbers of the profile `upstream`."""
 
     title: ClassVar[str]
     """The project's name for people."""

@@ -16,6 +16,7 @@ from tests.stub_server import Fault, StubPlan
 from ..stub_thread import StubThread, answer, write_preset
 from ..tasks.dataset_rows import FIXED, OPEN, ROWS, write_csv, write_jsonl
 from .conftest import REPORT, Command
+from .test_guidance_commands import Terminal
 
 TASKS = [
     {"id": "mill", "prompt": "What did the [b]retrofit[/b] of the mill change?"},
@@ -148,3 +149,138 @@ def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(
         out = tmp_path / f"checklists{len(form)}.jsonl"
         assert command("tasks", "checklist", "draft", dataset, *judge, "--out", out, *form).code == 0
         assert CHECKLIST_KIND.file(out).load()["pumps"].task == request
+
+
+LABELS = {
+    # Two requests and four items; Ben differs about one item.
+    "Ada": (
+        "appropriate",
+        "appropriate",
+        "appropriate",
+        "appropriate",
+        "valid but not necessary",
+        "not appropriate",
+    ),
+    "Ben": ("appropriate", "appropriate", "appropriate", "appropriate", "appropriate", "not appropriate"),
+}
+TEXTS = (
+    ("mill", "request"),
+    ("lake", "request"),
+    ("mill", "q1"),
+    ("mill", "q2"),
+    ("lake", "q1"),
+    ("lake", "q2"),
+)
+
+
+def test_reviewers_label_items_and_the_next_round_has_the_disputed_ones(
+    command: Command, tmp_path: Path
+) -> None:
+    items = ["Does the report give the depth?", "Does it name the lake?"]
+    rows = [
+        {"task_id": task, "task": f"How deep is the {task}?", "items": items} for task in ("mill", "lake")
+    ]
+    file = write_jsonl(tmp_path / "c.jsonl", rows)
+    labels, second = (tmp_path / name for name in ("l.jsonl", "l2.jsonl"))
+    review = ("tasks", "checklist", "review", file, "--labels")
+    for reviewer, given in LABELS.items():
+        for (task, item), label in zip(TEXTS, given, strict=True):
+            options = (
+                "--reviewer",
+                reviewer,
+                "--task",
+                task,
+                "--item",
+                item,
+                "--label",
+                label,
+                "--comment",
+                "So.",
+            )
+            assert command(*review, labels, *options).code == 0
+    assert command(*review, labels, "--reviewer", "Ben").out.splitlines() == [
+        f"{labels}: 6 texts, 0 without a label by Ben",
+        "requests: 0 of 2 with different labels; alike 1.000; kappa –; alpha –",
+        "requests: kappa; alpha: all ratings are equal",
+        # 3 of 4 alike. Kappa: shares 1/2, 1/4, 1/4 and 3/4, 0, 1/4 make 7/16 by chance: (12 - 7) / (16 - 7) = 5/9.
+        # Alpha: of eight labels five, one and two; by chance (5 * 1 + 5 * 2 + 1 * 2) * 2 / (8 * 7) = 17/28 differ, and
+        # 2 of 8 do: 1 - (1/4) / (17/28) = 10/17.
+        "items: 1 of 4 with different labels; alike 0.750; kappa 0.556; alpha 0.588",
+    ]
+    found = json.loads(command(*review, labels, "--reviewer", "Ben", "--next-round", second, "--json").out)
+    assert found["disputed"] == ["lake q1"]
+    assert found["agreement"]["item"]["kappa"]["value"] == pytest.approx(5 / 9)
+    [row] = [json.loads(line) for line in second.read_text().splitlines()]
+    assert (row["text"], row["labels"]) == (items[0], {})
+    assert {name: one["label"] for name, one in row["earlier"][0].items()} == {
+        "Ada": "valid but not necessary",
+        "Ben": "appropriate",
+    }
+    cal = ("--reviewer", "Cal", "--task", "lake", "--item", "q1", "--label", "needs modification")
+    assert (
+        command(*review, second, *cal, "--new-text", "How?").out
+        == f"{second}: 1 text, 0 without a label by Cal\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--label", "fine"),
+            "'fine' is not a label of the request of task 'mill'; labels: appropriate, appropriate w",
+        ),
+        (
+            ("--item", "q1", "--label", "needs modification"),
+            "'needs modification' for q1 of task 'mill' needs a text",
+        ),
+        (
+            ("--item", "q1", "--label", "not appropriate"),
+            "'not appropriate' for q1 of task 'mill' needs a comment",
+        ),
+        (("--item", "q7", "--label", "appropriate"), "no text 'mill q7'"),
+        (("--accept",), "leave out --accept"),
+        (("--next-round", "c.jsonl"), "c.jsonl: exists"),
+    ],
+)
+def test_labels_that_cannot_be(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "task": "Why?", "items": ["Is it?"]}])
+    review = ("tasks", "checklist", "review", "c.jsonl", "--reviewer", "Ada")
+    assert message in command(*review, "--labels", "l.jsonl", "--task", "mill", *options).line()
+    assert "need --labels" in command(*review, "--label", "appropriate").line()
+
+
+def test_labels_are_of_the_text_that_they_were_given_for(command: Command, tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "items": ["Is it?"]}])
+    review = ("tasks", "checklist", "review", file, "--reviewer", "Ada", "--labels", tmp_path / "l.jsonl")
+    assert command(*review, "--task", "mill", "--item", "q1", "--label", "appropriate").code == 0
+    write_jsonl(file, [{"task_id": "mill", "items": ["Was it?"]}])
+    assert "q1 of task 'mill' has another text" in command(*review).line()
+
+
+def test_labels_at_a_terminal(tmp_path: Path) -> None:
+    file = write_jsonl(
+        tmp_path / "c.jsonl", [{"task_id": "mill", "task": "Why?", "items": ["Is it?", "Was it?"]}]
+    )
+    labels = tmp_path / "l.jsonl"
+    terminal = Terminal("tasks", "checklist", "review", file, "--reviewer", "Ada", "--labels", labels)
+    for question, reply in (
+        ("[3] not appropriate, [s]kip, [q]uit?", "1"),
+        ("[4] not appropriate, [s]kip, [q]uit?", "4"),
+        ("comment:", ""),
+        ("needs a comment", "4"),
+        ("comment:", "Unverifiable."),
+        ("[s]kip, [q]uit?", "q"),
+    ):
+        terminal.expect(question)
+        terminal.say(reply)
+    assert terminal.close() == 0
+    rows = [json.loads(line) for line in labels.read_text().splitlines()]
+    assert [[one["label"] for one in row["labels"].values()] for row in rows] == [
+        ["appropriate"],
+        ["not appropriate"],
+        [],
+    ]

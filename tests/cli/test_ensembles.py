@@ -181,7 +181,7 @@ def test_stats_agree_and_export_take_one_judge_or_all(command: Command, panel: P
     with (panel.folder / "one/scores.csv").open(newline="") as file:
         assert {(row["judge"], row["profile"]) for row in csv.DictReader(file)} == {("shaky", "upstream")}
     refused = command("export", out, panel.folder / "x", "--format", "fact", "--profile", "paper")
-    assert "the files of fact hold answers, which no profile changes" in refused.line()
+    assert "the files of fact have the numbers of `upstream` only" in refused.line()
 
     refused = command("export", out, panel.folder / "deer", "--format", "deer")
     assert refused.line().endswith(

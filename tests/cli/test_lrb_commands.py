@@ -97,6 +97,7 @@ def test_from_a_batch_to_its_results(
         "total_models": 2,
         "base_path": "",
         "use_realtime": True,
+        "profile": "upstream",
     }
     first, second = detailed["reports"]
     assert list(second) == ["model_name", "query_id", "query", "report_file_path"]
@@ -104,7 +105,9 @@ def test_from_a_batch_to_its_results(
     assert first["report_file_path"] == "ada/qid_t1_report.md"
     assert first["presentation_grading_results"]["summary"]["average_pass_rate"] == 40
     assert first["presentation_grading_results"]["graded_at"] == "2025-09-30"
-    assert first["consistency_grading_results"]["score"] == 100  # the one issue is not in the report
+    assert (
+        first["consistency_grading_results"]["score"] == 90
+    )  # the issue, which is not in the report, counts there
     summary = json.loads((out / "summary_2025-09-30.json").read_text())
     assert summary["metadata"]["criteria_evaluated"] == ["presentation", "consistency"]
     assert summary["metadata"]["input_metadata"] == detailed["metadata"]

@@ -11,6 +11,7 @@ from indexes.snapshot import Snapshot
 from local_judge.cli.options import AsJson, SomeSnapshotDir, TasksFile
 from local_judge.cli.tasks.asking import Command, DraftOptions, ask_about, asking_command, leave_drafts
 from local_judge.cli.tasks.kinds import commands, leave_findings
+from local_judge.cli.tasks.labelling import review_command
 from local_judge.cli.tasks.reviewing import Shown
 from local_judge.reporting.drafts import (
     checklist_table,
@@ -91,9 +92,11 @@ dimensions = commands(
     _draft(DIMENSIONS_KIND, DIMENSIONS_DRAFTS, "dimensions", "dimensions, weights and criteria"),
     help="Draft and review dimensions for judging a single report on a task.",
 )
+_checklists = Shown(CHECKLIST_KIND, checklist_table, lambda row, _: checklist_view(row), ".txt")
 checklist = commands(
-    Shown(CHECKLIST_KIND, checklist_table, lambda row, _: checklist_view(row), ".txt"),
+    _checklists,
     _draft(CHECKLIST_KIND, CHECKLIST_DRAFTS, "a checklist", "checklists"),
     lint_checklists,
+    review_command(_checklists),
     help="Draft and review checklists: what a report on a task must contain.",
 )

@@ -28,13 +28,16 @@ Edit = Annotated[bool, typer.Option("--edit", help="Open each draft in $EDITOR, 
 _EDITED_AS = {".md": "Markdown", ".yaml": "YAML", ".txt": "lines of text"}
 
 
-def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, help: str) -> CommandGroup:
+def commands(
+    shown: Shown[D], draft: Command, lint: Command | None = None, review: Command | None = None, *, help: str
+) -> CommandGroup:
     """Return the group of commands of a kind.
 
     Args:
         shown: kind of task file, and views of its rows.
         draft: command that drafts rows.
         lint: command that checks rows, for a kind with rules; `show` also prints its findings.
+        review: command that reviews rows, for a kind whose texts reviewers also label.
         help: help text of the group.
     """
     several = shown.kind.several
@@ -47,11 +50,16 @@ def commands(shown: Shown[D], draft: Command, lint: Command | None = None, *, he
     def show(file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
         show_rows(file, shown, task, as_json)
 
+    if review is not None:
+        app.command("review")(review)
+        return app
+
     @app.command(
+        "review",
         help=f"Accept, edit (as {_EDITED_AS[shown.suffix]}) or reject drafted {several}. Each decision is stored at "
-        "once.\n\nWithout --task: all drafts without a decision. With --task: one task, even if it has a decision."
+        "once.\n\nWithout --task: all drafts without a decision. With --task: one task, even if it has a decision.",
     )
-    def review(
+    def review_of_drafts(
         file: FilePath,
         reviewer: Reviewer,
         task: OneTask = None,

@@ -2,17 +2,20 @@
 
 Reading is in `published`.
 
-Invariants: the figures of the summary are what the published code computes from the detailed results. A report without
-results is listed with the reason. A result has the published keys; failed answers are left out, as answers that the
-published judge omitted would be, and a metric without any answer has no result. A row that was read is written as it
-was read.
+Invariants: every number comes from the score tree of the profile that the files name, `upstream`. The published summary
+of the detailed results gives its scores of the systems, unless less than half of a score is known, which that code does
+not ask. All listed issues are written. A part without a score keeps its answers, in a form that the published summary
+passes over. A row that was read is written as it was read, with the judge and the date that it names.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
+from local_judge.protocols.checklist import Item, ItemFindings
 from local_judge.protocols.file_formats import (
     UNNAMED,
     Exported,
@@ -27,11 +30,18 @@ from local_judge.protocols.file_formats import (
     json_text,
 )
 from local_judge.protocols.liveresearchbench import upstream
-from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueFindings, score_of
-from local_judge.protocols.liveresearchbench.protocol import LrbFindings
+from local_judge.protocols.liveresearchbench.depth.games import DepthFindings
+from local_judge.protocols.liveresearchbench.depth.scores import Baseline, baselines
+from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueFindings
+from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.published import DETAILED, SUFFIX, read_published
-from local_judge.protocols.stated import Stated
+from local_judge.scoring.coverage import known_enough_trees
+from local_judge.scoring.node import Profile
 from local_judge.terminal import count
+
+PROFILE: Profile = "upstream"
+"""Profile of all numbers in the files."""
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class ExportedResults(ExportedReport):
@@ -40,9 +50,9 @@ class ExportedResults(ExportedReport):
     criteria: tuple[str, ...] = ()
     """Metrics for which it has results."""
     left_out: str = ""
-    """Reason why it has no results."""
+    """Reason why it has no results, or the part of them that is left out."""
     n_failed: int = 0
-    """Missing answers, which the published code counts as 0 or skips."""
+    """Missing answers of the five metrics, which the published code counts as 0 or skips."""
 
 
 class LrbFiles(ReadableFormat[LrbFindings]):
@@ -62,16 +72,19 @@ class LrbFiles(ReadableFormat[LrbFindings]):
 
     def write(self, run: RunFindings[LrbFindings]) -> Exported:
         """Return both files; none if no report has a result."""
-        graded = {"provider": run.engine, "model": run.model, "graded_at": run.day}
-        exported = [_exported(report, graded) for report in run.reports]
+        graded = _grader(run)
+        ids: set[tuple[str, str]] = set()
+        exported = [_exported(report, graded, ids) for report in run.reports]
         rows = [row for _, row in exported]
         criteria = [name for name in CRITERIA if any(name in report.criteria for report, _ in exported)]
+        day = graded["graded_at"]
         metadata = {
-            "timestamp": run.day,
+            "timestamp": day,
             "total_reports": len(rows),
             "total_models": len({row["model_name"] for row in rows}),
             "base_path": "",
-            "use_realtime": run.day is not None,
+            "use_realtime": day is not None,
+            "profile": PROFILE,
         }
         above = {
             **graded,
@@ -79,7 +92,7 @@ class LrbFiles(ReadableFormat[LrbFindings]):
             "criteria_evaluated": criteria,
             "input_metadata": metadata,
         }
-        end = f"_{run.day}.json" if run.day else ".json"
+        end = f"_{day}.json" if day else ".json"
         files: dict[str, str] = {}
         if criteria:
             files[f"detailed_results{end}"] = json_text({"metadata": metadata, "reports": rows})
@@ -95,43 +108,74 @@ class LrbFiles(ReadableFormat[LrbFindings]):
         return Exported(files, [listed])
 
 
+def _grader(run: RunFindings[LrbFindings]) -> dict[str, Any]:
+    """Return judge and day of a run; of an imported one, those of the first result, if they are text and a date."""
+    if run.engine is not None:
+        return {"provider": run.engine, "model": run.model, "graded_at": run.day}
+    stated = (report.findings.stated for report in run.reports if report.findings is not None)
+    results = (one.record.get(f"{name}{SUFFIX}") for one in stated if one is not None for name in CRITERIA)
+    first = next((result for result in results if isinstance(result, dict) and "provider" in result), None)
+    if first is None:
+        return {"provider": None, "model": None, "graded_at": None}
+    day = first.get("graded_at")
+    known = day if isinstance(day, str) and _DAY.fullmatch(day) else None
+    return {"provider": first.get("provider"), "model": first.get("model"), "graded_at": known}
+
+
 def _exported(
-    report: ReportFindings[LrbFindings], graded: dict[str, Any]
+    report: ReportFindings[LrbFindings], graded: dict[str, Any], ids: set[tuple[str, str]]
 ) -> tuple[ExportedResults, dict[str, Any]]:
-    system, task, findings = report.system or UNNAMED, report.task or report.id, report.findings
+    """Return a report's row, with its place in the list.
+
+    Args:
+        report: the report.
+        graded: judge and day, which each result names.
+        ids: system and task of the rows before it: of several reports of a system on a task, each has an id of its own.
+    """
+    findings, left_out = report.findings, "no answer of the judge"
+    if findings is None:
+        left_out = report.status
     if findings is not None and findings.stated is not None:
-        return _as_read(report, findings.stated)
-    results = {} if findings is None else grading_results(findings, system)
-    exported = ExportedResults(
-        report=report.id,
-        task=report.task,
-        system=report.system,
-        criteria=tuple(name.removesuffix("_grading_results") for name in results),
-        left_out=report.status if findings is None else "" if results else "no answer of the judge",
-        n_failed=0 if findings is None else findings.n_failed,
+        row: dict[str, Any] = {"model_name": report.system}
+        if findings.stated.of == "report":
+            row = dict(findings.stated.record)
+        else:
+            left_out = "a mean over reports, which has no row"
+    else:
+        system, task = report.system or UNNAMED, report.task or report.id
+        numbered = (f"{task}#{number}" for number in itertools.count(2))
+        id = next(id for id in itertools.chain((task,), numbered) if (system, id) not in ids)
+        ids.add((system, id))
+        results = {} if findings is None else grading_results(findings, system)
+        row = {
+            "model_name": system,
+            "query_id": id,
+            "query": "" if findings is None else findings.request or "",
+            "report_file_path": f"{system}/qid_{id}_report.md",
+            **{name: result | graded for name, result in results.items()},
+        }
+    criteria = tuple(
+        name
+        for name in CRITERIA
+        if (f"{name}{SUFFIX}" in row if name == "depth" else upstream.value_of(row, name) is not None)
     )
-    row: dict[str, Any] = {
-        "model_name": system,
-        "query_id": task,
-        "query": "" if findings is None else findings.request or "",
-        "report_file_path": f"{system}/qid_{task}_report.md",
-    }
-    return exported, row | {name: result | graded for name, result in results.items()}
-
-
-def _as_read(report: ReportFindings[LrbFindings], stated: Stated) -> tuple[ExportedResults, dict[str, Any]]:
-    """Return a row as it was read. A mean over reports has none."""
-    row: dict[str, Any] = dict(stated.record) if stated.of == "report" else {"model_name": report.system}
-    criteria = tuple(name for name in CRITERIA if f"{name}{SUFFIX}" in row)
-    why = "no answer of the judge" if stated.of == "report" else "a mean over reports, which has no row"
+    others = 0 if findings is None else len(_counted(findings.depth)) - 1
+    if criteria:
+        left_out = f"depth against {count(others, 'more baseline')}" if others > 0 else ""
     exported = ExportedResults(
         report=report.id,
         task=report.task,
         system=report.system,
         criteria=criteria,
-        left_out="" if criteria else why,
+        left_out=left_out,
+        n_failed=0 if findings is None else _n_failed(findings),
     )
     return exported, row
+
+
+def _n_failed(findings: LrbFindings) -> int:
+    parts = (getattr(findings, name) for name in CRITERIA)
+    return sum(part.n_failed for part in parts if part is not None)
 
 
 CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
@@ -141,43 +185,54 @@ CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
 def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str, Any]]:
     """Return `<criterion>_grading_results` of one report by `system`, without grader and date.
 
-    The files have a place for one baseline of depth: the task's first.
+    The files have a place for one baseline of depth: the first that counts.
     """
+    trees = known_enough_trees(LiveResearchBench().score([found], PROFILE))
+    values = {root.id: root.score.value for root in trees}
     results: dict[str, dict[str, Any]] = {}
-    if found.presentation is not None:
-        checks = upstream.evaluations(found.presentation.items)
-        results["presentation"] = {"evaluations": checks, "summary": upstream.presentation_summary(checks)}
-    if found.coverage is not None:
-        items = upstream.evaluations(found.coverage.items)
-        results["coverage"] = {
-            "evaluations": items,
-            "summary": upstream.coverage_summary(items, len(found.coverage.items)),
-        }
-    for issues in (found.consistency, found.citation):
-        if issues is not None and issues.failure is None:
-            results[issues.metric] = _issues(issues)
-    pairs = found.depth.pairs if found.depth is not None else ()
-    baseline = next((pair for pair in pairs if pair.opponent.kind == "baseline"), None)
-    compared = (
-        upstream.depth_result(baseline, system, baseline.opponent.name) if baseline is not None else None
-    )
-    if compared is not None:
-        results["depth"] = compared
+    for name in CRITERIA:
+        part, value = getattr(found, name), values.get(name)
+        if isinstance(part, IssueFindings):
+            results[name] = _issues(part, value)
+        elif isinstance(part, ItemFindings):
+            results[name] = _checklist(name, part.items, value)
+    for counted in _counted(found.depth)[:1]:
+        (pair,) = counted.pairs
+        if any(order.said is not None for order in pair.orders):
+            results["depth"] = upstream.depth_result(pair, system, pair.opponent.name)
+    return {f"{criterion}{SUFFIX}": result for criterion, result in results.items()}
+
+
+def _counted(found: DepthFindings | None) -> list[Baseline]:
+    """Return the baselines that count in the score."""
+    return [] if found is None else [baseline for baseline in baselines([found]) if baseline.counts]
+
+
+def _checklist(name: str, items: tuple[Item, ...], rate: float | None) -> dict[str, Any]:
+    """Return all answers; without a score, the summary has no rate, and the published code passes over it."""
+    answers = upstream.evaluations(items)
+    if name == "presentation":
+        summary = upstream.presentation_summary(answers)
+    else:
+        summary = upstream.coverage_summary(answers, len(items))
+    del summary[upstream.RATES[name]]
     return {
-        f"{criterion}_grading_results": result
-        for criterion, result in results.items()
-        if result.get("evaluations", True)
+        "evaluations": answers,
+        "summary": summary | ({} if rate is None else {upstream.RATES[name]: rate}),
     }
 
 
-def _issues(found: IssueFindings) -> dict[str, Any]:
-    counted = [issue for issue in found.issues if issue.fate == "counted"]
+def _issues(found: IssueFindings, score: float | None) -> dict[str, Any]:
+    """Return all issues that the judge listed; without a score, none of the keys that the published code averages."""
+    if score is None:
+        why = found.failure.kind if found.failure is not None else "unknown"
+        return {"specific_issues": [], "justification": f"no list of issues: {why}"}
     return upstream.issues_result(
         {
-            "specific_issues": [_line(issue) for issue in counted],
-            "total_issues": len(counted),
-            "score": score_of(len(counted), found.table) if found.chosen is None else found.chosen,
-            "justification": f"{len(counted)} of {len(found.issues)} issues listed count; the score is the "
+            "specific_issues": [_line(issue) for issue in found.issues],
+            "total_issues": len(found.issues),
+            "score": score,
+            "justification": f"{count(len(found.issues), 'issue')} listed; the score is the "
             + ("table's" if found.chosen is None else "judge's"),
         }
     )
@@ -186,6 +241,7 @@ def _issues(found: IssueFindings) -> dict[str, Any]:
 def _line(issue: Issue) -> str:
     if not issue.quoted:
         return issue.reason
-    quoted = " / ".join(f'"{quote.text}"' for quote in issue.quotes)
+    words = [quote.text for quote in issue.quotes] or issue.quoted
+    quoted = " / ".join(f'"{text}"' for text in words)
     cited = f" ({issue.cited})" if issue.cited else ""
     return f"{quoted}{cited}: {issue.reason}"

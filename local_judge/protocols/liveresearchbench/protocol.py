@@ -1,7 +1,8 @@
 """Metrics of DeepEval (LiveResearchBench, section 4).
 
 paper      several judges: presentation and coverage are merged item by item, all other scores are averaged
-upstream   the mean of the judges' scores (`average_results.py`)
+upstream   the mean of the judges' scores, and of a system the mean of the judges' means (`average_results.py`), which
+           differ where a judge has no score of a report
 depth      sums of dimensions averaged before a pair is decided (`paper`), or games pooled (`upstream`)
 """
 
@@ -21,7 +22,10 @@ from local_judge.protocols.liveresearchbench.original_prompts import PARTS, prom
 from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_in
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
-from local_judge.scoring.node import Profile, ScoreNode, noted
+from local_judge.scoring.aggregate import mean_over_reports
+from local_judge.scoring.coverage import known_enough
+from local_judge.scoring.ensemble import mean_over_judges
+from local_judge.scoring.node import PERCENT, Profile, ScoreNode, noted
 from local_judge.tasks.model import Task
 
 NO_REQUEST = "judged without the request: the report has no task"
@@ -38,11 +42,24 @@ class LrbFindings(PartFindings):
     depth: DepthFindings | None = None
 
 
+AVERAGED = ("presentation", "coverage", "consistency", "citation")
+"""Metrics whose system's score is a mean over reports."""
+
+
+def _mean_of_means(judges: Sequence[Sequence[ScoreNode]], n_missing: int) -> ScoreNode | None:
+    """Return the mean of the judges' means over reports; None if no score is missing, where it is the reports' mean."""
+    parts = [[known_enough(node.score) for node in nodes] for nodes in judges]
+    if all(score.value is not None for scores in parts for score in scores):
+        return None
+    means = [mean_over_reports(scores, n_missing, 0.0, PERCENT.high) for scores in parts]
+    return judges[0][0].model_copy(update={"score": mean_over_judges(means), "children": ()})
+
+
 class LiveResearchBench(MetricProtocol[LrbFindings]):
     """Metrics of LiveResearchBench: scores from 0 to 100, and a number of errors for citation accuracy."""
 
     name = "liveresearchbench"
-    version = "4"
+    version = "5"
     profiles = ("paper", "upstream")
     findings_type = LrbFindings
     dated_prompts = True
@@ -84,6 +101,21 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
         return tuple(
             root.model_copy(update={"score": noted(root.score, NO_REQUEST, first=True)}) for root in roots
         )
+
+    def aggregate(
+        self, reports: Sequence[Sequence[LrbFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Return the scores of depth; by `upstream`, also the means of the judges' means where these differ."""
+        found = super().aggregate(reports, profile, n_missing)
+        if profile != "upstream" or not reports or len(reports[0]) == 1:
+            return found
+        own: dict[str, list[list[ScoreNode]]] = {}
+        for judges in reports:
+            for place, one in enumerate(judges):
+                for root in self.score([one], profile):
+                    if root.id in AVERAGED:
+                        own.setdefault(root.id, [[] for _ in judges])[place].append(root)
+        return (*filter(None, (_mean_of_means(each, n_missing) for each in own.values())), *found)
 
     def file_format(self) -> FileFormat[LrbFindings]:
         """Return the published project's files: see `export`."""

@@ -23,7 +23,13 @@ from local_judge.errors import InputError
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import Requirement
 from local_judge.protocols.checklist import Item
-from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, result_file
+from local_judge.protocols.file_formats import (
+    UNNAMED,
+    Imported,
+    ImportedReport,
+    file_digest,
+    result_file,
+)
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.games import DepthFindings, Opponent, Order, Outcome, Pair
 from local_judge.protocols.liveresearchbench.depth.scores import LABEL as DEPTH_LABEL
@@ -101,7 +107,7 @@ def _reports(data: Object, path: Path) -> Iterator[LrbReport]:
             raise InputError(f"{place}: {'no query_id' if task is None else f'{task!r} occurs twice'}")
         seen.add((system, task))
         case = f"{system}/{task}" if several else task
-        yield ImportedReport(_findings(row, case, task, place), task, system)
+        yield ImportedReport(_findings(row, case, task, place), task, None if system == UNNAMED else system)
 
 
 def _findings(row: Object, case: str, task: str, place: str) -> LrbFindings:
@@ -113,7 +119,7 @@ def _findings(row: Object, case: str, task: str, place: str) -> LrbFindings:
         if "averaged_at" in result:
             raise InputError(f"{where}: averaged over two judges; import the results of each judge")
         value = _stated_value(name, result, where)
-        found = None if value is None and name != "depth" else read(result, row, where)
+        found = read(result, row, where) if result else None
         if found is not None:
             parts[name] = found
         elif value is not None:
@@ -144,24 +150,28 @@ def _stated_value(name: str, result: Object, where: str) -> float | None:
 def _presentation(result: Object, row: Object, where: str) -> PresentationFindings | None:
     items = _items(result, CHECKS, where)
     rate = upstream.presentation_summary(upstream.evaluations(items))["average_pass_rate"]
-    return (
-        PresentationFindings(items=items) if isclose(rate, result["summary"]["average_pass_rate"]) else None
-    )
+    return PresentationFindings(items=items) if _follows("presentation", result, rate, items) else None
 
 
 def _coverage(result: Object, row: Object, where: str) -> CoverageFindings | None:
-    summary: Object = result["summary"]
+    summary: Object = result.get("summary", {})
     n = summary.get("total_checklists")
     if type(n) is not int or not 0 < n <= 1000:
         return None
     asked = [Requirement(f"q{number}", f"Item {number} of the checklist") for number in range(1, n + 1)]
     items = _items(result, asked, where)
     rate = upstream.coverage_summary(upstream.evaluations(items), n)["percentage_addressed"]
-    return (
-        CoverageFindings(items=items, status="given")
-        if isclose(rate, summary["percentage_addressed"])
-        else None
-    )
+    found = CoverageFindings(items=items, status="given")
+    return found if _follows("coverage", result, rate, items) else None
+
+
+def _follows(name: str, result: Object, rate: float, items: tuple[Item, ...]) -> bool:
+    """Check whether a file's rate, or its absence, follows from the answers: without it, most of them are missing."""
+    summary: Object = result.get("summary", {})
+    stated = summary.get(upstream.RATES[name])
+    if stated is None:
+        return bool(summary) and 2 * sum(item.status != "failed" for item in items) < len(items)
+    return isclose(rate, stated)
 
 
 def _items(
@@ -173,29 +183,33 @@ def _items(
 
 def _issues(metric: str) -> Callable[[Object, Object, str], IssueFindings | None]:
     def read(result: Object, row: Object, where: str) -> IssueFindings | None:
+        found: dict[str, Any] = {
+            "metric": metric,
+            "limit": IssueSettings().limit,
+            "table": PUBLISHED,
+            "checked": False,
+        }
         try:
             listed = listed_of(result)
-        except ValueError:
-            return None
-        return IssueFindings.model_validate(
-            {
-                "metric": metric,
-                "issues": [Issue(quoted=(), reason=text, fate="counted") for text in listed.issues],
-                "limit": IssueSettings().limit,
-                "table": PUBLISHED,
-                "checked": False,
-                "chosen": listed.score,
-            }
-        )
+        except ValueError as error:
+            if result.get("score") is not None:
+                return None
+            found["failure"] = Failure(kind="incomplete", detail=f"published file: {error}")
+        else:
+            found["issues"] = [Issue(quoted=(), reason=text, fate="counted") for text in listed.issues]
+            found["chosen"] = listed.score
+        return IssueFindings.model_validate(found)
 
     return read
 
 
 def _depth(result: Object, row: Object, where: str) -> DepthFindings | None:
-    if not result:
-        return None
     orders: list[Order] = []
     for number in (1, 2):
+        if f"winner_comparison_{number}" not in result:
+            failure = Failure(kind="incomplete", detail="published file: no winner")
+            orders.append(Order(report_first=number == 1, failure=failure))
+            continue
         won = result.get(f"winner_comparison_{number}")
         if not isinstance(won, str) or won not in _WON:
             raise InputError(f"{where}: winner_comparison_{number}: not one of {', '.join(_WON)}")

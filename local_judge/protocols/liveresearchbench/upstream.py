@@ -28,7 +28,7 @@ BASELINE = "open-deep-research"
 
 Row = Mapping[str, Any]
 
-_SUMMED = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
+RATES = {"presentation": "average_pass_rate", "coverage": "percentage_addressed"}
 """Criteria whose number is in the summary of their result; for the others it is the score."""
 
 EVALUATED, REFERENCE, TIE = "evaluated_model", "reference_model", "tie"
@@ -47,8 +47,10 @@ def winners(replies: Sequence[Row]) -> dict[str, str]:
     }
 
 
-def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] | None:
-    """Return one pair as a report's `depth_grading_results`; None if an order failed.
+def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any]:
+    """Return one pair as a report's `depth_grading_results`, without what an order that failed would give.
+
+    The published summary counts a winner that is not there as a tie, which is in no win rate.
 
     Args:
         pair: pair with a baseline.
@@ -56,14 +58,12 @@ def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] |
         reference: name of the system that wrote the baseline.
     """
     replies = [_reply(order) for order in pair.orders]
-    known = [reply for reply in replies if reply is not None]
-    if len(known) < len(replies):
-        return None
+    named = zip(winners([reply or {} for reply in replies]).items(), replies, strict=True)
+    raw = ((f"raw_comparison_{number}", reply) for number, reply in enumerate(replies, 1))
     return {
-        **winners(known),
+        **{name: winner for (name, winner), reply in named if reply is not None},
         "position_swap_used": True,
-        "raw_comparison_1": known[0],
-        "raw_comparison_2": known[1],
+        **{name: reply for name, reply in raw if reply is not None},
         "comparison_type": "vs_reference",
         "reference_model": reference,
         "evaluated_model": evaluated,
@@ -72,7 +72,7 @@ def depth_result(pair: Pair, evaluated: str, reference: str) -> dict[str, Any] |
 
 def games(results: Sequence[Row]) -> dict[str, Any]:
     """Count a model's games over its reports' results, against the baseline that the first of them names."""
-    said = [found[f"winner_comparison_{number}"] for found in results for number in (1, 2)]
+    said = [found.get(f"winner_comparison_{number}", TIE) for found in results for number in (1, 2)]
     wins, losses = said.count(EVALUATED), said.count(REFERENCE)
     return {
         "wins": wins,
@@ -172,8 +172,8 @@ def summary(reports: Sequence[Row], criteria: Sequence[str]) -> dict[str, Any]:
 def value_of(report: Row, criterion: str) -> float | None:
     """Return the number of one report that the summary of a criterion averages; None if it has none."""
     found: Row = report.get(f"{criterion}_grading_results") or {}
-    if criterion in _SUMMED:
-        return found.get("summary", {}).get(_SUMMED[criterion])
+    if criterion in RATES:
+        return found.get("summary", {}).get(RATES[criterion])
     return found.get("score")
 
 

@@ -54,7 +54,7 @@ def test_a_printed_ratio_lies_in_what_rounding_leaves() -> None:
     assert right == 58.94 and wrong == [pytest.approx(49.92, abs=0.01), pytest.approx(50.08, abs=0.01)]
 
 
-def test_rows_are_labels_that_evidence_bears_out_with_words_that_were_found() -> None:
+def test_rows_are_labels_of_upstream_with_words_that_were_found(tmp_path: Path) -> None:
     found = findings("rRf")
     first = found.rulings[0].model_copy(
         update={"evidence": (evidence("supports"), evidence("supports", found=False)), "reasoning": "So."}
@@ -67,8 +67,13 @@ def test_rows_are_labels_that_evidence_bears_out_with_words_that_were_found() ->
             "evidence": [{"source": "https://mill.example/yearbook", "excerpt": "cost 9 million"}],
             "reasoning": "So.",
         },
-        {"statement": "Statement 2.", "verification": "Unknown", "evidence": [], "reasoning": ""},
+        # Its evidence does not bear the label out, which `paper` makes Unknown and the published code does not ask.
+        {"statement": "Statement 2.", "verification": "Right", "evidence": [], "reasoning": ""},
     ]
+    file = tmp_path / "task_7.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    scored = [score_facts([one], "upstream").score.value for one in (found, read_results(file))]
+    assert scored == [100, 100]
 
 
 def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:

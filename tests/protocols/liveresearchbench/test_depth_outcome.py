@@ -139,12 +139,10 @@ def test_results_as_published(golden: dict[str, Any]) -> None:
     [replies] = golden["lrb_pairwise_position_swap"]["input"].values()
     for first, second in replies[:4]:
         found = depth_result(pair(replied(first, True), replied(second, False)), "ada", "odr")
-        assert found is not None
         assert (found["raw_comparison_1"], found["raw_comparison_2"]) == (first, second)
         assert (found["evaluated_model"], found["reference_model"]) == ("ada", "odr")
-    assert (
-        depth_result(pair(replied(replies[4][0], True), replied(replies[4][1], False)), "ada", "odr") is None
-    )
+    found = depth_result(pair(replied(replies[4][0], True), replied(replies[4][1], False)), "ada", "odr")
+    assert "winner_comparison_1" not in found and "raw_comparison_1" not in found  # the order failed
 
 
 def test_games_as_published() -> None:
@@ -152,7 +150,6 @@ def test_games_as_published() -> None:
         depth_result(against(own, other), "ada", "odr")
         for own, other in (((20, 20), (10, 10)), ((20, 10), (10, 20)), ((20, 20), (20, 20)))
     )
-    assert won and split and tied
     # Two wins; a win and a loss; two ties: 3 / (3 + 1).
     assert published_games([won, split, tied]) == {
         "wins": 3,

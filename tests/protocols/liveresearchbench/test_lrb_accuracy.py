@@ -21,6 +21,7 @@ from local_judge.protocols.liveresearchbench.metrics.accuracy import (
     opening,
     topic_prompt,
 )
+from local_judge.scoring.coverage import known_enough, known_share
 from local_judge.scoring.node import Score
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineError
@@ -137,7 +138,7 @@ async def test_each_page_is_looked_at_once_and_each_pair_kept(make_judge: MakeJu
         ("L2.S4", "othe", None),
     ]
     assert found.claims[-1].failure == FAILURE  # its claims could not be had
-    assert found.n_failed == 0 and found.n_unresolved == 0
+    assert found.n_failed == 0
 
 
 async def test_the_question_about_a_page(make_judge: MakeJudge) -> None:
@@ -251,6 +252,54 @@ def test_errors_and_what_may_come_to_them(
 ) -> None:
     score = CitationAccuracy().score([AccuracyFindings(pages=pages, claims=claims)], "paper").score
     assert figures(score) == errors
+
+
+def test_errors_on_pages_that_nobody_could_read_leave_no_number() -> None:
+    """Four pages support their claim each, and 30 claims are on a page that is not in the snapshot."""
+    pages = (*(page(f"a{n}") for n in range(4)), page("b", "not_in_snapshot"))
+    cited = (*(pairs(f"a{n}", "supported")[0] for n in range(4)), *pairs("b", *[None] * 30))
+    score = CitationAccuracy().score([AccuracyFindings(pages=pages, claims=cited)], "paper").score
+    # 4 of 34 pairs are known, though 4 of 5 pages are.
+    assert figures(score) == (0, 0, 30, 34, 30)
+    assert known_share(score) == pytest.approx(4 / 34)
+    assert known_enough(score).value is None
+
+
+MISSING = """# The mill
+
+It cost 9 million [1][2]. It opened in 2019 [2]. It has 40 workers [3]. It grows [9].
+
+## References
+
+[1] Lake. https://lake.example/lake
+[2] General knowledge on mills.
+[3] A book on work. 2022.
+"""
+
+
+async def test_a_cited_entry_without_an_address_is_one_dead_page(make_judge: MakeJudge) -> None:
+    """Figure 15: marks of entries without a URL. A mark without an entry, which was perhaps not read, stays unknown."""
+    document, (lake, *_) = parse_report(MISSING), URLS
+    found = claim_set(document, {("L2.S1.1", lake): "supported"}).model_copy(
+        update={"extraction_failures": ()}
+    )
+    judge, _ = make_judge(topical)
+    given = context(judge).model_copy(update={"snapshot": snapshot(), "claims": claims(found)})
+    accuracy = await CitationAccuracy().examine(case(MISSING), given)
+    names = ["no address (r2): [2] General knowledge on mills.", "no address (r3): [3] A book on work. 2022."]
+    assert [(page.url, page.status) for page in accuracy.pages] == [
+        (lake, "ok"),
+        *((name, "dead") for name in names),
+    ]
+    root = CitationAccuracy().score([accuracy], "paper")
+    # Two of three pages, one of them cited by two claims. The mark without an entry may lead to a dead page, or to one
+    # off topic; its sentence has no claim.
+    assert figures(root.find("e1").score) == (2, 2, 3, 3, 0)
+    assert root.find("e1_rate").score.value == pytest.approx(2 / 3)
+    assert (root.find("e2").score.value, root.find("e3").score.value) == (0, 0)
+    assert (root.score.value, root.score.low, root.score.high) == (2, 2, 3)
+    # Four of five pairs of a sentence and a source were read.
+    assert root.score.known == pytest.approx(4 / 5)
 
 
 def test_a_report_that_cites_nothing_has_no_errors_and_no_rates() -> None:

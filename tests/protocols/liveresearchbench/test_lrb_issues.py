@@ -318,6 +318,7 @@ async def test_an_address_on_healthcare_behind_market_shares_costs_points(make_j
     assert [line for line in grading_results(lrb(found))["citation_grading_results"]["specific_issues"]] == [
         '"Brand A sells 30 % of all cars" ([1]): So.',
         '"It was founded in 1901": So.',
+        '"Brand A sells 30 % of all cars" ([1, 3]): So.',
     ]
 
 

@@ -189,9 +189,28 @@ def test_results_as_the_published_files_have_them() -> None:
         },
     }
     assert results["citation_grading_results"] == {
-        "specific_issues": [": So."],
+        "specific_issues": ['"0": So.'],
         "total_issues": 1,
         "score": 90,
-        "justification": "1 of 1 issues listed count; the score is the table's",
+        "justification": "1 issue listed; the score is the table's",
     }
-    assert grading_results(findings("ffffffffff", "f", 0, failed=True)) == {}
+    # What has no score has none of the keys that the published summary reads.
+    assert grading_results(findings("mmmmffffff", "f", 0, failed=True)) == {
+        "presentation_grading_results": {
+            "evaluations": {f"p{n}": {"score": 1, "justification": "So."} for n in range(1, 5)},
+            "summary": {"total_criteria": 10, "total_score": 4, "passed_count": 4, "failed_count": 6},
+        },
+        "coverage_grading_results": {
+            "evaluations": {},
+            "summary": {
+                "total_checklists": 1,
+                "total_score": 0,
+                "addressed_count": 0,
+                "not_addressed_count": 1,
+            },
+        },
+        "citation_grading_results": {
+            "specific_issues": [],
+            "justification": "no list of issues: incomplete",
+        },
+    }

@@ -2,8 +2,8 @@
 
     [{"statement", "verification": Right | Wrong | Unknown, "evidence": [{"source", "excerpt"}], "reasoning"}]
 
-Invariants: written labels are those that evidence supports, with the quotations that were found. A failed statement has
-no row, since the format has no word for it. Labels that are read are kept as they are written.
+Invariants: labels are those of the profile `upstream`, as the judge or the file gave them, with the quotations that were
+found. A failed statement has no row, since the format has no word for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def result_rows(findings: FactsFindings) -> list[dict[str, Any]]:
     return [
         {
             "statement": texts[ruling.statement],
-            "verification": ruling.given if findings.source == "file" else ruling.label,
+            "verification": ruling.label if ruling.given is None else ruling.given,
             "evidence": [
                 {"source": one.url, "excerpt": one.quote}
                 for one in ruling.evidence

@@ -1,13 +1,14 @@
-"""Citation accuracy: number of citation errors, lower is better (LiveResearchBench, section 4.2 and appendix E).
+"""Citation accuracy: errors of one report, lower is better (LiveResearchBench, section 4.2 and appendix E).
 
-    E1 = dead URLs               E1 rate = E1 / URLs with a known status
+    E1 = dead URLs, and cited entries without a URL       E1 rate = E1 / URLs with a known status and such entries
     E2 = pages off topic         E2 rate = E2 / URLs with a known topic
     E3 = claims and URLs on live pages on topic that do not support the claim;  E3 rate = E3 / judged pairs
     errors = E1 + E2 + E3        the paper's number is its mean over reports
 
-A claim that a page supports in part counts as not supported; `partial` counts these. A page that was not read, or that
-the judge calls unusable, is neither an error nor a dead page: it opens the upper bound, as failures do. Each number is
-the mean over judges.
+A claim that a page supports in part counts as not supported; `partial` counts these. An entry without a URL (missing
+links, figure 15) is one dead page, whatever cites it; a mark without an entry is unread. A page that was not read, or
+that the judge calls unusable, is neither an error nor a dead page: it opens the upper bound, as failures do. Each
+number is the mean over judges.
 
 Invariants: only citations written on a claim's own sentence count. A page is examined once, whatever cites it. `low` is
 the known number and equals the value. An unknown page opens `high` by one, or by the number of its claims if that is
@@ -74,9 +75,9 @@ class CitedPage(Frozen):
     """One cited URL."""
 
     url: str
-    """Normalised URL."""
+    """Normalised URL; of an entry without one, `no address`, its id and its text."""
     status: SourceStatus
-    """Status of the page in the claim set."""
+    """Status of the page in the claim set; an entry without a URL is `dead`."""
     reason: str = ""
     on_topic: bool | None = None
     """Result of the topic check; None without text or answer."""
@@ -115,9 +116,7 @@ class AccuracyFindings(MetricFindings):
     claims: tuple[CitedClaim, ...]
     """Claims in reading order."""
     unread: Unread = Unread()
-    """Sentences whose claims are unknown."""
-    n_unresolved: int = 0
-    """Citations without a URL: presentation check p4 counts them, this metric does not."""
+    """Sentences whose claims are unknown, and citations whose sources are."""
 
     @property
     def n_failed(self) -> int:
@@ -144,19 +143,17 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         Raises:
             ConfigError: the run has no snapshot.
         """
-        task, snapshot = task_of(case), context.pages("liveresearchbench")
+        task, snapshot, report = task_of(case), context.pages("liveresearchbench"), addressed(case.report)
         tokens = self.settings.opening_tokens
         async with asyncio.TaskGroup() as group:  # a claim set that fails cancels the pages
             looks = [
-                group.create_task(_look(url, task, snapshot, context.judge, tokens))
-                for url in _urls(case.report)
+                group.create_task(_look(url, task, snapshot, context.judge, tokens)) for url in _urls(report)
             ]
             claims = await context.claims()
         return AccuracyFindings(
             pages=tuple(look.result() for look in looks),
-            claims=tuple(cited_claims(case.report, claims)),
-            unread=unread_of(claims, case.report),
-            n_unresolved=sum(citation.url is None for citation in case.report.citations),
+            claims=tuple(cited_claims(report, claims)),
+            unread=unread_of(claims, report),
         )
 
     def score(self, judges: Sequence[AccuracyFindings], profile: Profile) -> ScoreNode:
@@ -248,6 +245,24 @@ def _yes_no(value: bool | None) -> str | None:
     return None if value is None else "yes" if value else "no"
 
 
+NO_ADDRESS = "no address"
+
+
+def addressed(document: Document) -> Document:
+    """Return the document in which entries without a URL are the addresses of their citations: see `CitedPage.url`."""
+    names = {
+        entry.id: f"{NO_ADDRESS} ({entry.id}): {' '.join(entry.text.split())[:80]}"
+        for entry in document.references
+    }
+    citations = tuple(
+        one.model_copy(update={"url": names[one.reference], "state": "resolved"})
+        if one.state == "no_url" and one.reference is not None
+        else one
+        for one in document.citations
+    )
+    return Document.model_validate({**dict(document), "citations": citations})
+
+
 def _urls(document: Document) -> dict[str, None]:
     """Return the URLs of the citations on sentences, in reading order."""
     citations = (document.citation(one) for sentence in document.sentences for one in sentence.citations)
@@ -255,6 +270,8 @@ def _urls(document: Document) -> dict[str, None]:
 
 
 async def _look(url: str, task: Task, snapshot: Snapshot, judge: Judge, tokens: int) -> CitedPage:
+    if url.startswith(NO_ADDRESS):
+        return CitedPage(url=url, status="dead", reason=NO_ADDRESS)
     page = snapshot.page(url)
     found = CitedPage(url=url, status=page.status, reason=page.reason)
     if page.status != "ok":
