@@ -41,6 +41,7 @@ from local_judge.lab.experiments.model import (
     occurs,
     once,
     packaged,
+    relative_change,
     taken,
 )
 from local_judge.tasks.model import Task
@@ -141,8 +142,10 @@ def corruption(
         versions.append(Version(trial, _report(chosen, false), task))
     pages = tuple(page for topic in known for page in topic.pages)
     made, reports = design("corruption", conditions, versions, pages, seed)
-    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY)
-    return experiment.expecting(_expectations([condition.x for condition in conditions]))
+    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY, published=data == CLAIM_PAIRS)
+    return experiment.expecting(
+        _expectations([condition.x for condition in conditions], published=experiment.published)
+    )
 
 
 def _counts(rates: Sequence[float], n: int) -> list[int]:
@@ -174,7 +177,7 @@ def _report(topics: Sequence[Topic], false: Sequence[str]) -> str:
     return f"# Common beliefs\n\n## What is known\n\n{body}\n\n{listed([page for _, page in sides])}"
 
 
-def _expectations(shares: Sequence[float]) -> list[Expectation]:
+def _expectations(shares: Sequence[float], *, published: bool) -> list[Expectation]:
     falls = tuple(1 - share for share in shares)
     full, none = (1.0,) * len(shares), (0.0,) * len(shares)
     rows: list[tuple[str, str, Shape, tuple[float, ...], float]] = [
@@ -188,13 +191,19 @@ def _expectations(shares: Sequence[float]) -> list[Expectation]:
         ("deer", "information_integrity/reference_support", "flat", full, 10.0),
         ("liveresearchbench", "accuracy/e3_rate", "flat", none, 1.0),
     ]
-    published: dict[str, dict[str, Any]] = {
+    figures: dict[str, dict[str, Any]] = {
         "factuality": {"paper": falls, "approximate": True, "source": SOURCE},
         "citation_accuracy": {"paper": full, "source": SOURCE_FACT},
     }
     return [
         Expectation(
-            protocol=protocol, path=path, shape=shape, ideal=ideal, scale=scale, **published.get(path, {})
+            protocol=protocol,
+            path=path,
+            shape=shape,
+            ideal=ideal,
+            ideal_change=relative_change([(ideal[0], ideal[-1])]),
+            scale=scale,
+            **(figures.get(path, {}) if published else {}),
         )
         for protocol, path, shape, ideal, scale in rows
     ]

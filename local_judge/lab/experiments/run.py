@@ -226,7 +226,7 @@ def panels_of(results: Results) -> list[CurvePanel]:
         panels.append(
             CurvePanel(
                 title=f"{curve.protocol}: {curve.label}{whose}",
-                verdict=f"{expected.shape}: {curve.verdict}",
+                verdict=f"{expected.shape}: {curve.verdict}" if expected.shape else "",
                 labels=[condition.label for condition in conditions],
                 x=[condition.x for condition in conditions],
                 scale=expected.scale,

@@ -47,8 +47,8 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
             _signed(curve.spearman),
             _plain(curve.distance),
             *(_paired(curve) if paired else ()),
-            curve.expected.shape if curve.expected else NONE,
-            curve.verdict or "",
+            (curve.expected and curve.expected.shape) or NONE,
+            f"{curve.verdict}: {curve.why}" if curve.why else curve.verdict or "",
         )
         for name, values, change in _references(curve):
             changes = ["", "", _percent(change)] if paired else []
@@ -62,9 +62,8 @@ def _references(curve: Curve) -> Iterator[tuple[str, list[str], float | None]]:
     if expected is None:
         return
     if expected.ideal:
-        first, last = expected.ideal[0], expected.ideal[-1]
         ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
-        yield "  ideal", ideal, (last - first) / first if first else None
+        yield "  ideal", ideal, expected.ideal_change
     about = "≈" if expected.approximate else ""
     published = expected.paper or (None,) * len(curve.points)
     printed = [NONE if value is None else f"{about}{value * expected.scale:.2f}" for value in published]
