@@ -177,7 +177,7 @@ SETTINGS = {
     "deepresearcheval": {"parts": ["quality"]},
 }
 SOURCE = (
-    "DREAM, Table 4: means over 20 queries of the authors, as of December 2025, January 2025 and January 2024; relative "
+    "DREAM, Table 4: means over 20 queries of the authors as of December 2025, January 2025 and January 2024; relative "
     "changes are means over the queries"
 )
 LABELS = ("latest", "middle", "oldest")

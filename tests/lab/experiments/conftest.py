@@ -26,7 +26,6 @@ from serving.engines.scripted import Call, Reply, ScriptedEngine
 from ...scripted_judge import MakeJudge
 from ...stub_thread import write_preset
 
-
 PAPER = Path(__file__).resolve().parents[3].parent / "shared" / "papers" / "dream.txt"
 PAPER_HERE = pytest.mark.skipif(not PAPER.exists(), reason="the paper's text is not here")
 
