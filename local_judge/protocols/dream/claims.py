@@ -3,8 +3,8 @@
     verifiable    all claims except types D (recaps) and E (common knowledge, definitions, the author's own reasoning
                   and advice), and except those that the extraction marks as not checkable; equal claims count once.
                   Claim attribution can count all of type E too
-    chosen        claims that the extraction calls salient come first; among equals, places are spread evenly over the
-                  report, so that its beginning has no more weight than its end
+    most salient  claims that the extraction calls salient come first; among equals, places are spread evenly over the
+                  report, so that its beginning has no more weight than its end; for reports without a request
     cited         claims with a citation, with or without a URL
 
 In the claim set's terse form the judge does not mark checkable claims: the type decides.
