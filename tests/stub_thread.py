@@ -85,7 +85,9 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
-    if reply.keys() == {"rationale", "score"} or {"stated_by", "rating"} & {
+    if reply.keys() == {"claims"}:
+        return json.dumps({"claims": [*range(1, 1 + len(reply["claims"]))]})
+    if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance"} & {
         *reply.get("1", reply.get("k1", {}))
     }:
         return json.dumps(reply)

@@ -76,6 +76,7 @@ class PublishedQuery(Frozen):
 
 
 PublishedScore = Literal["comprehensiveness", "insight", "key_information"]
+_RACE: tuple[PublishedScore, ...] = ("comprehensiveness", "insight")
 
 
 def load_published() -> tuple[PublishedQuery, ...]:
@@ -87,7 +88,7 @@ def _published(name: PublishedScore) -> dict[str, Any]:
     """Return the fields of an expectation with the paper's means, to the two decimals of its last row."""
     rows: list[Scores] = [getattr(row, name) for row in load_published()]
     exact = [[Decimal(str(score)) for score in scores] for scores in rows]
-    means = [sum(column) / len(rows) for column in zip(*exact, strict=True)]
+    means = [sum(column, Decimal()) / len(rows) for column in zip(*exact, strict=True)]
     return {
         "paper": tuple(float(mean.quantize(Decimal("0.01"), ROUND_HALF_UP) / 100) for mean in means),
         "paper_change": relative_change((scores[0], scores[-1]) for scores in rows),
@@ -225,24 +226,20 @@ def expectations(experiment: Experiment) -> list[Expectation]:
     def published(name: PublishedScore) -> dict[str, Any]:
         return _published(name) if experiment.published else {}
 
-    falling = (
-        ("dream", "key_information", _plan_share, published("key_information")),
-        ("liveresearchbench", "coverage", _checklist_share, {}),
-    )
+    def falls(
+        protocol: str, path: str, share: Callable[[Trial, RawReport], float | None], **figures: Any
+    ) -> Expectation:
+        ideal = _ideal(experiment, share)
+        return Expectation(protocol=protocol, path=path, shape="falls", scale=100.0, **ideal, **figures)
+
     return [
-        Expectation(
-            protocol=protocol,
-            path=path,
-            shape="falls",
-            scale=100.0,
-            **_ideal(experiment, share),
-            **figures,
-        )
-        for protocol, path, share, figures in falling
-    ] + [
-        Expectation(protocol="race", path=path, shape=None, scale=100.0, **figures)
-        for path in ("comprehensiveness", "insight")
-        if (figures := published(path))
+        falls("dream", "key_information", _plan_share, **published("key_information")),
+        falls("liveresearchbench", "coverage", _checklist_share),
+        *(
+            Expectation(protocol="race", path=path, shape=None, scale=100.0, **figures)
+            for path in _RACE
+            if (figures := published(path))
+        ),
     ]
 
 

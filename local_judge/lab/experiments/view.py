@@ -14,6 +14,7 @@ from local_judge.lab.experiments.curves import Curve, Point, Results
 from local_judge.lab.experiments.model import Design
 from local_judge.lab.experiments.planning import PlanResults
 from local_judge.scoring.node import Score
+from local_judge.tasks.plan_asking import AXES
 from local_judge.terminal import NONE, count, plain_table, safe
 
 TITLES = {
@@ -82,11 +83,11 @@ def plan_tables(results: PlanResults) -> Iterator[Table]:
             _bounded(one.covered) if one.covered else NONE,
         )
     yield drafted
-    heads = ["overall", "key information", "reasoning"]
-    rated = plain_table("Ratings, 1 to 3", ["rater", "drafted by"], heads)
+    rated = plain_table("Ratings, 0 to 1", ["rater", "items", "drafted by"], [*AXES, "average"])
     for one in results.ratings:
-        scores = (one.overall, one.key_information, one.reasoning)
-        rated.add_row(safe(one.rater), METHODS[one.method], *map(_bounded, scores))
+        scores = (one.relevance, one.verifiability, one.clarity, one.validation, one.average)
+        cells = [NONE if score is None else _bounded(score) for score in scores]
+        rated.add_row(safe(one.rater), one.kind.replace("_", " "), METHODS[one.method], *cells)
     yield rated
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -68,8 +68,8 @@ Claims:
 ```
 
 Write the queries for these 2 claims."""
-SALIENCE = """Task: choose the claims that matter most for the request. The claims at the end are those of a report, in \
-its order. Today is 2025-09-30.
+SALIENCE = """Task: choose the claims that matter most for the request. The claims at the end are those of a report, \
+in its order. Today is 2025-09-30.
 
 A claim matters if the answer to the request would change were the claim wrong. Background, claims that repeat a \
 chosen one, and claims about something that was not asked matter least. Resolve words such as "current" or "this year" \
@@ -252,7 +252,11 @@ FOUR = claims("One.", "Two.", "Three.", "Four.").claims
 async def test_the_claims_are_chosen_by_the_request_and_the_day(make_judge: MakeJudge) -> None:
     # The third is named twice: one more is asked for, of those that are left.
     replies = [{"claims": [3, 1, 3]}, {"claims": [2]}]
-    judge, engine = make_judge(lambda _: replies.pop(0))
+
+    def answer(_: Call) -> Reply:
+        return replies.pop(0)
+
+    judge, engine = make_judge(answer)
     found = await choose(FOUR, 3, case().task, judge, TODAY)
     assert [claim.text for claim in found.claims] == ["One.", "Three.", "Four."]
     assert (found.missing, found.failure, len(found.replies)) == ((), None, 2)
@@ -265,7 +269,7 @@ async def test_the_claims_are_chosen_by_the_request_and_the_day(make_judge: Make
 async def test_nothing_is_asked_where_there_is_no_choice_or_no_request(
     make_judge: MakeJudge, n: int, task: Task | None
 ) -> None:
-    judge, engine = make_judge(lambda _: "")
+    judge, engine = make_judge()
     found = await choose(FOUR, n, task, judge, TODAY)
     assert (len(found.claims), engine.calls) == (min(n, 4), [])
 
@@ -278,17 +282,17 @@ def wanted(call: Call) -> int:
     ("numbers", "n_missing", "kind"),
     [
         # Three rounds with one more claim each, of four that are wanted.
-        (lambda n: [1] * n, 1, "incomplete"),
-        (lambda n: [6] * n, 4, "invalid_reply"),  # there are five
-        (lambda n: [1], 4, "invalid_reply"),
+        ([1] * 9, 1, "incomplete"),
+        ([6] * 9, 4, "invalid_reply"),  # there are five
+        ([1], 4, "invalid_reply"),
     ],
 )
 async def test_claims_that_a_judge_does_not_choose_are_failures(
-    make_judge: MakeJudge, snapshot: Snapshot, numbers: Callable[[int], list[int]], n_missing: int, kind: str
+    make_judge: MakeJudge, snapshot: Snapshot, numbers: list[int], n_missing: int, kind: str
 ) -> None:
     def answer(call: Call) -> Reply:
         if "Choose" in call.prompt:
-            return {"claims": numbers(wanted(call))}
+            return {"claims": numbers[: wanted(call)]}
         listed = re.findall(r"^(\d+)\. ", call.prompt.rpartition("Claims:")[2], re.MULTILINE)
         return {number: {"queries": ["Grimsel dam"]} for number in listed}
 
@@ -305,10 +309,11 @@ async def test_claims_that_a_judge_does_not_choose_are_failures(
 
 async def test_a_list_of_claims_without_room_is_divided(make_judge: MakeJudge) -> None:
     many = claims(*(f"Claim {number} is {'long ' * 20}." for number in range(40))).claims
-    judge, engine = make_judge(
-        lambda call: {"claims": list(range(1, 1 + wanted(call)))},
-        context_tokens=900,
-    )
+
+    def answer(call: Call) -> Reply:
+        return {"claims": list(range(1, 1 + wanted(call)))}
+
+    judge, engine = make_judge(answer, context_tokens=900)
     found = await choose(many, 10, TASK, judge, TODAY)
     assert len(engine.calls) > 1 and (len(found.claims), found.missing) == (10, ())
 
