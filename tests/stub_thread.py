@@ -85,8 +85,6 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
-    if reply.keys() == {"claims"}:
-        return json.dumps({"claims": [*range(1, 1 + len(reply["claims"]))]})
     if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance"} & {
         *reply.get("1", reply.get("k1", {}))
     }:
@@ -117,6 +115,8 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
     """A reply that is a list, or more; None where it is something else."""
     if "issues" in reply:
         return {"issues": []}
+    if reply.keys() == {"claims"}:
+        return {"claims": [*range(1, 1 + len(reply["claims"]))]}
     if "deductions" in reply:
         return finished(text, set(reply), None, "")
     if "points" in reply:

@@ -242,16 +242,13 @@ def test_data_of_the_paper(command: Command, judged: tuple[str, ...], tmp_path: 
     tasks = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
     assert (len(tasks), tasks[9]["id"]) == (10, "dream-10")
     ended = command("lab", "experiment", "temporal", *judged, *asked)
-    assert (ended.code, "the paper prints neither pages nor reports for temporal" in ended.line()) == (
-        1,
-        True,
-    )
+    assert (ended.code, f"--data paper={PAPER}: " in ended.line()) == (1, True)
     other = tmp_path / "other.txt"
     other.write_text("Another paper.\n")
     ended = command(
         "lab", "experiment", "plans", *judged, "--data", f"paper={other}", "--out", tmp_path / "o"
     )
-    assert (ended.code, f"{other}: not the text of DREAM's paper" in ended.line()) == (1, True)
+    assert (ended.code, f"{other}: " in ended.line()) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
     score = _with_unread(score, units, judges[0])
     left_out = f"{n_unverifiable} unverifiable, left out" if n_unverifiable else ""
     failed = f"{score.n_failed} of {score.n_expected} without a verdict" if score.n_failed else ""
-    dead = f"{n_dead} only of sources that do not exist" if n_dead else ""
+    dead = f"{n_dead} with dead sources only" if n_dead else ""
     return noted(score, dead, left_out, failed)
 
 

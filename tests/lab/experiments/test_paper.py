@@ -23,7 +23,7 @@ REQUESTS = [
     for topic in TOPICS
 ]
 RUBRIC = {
-    "relevance": "Bears on what the request asks, and on its main point.",
+    "relevance": "Bears on the main point of the request and on no other.",
     "verifiability": "Can be looked up on a page that anybody can read.",
     "clarity": "Means the same to a well-disposed reader and to a reader who is not well disposed.",
     "validation": "Has steps that lead to an answer without assuming it.",
