@@ -100,7 +100,7 @@ def test_the_sample_report(
     assert re.fullmatch("3 of 27 decided; queries .*: 1", factuality["note"])
     # Seven domains are cited, of which one has 9 and six have 5: (.9 + 6 * .5) / 7.
     assert found["authority"]["score"]["value"] == pytest.approx(100 * 3.9 / 7)
-    # The stub supports what it reads, but the gazette's page is dead. CA: claims with a citation of the verifiable ones.
+    # The stub supports what it reads, but the gazette's page is dead. CA: cited claims of the verifiable ones.
     attribution, faithfulness = found["citation"]["children"]
     n_cited, n = attribution["score"]["numerator"], attribution["score"]["denominator"]
     ca, cf = 100 * n_cited / n, 100 * (n_cited - 1) / n_cited
