@@ -107,10 +107,11 @@ class Results(Frozen):
 def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
     """Yield a curve for each judge, protocol and score, in the order of the rows and trees.
 
-    A score has a curve only if it means the same in all reports: each report with the score above it has it, in the
-    same words. So items of different tasks, which share no more than an id, are never averaged.
+    A score has a curve only if it means the same in all reports: something is expected of it, or each report with the
+    score above it has it, in the same words. So items of different tasks, which share no more than an id, are never averaged.
     """
     own = [row for row in rows if row.profile == profile]
+    expected = {(one.protocol, one.path) for one in design.expectations}
     for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
         nodes = {
             row.case: {"/".join(path): node for root in row.scores for path, node in root.walk()}
@@ -121,7 +122,8 @@ def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> 
             by_report = {report: found[path] for report, found in nodes.items() if path in found}
             above = path.rpartition("/")[0]
             n = sum(above in found for found in nodes.values()) if above else len(by_report)
-            if len(by_report) == n and len({node.label for node in by_report.values()}) == 1:
+            same = len(by_report) == n and len({node.label for node in by_report.values()}) == 1
+            if same or (protocol, path) in expected:
                 yield _curve(design, protocol, path, judge, by_report)
 
 
