@@ -108,7 +108,8 @@ def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> 
     """Yield a curve for each judge, protocol and score, in the order of the rows and trees.
 
     A score has a curve only if it means the same in all reports: something is expected of it, or each report with the
-    score above it has it, in the same words. So items of different tasks, which share no more than an id, are never averaged.
+    score above it has it, in the same words. So items of different tasks, which share no more than an id, are never
+    averaged.
     """
     own = [row for row in rows if row.profile == profile]
     expected = {(one.protocol, one.path) for one in design.expectations}
