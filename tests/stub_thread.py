@@ -85,7 +85,7 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
-    if reply.keys() == {"rationale", "score"} or {"stated_by", "rating"} & {
+    if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance"} & {
         *reply.get("1", reply.get("k1", {}))
     }:
         return json.dumps(reply)
@@ -117,6 +117,8 @@ def listed(text: str, reply: dict[str, Any]) -> dict[str, Any] | None:
         return {"issues": []}
     if reply and all(isinstance(item, dict) and "article_1" in item for item in reply.values()):
         return {key: {**item, "article_1": 5, "article_2": 5} for key, item in reply.items()}
+    if reply.keys() == {"claims"}:
+        return {"claims": [*range(1, 1 + len(reply["claims"]))]}
     if "deductions" in reply:
         return finished(text, set(reply), None, "")
     if "points" in reply:

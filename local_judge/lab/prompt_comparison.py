@@ -193,6 +193,8 @@ def _agreement(
     for case, pair in found.items():
         for place, own in enumerate(pair):
             for decision in protocol.decisions(own):
+                if decision.by == "code":
+                    continue
                 items = asked.setdefault(decision.metric, [set(), set()])
                 items[place].add((case, decision.item))
     for row in agreement_rows(protocol, found.items(), (first.name, second.name)):

@@ -107,7 +107,7 @@ class Findings(Frozen):
 
 
 class Decision(Frozen):
-    """One label or number that a judge gave a report, in a form in which judges can be compared."""
+    """One label or number of a report, in a form in which labels are counted and judges compared."""
 
     metric: str
     """Name that all comparable decisions share, such as `coverage`."""
@@ -116,6 +116,8 @@ class Decision(Frozen):
     value: str | float | None
     """A label or a number; None where the judge gave no answer."""
     scale: Literal["nominal", "ordinal", "interval"]
+    by: Literal["judge", "code"] = "judge"
+    """`code`: no judge was asked, so that it tells nothing of the agreement of judges."""
 
 
 class PageVerdict(NamedTuple):
@@ -216,7 +218,7 @@ class Examiner(ABC, Generic[S, F]):
         """
 
     def decisions(self, findings: F) -> Iterable[Decision]:
-        """Return all decisions of one judge about one report, answered or not, in which judges can agree or differ."""
+        """Return all decisions about one report, answered or not; judges can agree or differ on those of a judge."""
         return ()
 
     def items(self, findings: F) -> Iterable[ItemRow]:

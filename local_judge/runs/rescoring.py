@@ -285,6 +285,8 @@ def agreement_rows(
     for case, findings in found:
         for judge, own in zip(judges, findings, strict=True):
             for decision in protocol.decisions(own):
+                if decision.by == "code":
+                    continue
                 metric = metrics.setdefault(decision.metric, _Metric(decision.scale, {}))
                 answers = metric.reports.setdefault(case, {}).setdefault(decision.item, {})
                 if decision.value is not None:

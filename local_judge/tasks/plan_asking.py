@@ -6,9 +6,9 @@ request that they share; a reply contains no more items than were asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -120,11 +120,33 @@ class GivenQuestions(Reply):
     questions: Sequence[GivenQuestion]
 
 
-class GivenRating(Reply):
-    """Rating of one item of a plan."""
+Axis = Literal["relevance", "verifiability", "clarity", "validation"]
+"""Aspect in which an item of a plan is rated (DREAM, Table 8); validation of reasoning questions only."""
+AXES: tuple[Axis, ...] = get_args(Axis)
+Grade = Literal[1, 2, 3]
+Rubric = Mapping[Axis, str]
+"""Meaning of each aspect."""
+
+
+class KeyRating(Reply):
+    """Rating of one item of key information."""
 
     reason: Annotated[str, Field(max_length=300)]
-    rating: Literal[1, 2, 3]
+    relevance: Grade
+    verifiability: Grade
+    clarity: Grade
+
+
+class ReasoningRating(KeyRating):
+    """Rating of one reasoning question with its plan."""
+
+    validation: Grade
+
+
+def plan_rubric() -> Rubric:
+    """Return the rubric of this package, in its own words."""
+    rows = (line.partition(": ") for line in template("plan_rubric").splitlines())
+    return {axis: text for name, _, text in rows for axis in AXES if axis == name}
 
 
 def agent_task(settings: PlanSettings) -> str:
@@ -148,12 +170,18 @@ def passages_prompt(task: Task, shown: Sequence[PagePassage], settings: PlanSett
     return shared_prompt("plan", shared, fill(template("plan_passages"), _values(task, settings)))
 
 
-def rating_prompt(task: Task, pages: Sequence[str], day: date, items: Sequence[tuple[str, str]]) -> Prompt:
+def rating_prompt(
+    task: Task, pages: Sequence[str], day: date, items: Sequence[tuple[str, str]], rubric: Rubric
+) -> Prompt:
     """Return the prompt that asks for ratings of a plan's items `(id, text)`, after the request and pages."""
     exhibits = [fence(page, f"Page {number}:") for number, page in enumerate(pages, 1)]
     shared = "\n\n".join([request_block(task), *exhibits])
     listed = "\n".join(f"[{name}] {one_line(text)}" for name, text in items)
-    values = {"day": day.isoformat(), "ids": "all items, each exactly once, in the order of the list"}
+    values = {
+        "day": day.isoformat(),
+        "rubric": "\n".join(f"{axis}: {one_line(rubric[axis])}" for axis in AXES),
+        "ids": "all items, each exactly once, in the order of the list",
+    }
     exhibit = fence(listed, "Items, each with its id in brackets:")
     return shared_prompt("plan", shared, exhibit, fill(template("plan_rating"), values))
 

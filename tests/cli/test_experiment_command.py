@@ -16,7 +16,7 @@ from local_judge.runs import judges
 from local_judge.runs.config import RunConfig, laid_over
 from serving.engines.scripted import ScriptedEngine
 
-from ..lab.experiments.conftest import fenced
+from ..lab.experiments.conftest import PAPER, PAPER_HERE, fenced
 from ..lab.experiments.truth import judge_by_truth, passages, topic_of
 from ..scripted_judge import MakeJudge
 from ..stub_thread import StubThread
@@ -162,11 +162,11 @@ def test_plans_are_drafted_in_three_ways_and_rated(
         ["one retrieval", "1/1"],
         ["agent", "1/1"],
     ]
-    # The stub takes the first of a menu: 1 of 1 to 3.
-    assert [row[1:3] for row in rows[3:6]] == [
-        ["request alone", "1.00"],
-        ["one retrieval", "1.00"],
-        ["agent", "1.00"],
+    # The stub takes the first of a menu: 1 of 1 to 3, which is 0 of 0 to 1.
+    assert [row[1:4] for row in rows[3:6]] == [
+        ["key information", "request alone", "0.00"],
+        ["key information", "one retrieval", "0.00"],
+        ["key information", "agent", "0.00"],
     ]
     # The same command asks nothing twice.
     asked = len(server.chats)
@@ -232,6 +232,23 @@ def test_data_of_ones_own(
     own.write_text("- id: ferry\n")
     ended = command(*started, "--out", tmp_path / "other")
     assert (ended.code, f"{own}: entry 1: request" in ended.line()) == (1, True)
+
+
+@PAPER_HERE
+def test_data_of_the_paper(command: Command, judged: tuple[str, ...], tmp_path: Path) -> None:
+    asked = ("--data", f"paper={PAPER}", "--out", tmp_path / "out")
+    ended = command("lab", "experiment", "reasoning", *judged, *asked)
+    assert (ended.code, "has the 10 requests of DREAM's Table 6" in ended.out) == (0, True)
+    tasks = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
+    assert (len(tasks), tasks[9]["id"]) == (10, "dream-10")
+    ended = command("lab", "experiment", "temporal", *judged, *asked)
+    assert (ended.code, f"--data paper={PAPER}: " in ended.line()) == (1, True)
+    other = tmp_path / "other.txt"
+    other.write_text("Another paper.\n")
+    ended = command(
+        "lab", "experiment", "plans", *judged, "--data", f"paper={other}", "--out", tmp_path / "o"
+    )
+    assert (ended.code, f"{other}: " in ended.line()) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ async def test_two_judges_over_two_reports(make_judge: MakeJudge, snapshot: Snap
     assert ensemble["writing"].score.value == 60
     # Of dwellings one judge says supported, the other contradicted: 1 / 2. The other claims stay open.
     assert (ensemble["factuality"].score.value, ensemble["factuality"].score.denominator) == (50, 2)
-    # Three claims, two of them cited, of which one page is dead: CA = 2/3, CF = 1.
-    assert ensemble["citation"].score.value == pytest.approx(80)
+    # Three claims, two of them cited, of which one page is dead: CA = 2/3, CF = 1/2. CI: 2/3 / (7/6) = 4/7.
+    assert ensemble["citation"].score.value == pytest.approx(400 / 7)
     # Two domains with 8 by the one and 4 by the other.
     assert ensemble["authority"].score.value == pytest.approx(60)
     uncited = {node.id: node.score.value for node in tree(store, None)["uncited"]}
@@ -108,10 +108,10 @@ async def test_two_judges_over_two_reports(make_judge: MakeJudge, snapshot: Snap
 
     (row,) = [row for row in store_rows(store) if "judge" not in row]
     by_id = {node["id"]: node for node in row["scores"]}
-    # CA: 2/3 and 0, mean 1/3; CF: 1 and undefined; their harmonic mean is 1/2. CI: .8 and 0.
-    assert by_id["citation"]["score"]["value"] == pytest.approx(50)
+    # CA: 2/3 and 0, mean 1/3; CF: 1/2 and undefined; their harmonic mean is 1/3 / (5/6). CI: 4/7 and 0.
+    assert by_id["citation"]["score"]["value"] == pytest.approx(40)
     task_mean = next(child for child in by_id["citation"]["children"] if child["id"] == "ci_task_mean")
-    assert task_mean["score"]["value"] == pytest.approx(40)
+    assert task_mean["score"]["value"] == pytest.approx(200 / 7)
     children = {child["id"]: child["score"]["value"] for child in by_id["authority"]["children"]}
     assert (by_id["authority"]["score"]["value"], children) == (
         pytest.approx(30),

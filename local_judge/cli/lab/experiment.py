@@ -29,6 +29,7 @@ from local_judge.cli.planned import print_plan
 from local_judge.errors import ConfigError, plain
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.model import Experiment, Name
+from local_judge.lab.experiments.paper import plan_rubric_of, reasoning_requests
 from local_judge.lab.experiments.planning import (
     METHODS,
     PLANS,
@@ -65,6 +66,9 @@ from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.plans import PlanMethod
 from local_judge.terminal import stdout
 
+TASKS = "tasks.jsonl"
+"""Requests of the paper."""
+
 
 def experiment(
     name: Annotated[
@@ -78,10 +82,11 @@ def experiment(
         typer.Option("--out", help="Directory for all files; the same command continues it."),
     ],
     data: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--data",
-            help="YAML file of claim pairs, timelines or pairs of reports.",
+            metavar="FILE",
+            help="YAML file of claim pairs, timelines or pairs of reports; `paper=FILE`: text of DREAM's paper.",
             show_default="the packaged ones",
         ),
     ] = None,
@@ -136,6 +141,7 @@ def experiment(
 
     The experiment `plans` compares ways of drafting evaluation plans.
     """
+    own, paper = _data(data)
     if name == "plans":
         _refuse_for_plans(
             {
@@ -156,13 +162,16 @@ def experiment(
                 "--all": whole or None,
             }
         )
-        _compare_plans(judge, topics, data, out, ratings or (), as_json)
+        _compare_plans(judge, topics, own, paper, out, ratings or (), as_json)
         return
     if ratings:
         raise ConfigError(f"--ratings: only the experiment plans uses ratings, not {name}")
     if draft_plans is not None:
         _check_drafting(name, plans, dry_run)
-    chosen = experiment_named(name, _rates(rates), topics, seed, data)
+    if name == "reasoning" and paper is not None:
+        _write_requests(paper, out)
+        return
+    chosen = experiment_named(name, _rates(rates), topics, seed, own, paper)
     chosen = with_files(chosen, TaskFiles(plans=plans, references=tuple(references or ()), criteria=criteria))
     changes = {
         "protocols": protocol,
@@ -183,6 +192,28 @@ def experiment(
             print_plan(make_job(chosen, Path(nowhere)), as_json)
     else:
         _run(chosen, make_job, out, draft_plans, profile, whole, as_json)
+
+
+def _data(given: str | None) -> tuple[Path | None, Path | None]:
+    """Return a data file, and the text of the paper; at most one of them."""
+    if given is None:
+        return None, None
+    source, sign, file = given.partition("=")
+    return (None, Path(file)) if sign and source == "paper" else (Path(given), None)
+
+
+def _write_requests(paper: Path, out: Path) -> None:
+    """Write the paper's requests as tasks, because it prints no reports that could be evaluated."""
+    requests = reasoning_requests(paper)
+    store = RunStore(out)
+    tasks = [{"id": f"dream-{number}", "prompt": request} for number, request in enumerate(requests, 1)]
+    store.write_jsonl(TASKS, tasks)
+    print(
+        plain(
+            f"{out / TASKS} has the {len(tasks)} requests of DREAM's Table 6; the paper prints no reports, so evaluate "
+            "your own with `local-judge run`: a sound and a flawed one on each"
+        )
+    )
 
 
 def _run(
@@ -237,6 +268,7 @@ def _compare_plans(
     judge: SeveralJudges,
     topics: int | None,
     data: Path | None,
+    paper: Path | None,
     out: Path,
     ratings: Sequence[Path],
     as_json: bool,
@@ -245,6 +277,7 @@ def _compare_plans(
     specs = judge.specs(*judge.judge)
     chosen = experiment_named("temporal", None, topics, None, data)
     people = [one for path in ratings for one in load_ratings(path)]
+    rubric = None if paper is None else plan_rubric_of(paper)
     replies = judge.ledger_or(RunStore(out / RUN).ledger)
     refuse_other(RunStore(out), chosen.design)
 
@@ -254,7 +287,14 @@ def _compare_plans(
             total = len(METHODS) * len(chosen.tasks)
             with RunProgress(judges, total, unit="plans") as progress:
                 return await compare_plans(
-                    judges, job.snapshot, chosen, out, people, data or TIMELINES, progress.one_done
+                    judges,
+                    job.snapshot,
+                    chosen,
+                    out,
+                    people,
+                    data or TIMELINES,
+                    rubric,
+                    progress.one_done,
                 )
 
     with locked(out), stoppable(replies):

@@ -7,7 +7,7 @@ both.
 Invariants: a claim that is false at one rate is false at every higher one. A claim has the same sentence, number and
 citation in every report that contains it, so that each question about it and its page is asked once; the web is the
 same. Each sentence of a pair occurs word for word in the page that a report cites for it, and on no other page. Two of
-the three pages of a topic state the truth, so that a search finds more truth than error.
+the three pages of a packaged topic state the truth, so that a search finds more truth than error.
 
 A citation check alone sees nothing: each claim is what its page says. The rest of the web says what is true, so that a
 score that searches it falls as 1 - r:
@@ -41,6 +41,7 @@ from local_judge.lab.experiments.model import (
     occurs,
     once,
     packaged,
+    relative_change,
     taken,
 )
 from local_judge.tasks.model import Task
@@ -63,15 +64,16 @@ class Topic(Frozen):
     """One sentence, which occurs word for word in its own page and in no other."""
     true_page: PlainPage
     """Page cited for the true claim."""
-    second_page: PlainPage
-    """Page that also states the truth and is not cited."""
     false_page: PlainPage
     """Page cited for the false claim."""
+    second_page: PlainPage | None = None
+    """Page that also states the truth and is not cited; the paper's pairs have none."""
 
     @property
     def pages(self) -> tuple[PlainPage, ...]:
         """All pages of the topic."""
-        return (self.true_page, self.second_page, self.false_page)
+        second = () if self.second_page is None else (self.second_page,)
+        return (self.true_page, *second, self.false_page)
 
 
 def load_topics(path: Path = CLAIM_PAIRS) -> tuple[Topic, ...]:
@@ -111,7 +113,11 @@ SOURCE_FACT = "DREAM, appendix D.3: over 15 claim pairs FACT stays at 100 %"
 
 
 def corruption(
-    rates: Sequence[float] = RATES, topics: int | None = None, seed: int = 0, data: Path = CLAIM_PAIRS
+    rates: Sequence[float] = RATES,
+    topics: int | None = None,
+    seed: int = 0,
+    data: Path = CLAIM_PAIRS,
+    pairs: Sequence[Topic] | None = None,
 ) -> Experiment:
     """Return the experiment.
 
@@ -120,12 +126,13 @@ def corruption(
         topics: number of claim pairs, the first ones; None for all.
         seed: random seed for the order in which claims become false.
         data: a file of claim pairs.
+        pairs: the paper's claim pairs, in place of a file.
 
     Raises:
         ConfigError: a rate is outside 0 to 1, there are too few different ones, or `topics` is out of range.
         InputError: the file cannot be used.
     """
-    known = load_topics(data)
+    known = load_topics(data) if pairs is None else pairs
     chosen = taken(known, topics, "claim pairs")
     order = [topic.id for topic in chosen]
     random.Random(seed).shuffle(order)
@@ -141,8 +148,12 @@ def corruption(
         versions.append(Version(trial, _report(chosen, false), task))
     pages = tuple(page for topic in known for page in topic.pages)
     made, reports = design("corruption", conditions, versions, pages, seed)
-    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY)
-    return experiment.expecting(_expectations([condition.x for condition in conditions]))
+    experiment = Experiment(
+        made, reports, pages, PROTOCOLS, SETTINGS, TODAY, pairs is not None or data == CLAIM_PAIRS
+    )
+    return experiment.expecting(
+        _expectations([condition.x for condition in conditions], published=experiment.published)
+    )
 
 
 def _counts(rates: Sequence[float], n: int) -> list[int]:
@@ -174,7 +185,7 @@ def _report(topics: Sequence[Topic], false: Sequence[str]) -> str:
     return f"# Common beliefs\n\n## What is known\n\n{body}\n\n{listed([page for _, page in sides])}"
 
 
-def _expectations(shares: Sequence[float]) -> list[Expectation]:
+def _expectations(shares: Sequence[float], *, published: bool) -> list[Expectation]:
     falls = tuple(1 - share for share in shares)
     full, none = (1.0,) * len(shares), (0.0,) * len(shares)
     rows: list[tuple[str, str, Shape, tuple[float, ...], float]] = [
@@ -188,13 +199,19 @@ def _expectations(shares: Sequence[float]) -> list[Expectation]:
         ("deer", "information_integrity/reference_support", "flat", full, 10.0),
         ("liveresearchbench", "accuracy/e3_rate", "flat", none, 1.0),
     ]
-    published: dict[str, dict[str, Any]] = {
+    figures: dict[str, dict[str, Any]] = {
         "factuality": {"paper": falls, "approximate": True, "source": SOURCE},
         "citation_accuracy": {"paper": full, "source": SOURCE_FACT},
     }
     return [
         Expectation(
-            protocol=protocol, path=path, shape=shape, ideal=ideal, scale=scale, **published.get(path, {})
+            protocol=protocol,
+            path=path,
+            shape=shape,
+            ideal=ideal,
+            ideal_change=relative_change([(ideal[0], ideal[-1])]),
+            scale=scale,
+            **(figures.get(path, {}) if published else {}),
         )
         for protocol, path, shape, ideal, scale in rows
     ]

@@ -22,12 +22,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from local_judge.lab.experiments.model import Design, Expectation
+from local_judge.lab.experiments.model import Design, Expectation, relative_change
 from local_judge.runs.records import ScoreRecord
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.stats.correlation import slope_rows, spearman
 from local_judge.stats.numeric import rounded
+from local_judge.terminal import count
 from serving.types import Frozen
 
 RANKED = 0.8
@@ -69,8 +70,7 @@ class Pairs(Frozen):
     mean_change: float | None
     """Mean of last minus first."""
     relative_change: float | None = None
-    """`mean_change` / the mean of the first values of the same units; None if that is 0. Its absolute value is DREAM's
-    relative degradation."""
+    """See `model.relative_change`."""
 
 
 class Curve(Frozen):
@@ -90,7 +90,9 @@ class Curve(Frozen):
     """None if the experiment has one unit, unless only the direction in each unit is expected."""
     expected: Expectation | None
     verdict: Verdict | None
-    """None without an expectation."""
+    """None without an expected direction."""
+    why: str = ""
+    """Reason why the curve is incomplete."""
 
 
 class Results(Frozen):
@@ -103,8 +105,14 @@ class Results(Frozen):
 
 
 def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
-    """Yield a curve for each judge, protocol and score, in the order of the rows and trees; items have no curves."""
+    """Yield a curve for each judge, protocol and score, in the order of the rows and trees.
+
+    A score has a curve only if it means the same in all reports: something is expected of it, or each report with the
+    score above it has it, in the same words. So items of different tasks, which share no more than an id, are never
+    averaged.
+    """
     own = [row for row in rows if row.profile == profile]
+    expected = {(one.protocol, one.path) for one in design.expectations}
     for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
         nodes = {
             row.case: {"/".join(path): node for root in row.scores for path, node in root.walk()}
@@ -112,8 +120,11 @@ def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> 
             if (row.judge, row.protocol) == (judge, protocol)
         }
         for path in dict.fromkeys(path for found in nodes.values() for path in found):
-            if not any(step.isdecimal() for step in path.split("/")):
-                by_report = {report: found[path] for report, found in nodes.items() if path in found}
+            by_report = {report: found[path] for report, found in nodes.items() if path in found}
+            above = path.rpartition("/")[0]
+            n = sum(above in found for found in nodes.values()) if above else len(by_report)
+            same = len(by_report) == n and len({node.label for node in by_report.values()}) == 1
+            if same or (protocol, path) in expected:
                 yield _curve(design, protocol, path, judge, by_report)
 
 
@@ -147,7 +158,11 @@ def _curve(
         expected=expected,
         verdict=None,
     )
-    return curve if expected is None else curve.model_copy(update={"verdict": _verdict(curve, expected, xs)})
+    if expected is None or expected.shape is None:
+        return curve
+    why = _incomplete(curve, expected)
+    verdict = "incomplete" if why else _verdict(curve, expected, xs)
+    return curve.model_copy(update={"verdict": verdict, "why": why})
 
 
 def _point(design: Design, condition: str, scores: Mapping[str, Score]) -> Point:
@@ -180,7 +195,8 @@ def _rounded(value: float | None) -> float | None:
 def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | None) -> Pairs | None:
     """Compare each unit's report under the first condition with that under the last."""
     units = list(dict.fromkeys(trial.unit for trial in design.trials))
-    if len(units) < 2 and (expected is None or expected.ideal):
+    directed = expected is not None and expected.shape is not None and not expected.ideal
+    if len(units) < 2 and not directed:
         return None
     first, last = (
         {
@@ -192,7 +208,6 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
     )
     both = [unit for unit in units if unit in first and unit in last]
     changes = [round(last[unit] - first[unit], 9) for unit in both]
-    before = [first[unit] for unit in both]
     upwards = expected is not None and expected.shape == "rises"
     return Pairs(
         n=len(changes),
@@ -200,7 +215,7 @@ def _pairs(design: Design, scores: Mapping[str, Score], expected: Expectation | 
         right=sum(change > 0 if upwards else change < 0 for change in changes),
         tied=sum(change == 0 for change in changes),
         mean_change=math.fsum(changes) / len(changes) if changes else None,
-        relative_change=math.fsum(changes) / math.fsum(before) if any(before) else None,
+        relative_change=relative_change((first[unit], last[unit]) for unit in both),
     )
 
 
@@ -211,18 +226,27 @@ def _open(point: Point, scale: float) -> bool:
     return point.low is None or point.high is None or round((point.high - point.low) / scale, 9) > LEVEL
 
 
+def _incomplete(curve: Curve, expected: Expectation) -> str:
+    """Return why nothing can be said of a curve; empty if something can."""
+    if lacking := sum(point.n_reports - point.n for point in curve.points):
+        return (
+            f"{lacking} of {count(sum(point.n_reports for point in curve.points), 'report')} without a value"
+        )
+    if any(_open(point, expected.scale) for point in curve.points):
+        return f"failures leave more than {LEVEL:g} of the scale open"
+    if expected.ideal and expected.shape != "flat" and len(set(expected.ideal)) < 2:
+        return "the ideal is the same under all conditions"
+    return ""
+
+
 def _verdict(curve: Curve, expected: Expectation, xs: Sequence[float]) -> Verdict:
-    values = [point.value for point in curve.points if point.value is not None and point.n == point.n_reports]
-    if len(values) < len(curve.points) or any(_open(point, expected.scale) for point in curve.points):
-        return "incomplete"
+    values = [point.value for point in curve.points if point.value is not None]
     if not expected.ideal:
         pairs = curve.pairs
         held = pairs is not None and pairs.n > 0 and pairs.right >= RANKED * pairs.n
     elif expected.shape == "flat":
         apart = (max(values) - min(values)) / expected.scale
         held = round(apart, 9) <= LEVEL and curve.distance is not None and curve.distance <= NEAR
-    elif len(set(expected.ideal)) < 2:
-        return "incomplete"  # the data do not change the ideal, so no judge could show anything
     else:
         steepest = _slope(xs, expected.ideal)
         shown = curve.slope / expected.scale / steepest if curve.slope is not None and steepest else 0.0

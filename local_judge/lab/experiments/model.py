@@ -8,7 +8,8 @@ checked completely when it is loaded; an error is one line that names the file, 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
@@ -65,7 +66,8 @@ class Expectation(Frozen):
     protocol: str
     path: str
     """Path of the score, `a/b/c`."""
-    shape: Shape
+    shape: Shape | None
+    """None if only the paper's figures are known, which show no direction."""
     ideal: tuple[float, ...] = ()
     """Score of a perfect judge under each condition, divided by `scale`, from 0 to 1; empty if it is not known and only
     the direction in each pair counts."""
@@ -73,6 +75,8 @@ class Expectation(Frozen):
     """Greatest possible score."""
     paper: tuple[float | None, ...] = ()
     """Published figure under each condition, from 0 to 1; None for one that is not printed; empty if there are none."""
+    ideal_change: float | None = None
+    """Relative change of the ideal; see `relative_change`."""
     paper_change: float | None = None
     """Published relative change from the first condition to the last; None if it is not printed."""
     approximate: bool = False
@@ -132,6 +136,8 @@ class Experiment(NamedTuple):
     """Default settings of the protocols: the parts that the experiment is about."""
     today: date
     """Default day of the evaluation."""
+    published: bool = True
+    """The paper's figures stand beside those of the data; false for data of the user."""
 
     @property
     def tasks(self) -> list[Task]:
@@ -178,6 +184,16 @@ def design(
         expectations=(),
     )
     return made, reports
+
+
+def relative_change(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """Return the mean of (last - first) / first over pairs of scores `(first, last)`; DREAM's relative degradation.
+
+    The paper draws one for each pair, and names their centre (Figure 5). A pair whose first score is 0 has none; None
+    if no pair has one.
+    """
+    changes = [(last - first) / first for first, last in pairs if first]
+    return round(math.fsum(changes) / len(changes), 9) if changes else None
 
 
 def cited(sentence: str, number: int) -> str:

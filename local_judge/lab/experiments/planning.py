@@ -1,13 +1,13 @@
 """Plan creation: plans drafted from the request alone, with one retrieval, and by an agent; their items rated 1 to 3.
 
-After DREAM, Tables 2 and 9 (arXiv 2602.18940). Tasks and pages are those of the temporal experiment, so that the
-ratings can be compared with a figure that needs no rater: the share of the timelines' own key information that the
-items of a plan rest on.
+After DREAM (arXiv 2602.18940), section 4.1 and Tables 2 and 8. Tasks and pages are those of the temporal experiment, so
+that the ratings can be compared with a figure that needs no rater: the share of the timelines' own key information that
+the items of a plan rest on.
 
 Invariants: a rater is shown the request, all pages of its timeline and the items, and not how the items were drafted.
 An item that could not be rated, and a plan that could not be drafted, is counted and widens the bounds.
 
-    rating of a method = mean over the timelines of the mean rating of a plan's items        1 to 3
+    rating of a method = mean over the timelines of the mean over a plan's items of (rating - 1) / 2      0 to 1
     covered            = mean over the drafted plans of (own items that some quotation of the plan rests on / own items)
 """
 
@@ -32,7 +32,18 @@ from local_judge.scoring.node import Score
 from local_judge.tasks.drafting import draft_all
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import Plan, Task
-from local_judge.tasks.plan_asking import TOOLS, GivenRating, PlanSettings, rating_prompt
+from local_judge.tasks.plan_asking import (
+    AXES,
+    TOOLS,
+    Axis,
+    Grade,
+    KeyRating,
+    PlanSettings,
+    ReasoningRating,
+    Rubric,
+    plan_rubric,
+    rating_prompt,
+)
 from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanTranscripts
 from serving.types import Frozen
@@ -65,21 +76,29 @@ class Rating(Frozen):
     """Text of the item."""
     rater: str
     """Name of a judge or a person."""
-    rating: Literal[1, 2, 3] | None
-    """None if a judge failed."""
+    relevance: Grade | None = None
+    """Ratings of the aspects; None if a judge failed."""
+    verifiability: Grade | None = None
+    clarity: Grade | None = None
+    validation: Grade | None = None
+    """Reasoning questions only."""
     reason: str = ""
-    """Reason for the rating, or the kind of the failure."""
+    """Reason for the ratings, or the kind of the failure."""
 
 
 class Quality(Frozen):
-    """Ratings of the plans by one method, by one rater."""
+    """Ratings of one kind of items of the plans by one method, by one rater: means from 0 to 1."""
 
     rater: str
     method: PlanMethod
-    overall: Score
-    """Mean from 1 to 3 over all items; the next two are over the items of one kind."""
-    key_information: Score
-    reasoning: Score
+    kind: Kind
+    relevance: Score
+    verifiability: Score
+    clarity: Score
+    validation: Score | None
+    """Reasoning questions only."""
+    average: Score
+    """Mean of the aspects."""
 
 
 class Drafted(Frozen):
@@ -171,6 +190,7 @@ async def compare_plans(
     out: Path,
     people: Sequence[Rating] = (),
     data: Path = TIMELINES,
+    rubric: Rubric | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> PlanResults:
     """Draft plans by all methods, and have them rated.
@@ -182,6 +202,7 @@ async def compare_plans(
         out: directory of plans, transcripts and ratings.
         people: ratings by people, in addition to the judges'.
         data: the file of timelines that the experiment was made from.
+        rubric: meaning of the aspects; None for that of the package.
         done: called after each plan that is drafted or has failed.
 
     Raises:
@@ -200,7 +221,7 @@ async def compare_plans(
         rows = PLAN_KIND.file(path).rows()
         plans |= {(task_id, method): row.content for task_id, row in rows.items() if row.content}
     asked = [
-        _rate(judge, name, method, task, timeline, plans[task.id, method])
+        _rate(judge, name, method, task, timeline, plans[task.id, method], rubric or plan_rubric())
         for name, judge in judges.items()
         for method in METHODS
         for task, timeline in zip(tasks, timelines, strict=True)
@@ -218,34 +239,47 @@ async def compare_plans(
 
 
 async def _rate(
-    judge: Judge, name: str, method: PlanMethod, task: Task, timeline: Timeline, plan: Plan
+    judge: Judge,
+    name: str,
+    method: PlanMethod,
+    task: Task,
+    timeline: Timeline,
+    plan: Plan,
+    rubric: Rubric,
 ) -> list[Rating]:
     items = items_of(plan)
     pages = [_page(page) for page in timeline.pages]
     found = await judge.ask_items(
-        lambda wanted: rating_prompt(task, pages, timeline.days[-1], [items[place] for place in wanted]),
-        GivenRating,
+        lambda wanted: rating_prompt(
+            task, pages, timeline.days[-1], [items[place] for place in wanted], rubric
+        ),
+        [KeyRating] * len(plan.key_information) + [ReasoningRating] * len(plan.reasoning),
         len(items),
         names=[item for item, _ in items],
         max_tokens=len(items) * REPLY_TOKENS_PER_ITEM,
     )
     return [
-        Rating(
-            task_id=task.id,
-            method=method,
-            item=item,
-            question=question,
-            rater=name,
-            rating=None if isinstance(answer, Failure) else answer.value.rating,
-            reason=answer.kind if isinstance(answer, Failure) else answer.value.reason,
+        Rating.model_validate(
+            {"task_id": task.id, "method": method, "item": item, "question": question, "rater": name}
+            | ({"reason": answer.kind} if isinstance(answer, Failure) else dict(answer.value))
         )
         for (item, question), answer in zip(items, found, strict=True)
     ]
 
 
 def items_of(plan: Plan, kinds: Sequence[Kind] = KINDS) -> list[tuple[str, str]]:
-    """Return ids and texts of a plan's items of some kinds, key information first."""
-    return [(one.id, one.question) for kind in KINDS if kind in kinds for one in getattr(plan, kind)]
+    """Return ids and texts of a plan's items of some kinds, key information first, questions with their plan."""
+    asked = {"key_information": [(one.id, one.question) for one in plan.key_information]}
+    asked["reasoning"] = [
+        (one.id, f"{one.question} Extract: {one.extract} Verify: {one.verify} Compare: {one.compare}")
+        for one in plan.reasoning
+    ]
+    return [item for kind in KINDS if kind in kinds for item in asked[kind]]
+
+
+def axes_of(kind: Kind) -> tuple[Axis, ...]:
+    """Return the aspects in which items of a kind are rated."""
+    return AXES if kind == "reasoning" else AXES[:-1]
 
 
 def _page(page: PlainPage) -> str:
@@ -256,14 +290,15 @@ def load_ratings(path: Path) -> list[Rating]:
     """Load ratings by people: rows as in `ratings.jsonl`; `question` and `reason` are optional.
 
     Raises:
-        InputError: the file cannot be read, a row is malformed or has no rating, or one item is rated twice.
+        InputError: the file cannot be read, a row is malformed or lacks a rating, or one item is rated twice.
     """
     ratings: list[Rating] = []
     seen: set[tuple[str, str, str, str]] = set()
     for place, one in read_models(path, Rating):
         key = (one.task_id, one.method, one.item, one.rater)
-        if one.rating is None:
-            raise InputError(f"{place}: needs a rating from {LEAST} to {MOST}")
+        for axis in axes_of("reasoning" if one.item.startswith("r") else "key_information"):
+            if getattr(one, axis) is None:
+                raise InputError(f"{place}: {axis} is missing; it is a rating from {LEAST} to {MOST}")
         if key in seen:
             raise InputError(f"{place}: {one.rater!r} rates {one.item} of task {one.task_id!r} twice")
         seen.add(key)
@@ -282,8 +317,9 @@ def results_of(
         drafted=tuple(_drafted(plans, method, timelines) for method in METHODS),
         undrafted=tuple(undrafted),
         ratings=tuple(
-            _quality(plans, [one for one in ratings if one.rater == rater], rater, method, timelines)
+            _quality(plans, [one for one in ratings if one.rater == rater], rater, method, kind, timelines)
             for rater in dict.fromkeys(one.rater for one in ratings)
+            for kind in KINDS
             for method in METHODS
         ),
     )
@@ -329,26 +365,31 @@ def _quality(
     ratings: Sequence[Rating],
     rater: str,
     method: PlanMethod,
+    kind: Kind,
     timelines: Sequence[Timeline],
 ) -> Quality:
-    given = {(one.task_id, one.item): one.rating for one in ratings if one.method == method}
-
-    def mean(*kinds: Kind) -> Score:
-        return mean_of([_of_plan(plans.get((one.id, method)), one.id, kinds, given) for one in timelines])
-
-    by_kind = {kind: mean(kind) for kind in KINDS}
-    return Quality(rater=rater, method=method, overall=mean(*KINDS), **by_kind)
+    rows = {(one.task_id, one.item): one for one in ratings if one.method == method}
+    axes = {
+        axis: mean_of([_of_plan(plans.get((one.id, method)), one.id, kind, axis, rows) for one in timelines])
+        for axis in axes_of(kind)
+    }
+    average = mean_of(list(axes.values()))
+    return Quality.model_validate(
+        {"rater": rater, "method": method, "kind": kind, "validation": None, **axes, "average": average}
+    )
 
 
 def _of_plan(
-    plan: Plan | None, task_id: str, kinds: Sequence[Kind], given: Mapping[tuple[str, str], int | None]
+    plan: Plan | None, task_id: str, kind: Kind, axis: Axis, rows: Mapping[tuple[str, str], Rating]
 ) -> Score:
-    """Return the mean rating of a plan's items of some kinds; a missing rating may be anything from 1 to 3."""
+    """Return the mean rating of a plan's items in one aspect; a missing rating may be anything from 0 to 1."""
     if plan is None:
-        return _no_plan(LEAST, MOST)
-    ratings = [given.get((task_id, item)) for item, _ in items_of(plan, kinds)]
-    if not ratings:
+        return _no_plan(0, 1)
+    rated = [rows.get((task_id, item)) for item, _ in items_of(plan, [kind])]
+    if not rated:
         return Score(value=None, n_undefined=1, note="no such items")
-    known = [rating for rating in ratings if rating is not None]
-    counts = {"numerator": float(sum(known)), "denominator": float(len(known))}
-    return answers(ratings, LEAST, MOST).model_copy(update=counts)
+    grades: list[int | None] = [None if one is None else getattr(one, axis) for one in rated]
+    shares = [None if grade is None else (grade - LEAST) / (MOST - LEAST) for grade in grades]
+    known = [share for share in shares if share is not None]
+    counts = {"numerator": math.fsum(known), "denominator": float(len(known))}
+    return answers(shares, 0.0, 1.0).model_copy(update=counts)

@@ -127,7 +127,10 @@ SETTINGS = {
     "deepresearcheval": {"parts": ["quality"]},
 }
 PAPER_CHANGES = {("dream", "reasoning"): -0.401, ("race", "overall"): -0.091}
-SOURCE = "DREAM, Figure 5: on flawed variants of 10 reports reasoning quality falls by 40.1 %, RACE's score by 9.1 %"
+SOURCE = (
+    "DREAM, Figure 5: on flawed variants of 10 reports of the authors, the relative changes centre on -40.1 % for "
+    "reasoning quality and -9.1 % for RACE's score"
+)
 
 
 def reasoning(n_pairs: int | None = None, data: Path = ARGUMENT_PAIRS) -> Experiment:
@@ -156,10 +159,16 @@ def reasoning(n_pairs: int | None = None, data: Path = ARGUMENT_PAIRS) -> Experi
     pages = tuple(argument.page for argument in known)
     conditions = [Condition(id=id, label=id, x=x) for id, x in (("sound", 0.0), ("flawed", 1.0))]
     made, reports = design("reasoning", conditions, versions, pages)
-    return Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY).expecting(
+    published = data == ARGUMENT_PAIRS
+    return Experiment(made, reports, pages, PROTOCOLS, SETTINGS, TODAY, published).expecting(
         [
             Expectation(
-                protocol=protocol, path=path, shape="falls", scale=100.0, paper_change=change, source=SOURCE
+                protocol=protocol,
+                path=path,
+                shape="falls",
+                scale=100.0,
+                paper_change=change if published else None,
+                source=SOURCE if published else "",
             )
             for (protocol, path), change in PAPER_CHANGES.items()
         ]

@@ -26,6 +26,7 @@ from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, RATES, corruption
 from local_judge.lab.experiments.curves import Results, curves_of
 from local_judge.lab.experiments.model import Design, Experiment, Name
+from local_judge.lab.experiments.paper import claim_pairs
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, reasoning
 from local_judge.lab.experiments.temporal import TIMELINES, expectations, temporal
 from local_judge.reporting.plots import CurvePanel, can_plot, experiment_curves, svg
@@ -49,6 +50,7 @@ def experiment_named(
     n_entries: int | None = None,
     seed: int | None = None,
     data: Path | None = None,
+    paper: Path | None = None,
 ) -> Experiment:
     """Return an experiment by name.
 
@@ -58,16 +60,21 @@ def experiment_named(
         n_entries: number of claim pairs, timelines or pairs of reports, the first ones; None for all.
         seed: seed of `corruption`; None for 0.
         data: a data file of the experiment; None for the packaged one.
+        paper: text of DREAM's paper, from which `corruption` takes its claim pairs.
 
     Raises:
         ConfigError: an option that the experiment does not have, or a value that is out of range.
-        InputError: `data` cannot be used.
+        InputError: `data` or `paper` cannot be used.
     """
     if name == "corruption":
-        return corruption(RATES if rates is None else rates, n_entries, seed or 0, data or CLAIM_PAIRS)
+        pairs = None if paper is None else claim_pairs(paper)
+        rates = RATES if rates is None else rates
+        return corruption(rates, n_entries, seed or 0, data or CLAIM_PAIRS, pairs)
     for option, value in (("--rates", rates), ("--seed", seed)):
         if value is not None:
             raise ConfigError(f"{option}: only the experiment corruption has this option, not {name}")
+    if paper is not None:
+        raise ConfigError(f"--data paper={paper}: the paper prints neither pages nor reports for {name}")
     if name == "temporal":
         return temporal(n_entries, data or TIMELINES)
     return reasoning(n_entries, data or ARGUMENT_PAIRS)
@@ -224,7 +231,7 @@ def panels_of(results: Results) -> list[CurvePanel]:
         panels.append(
             CurvePanel(
                 title=f"{curve.protocol}: {curve.label}{whose}",
-                verdict=f"{expected.shape}: {curve.verdict}",
+                verdict=f"{expected.shape}: {curve.verdict}" if expected.shape else "",
                 labels=[condition.label for condition in conditions],
                 x=[condition.x for condition in conditions],
                 scale=expected.scale,

@@ -18,7 +18,9 @@ import math
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -40,14 +42,58 @@ from local_judge.lab.experiments.model import (
     occurs,
     once,
     packaged,
+    relative_change,
     taken,
 )
+from local_judge.rows import read_models
 from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan, Reference, Task
 from serving.types import Frozen
 
 TIMELINES = packaged("timelines.yaml")
 """20 requests, the number of the paper, with three days each."""
+
+
+PUBLISHED = packaged("dream_table_4.jsonl")
+"""Topics and scores of DREAM's Table 4."""
+
+Scores = tuple[float, float, float]
+
+
+class PublishedQuery(Frozen):
+    """One row of DREAM's Table 4: scores of reports by the knowledge of three days, the latest first, 0 to 100."""
+
+    id: int
+    """Number in the table."""
+    topic: str
+    """Name of the query in the table, which does not print its text."""
+    comprehensiveness: Scores
+    """RACE."""
+    insight: Scores
+    """RACE."""
+    key_information: Scores
+    """Key-information coverage."""
+
+
+PublishedScore = Literal["comprehensiveness", "insight", "key_information"]
+_RACE: tuple[PublishedScore, ...] = ("comprehensiveness", "insight")
+
+
+def load_published() -> tuple[PublishedQuery, ...]:
+    """Load DREAM's Table 4."""
+    return tuple(row for _, row in read_models(PUBLISHED, PublishedQuery))
+
+
+def _published(name: PublishedScore) -> dict[str, Any]:
+    """Return the fields of an expectation with the paper's means, to the two decimals of its last row."""
+    rows: list[Scores] = [getattr(row, name) for row in load_published()]
+    exact = [[Decimal(str(score)) for score in scores] for scores in rows]
+    means = [sum(column, Decimal()) / len(rows) for column in zip(*exact, strict=True)]
+    return {
+        "paper": tuple(float(mean.quantize(Decimal("0.01"), ROUND_HALF_UP) / 100) for mean in means),
+        "paper_change": relative_change((scores[0], scores[-1]) for scores in rows),
+        "source": SOURCE,
+    }
 
 
 class KeyItem(Frozen):
@@ -131,11 +177,9 @@ SETTINGS = {
     "deer": {"parts": ["rubric"]},
     "deepresearcheval": {"parts": ["quality"]},
 }
-PAPER = (0.7935, 0.4480, 0.2234)
-"""Key-information coverage, latest knowledge first."""
 SOURCE = (
-    "DREAM, Table 4: over 20 queries of its own, key-information coverage is 79.35, 44.80 and 22.34 as the knowledge "
-    "cut-off moves back"
+    "DREAM, Table 4: means over 20 queries of the authors as of December 2025, January 2025 and January 2024; relative "
+    "changes are means over the queries"
 )
 LABELS = ("latest", "middle", "oldest")
 """Labels of three days; other numbers of days are counted."""
@@ -169,44 +213,49 @@ def temporal(n_timelines: int | None = None, data: Path = TIMELINES) -> Experime
     conditions = [Condition(id=label, label=label, x=float(place)) for place, label in enumerate(labels)]
     made, reports = design("temporal", conditions, versions, pages)
     today = max(timeline.days[-1] for timeline in known) + timedelta(days=1)
-    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, today)
+    experiment = Experiment(made, reports, pages, PROTOCOLS, SETTINGS, today, published=data == TIMELINES)
     return experiment.expecting(expectations(experiment))
 
 
 def expectations(experiment: Experiment) -> list[Expectation]:
-    """Return the expectations that follow from the current plans and checklists of the reports' tasks."""
-    three_days = [condition.id for condition in experiment.design.conditions] == list(LABELS)
+    """Return the expectations that follow from the current plans and checklists of the reports' tasks.
+
+    RACE has no direction: in the paper comprehensiveness and insight hardly change in the first year (Table 4).
+    """
+
+    def published(name: PublishedScore) -> dict[str, Any]:
+        return _published(name) if experiment.published else {}
+
+    def falls(
+        protocol: str, path: str, share: Callable[[Trial, RawReport], float | None], **figures: Any
+    ) -> Expectation:
+        ideal = _ideal(experiment, share)
+        return Expectation(protocol=protocol, path=path, shape="falls", scale=100.0, **ideal, **figures)
+
     return [
-        Expectation(
-            protocol="dream",
-            path="key_information",
-            shape="falls",
-            ideal=_ideal(experiment, _plan_share),
-            scale=100.0,
-            paper=PAPER if three_days else (),
-            paper_change=round((PAPER[-1] - PAPER[0]) / PAPER[0], 9),
-            source=SOURCE,
-        ),
-        Expectation(protocol="race", path="overall", shape="falls", scale=100.0),
-        Expectation(
-            protocol="liveresearchbench",
-            path="coverage",
-            shape="falls",
-            ideal=_ideal(experiment, _checklist_share),
-            scale=100.0,
+        falls("dream", "key_information", _plan_share, **published("key_information")),
+        falls("liveresearchbench", "coverage", _checklist_share),
+        *(
+            Expectation(protocol="race", path=path, shape=None, scale=100.0, **figures)
+            for path in _RACE
+            if (figures := published(path))
         ),
     ]
 
 
-def _ideal(experiment: Experiment, share: Callable[[Trial, RawReport], float | None]) -> tuple[float, ...]:
-    """Return the mean share of covered items under each condition; empty if a share is not known."""
+def _ideal(experiment: Experiment, share: Callable[[Trial, RawReport], float | None]) -> dict[str, Any]:
+    """Return the mean share of covered items under each condition, and its change; empty if a share is not known."""
     shares: dict[str, list[float]] = {condition.id: [] for condition in experiment.design.conditions}
     for trial, report in zip(experiment.design.trials, experiment.reports, strict=True):
         found = share(trial, report)
         if found is None:
-            return ()
+            return {}
         shares[trial.condition].append(found)
-    return tuple(round(math.fsum(own) / len(own), 9) for own in shares.values())
+    columns = list(shares.values())
+    return {
+        "ideal": tuple(round(math.fsum(own) / len(own), 9) for own in columns),
+        "ideal_change": relative_change(zip(columns[0], columns[-1], strict=True)),
+    }
 
 
 def _plan_share(trial: Trial, report: RawReport) -> float | None:

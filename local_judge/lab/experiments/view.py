@@ -14,6 +14,7 @@ from local_judge.lab.experiments.curves import Curve, Point, Results
 from local_judge.lab.experiments.model import Design
 from local_judge.lab.experiments.planning import PlanResults
 from local_judge.scoring.node import Score
+from local_judge.tasks.plan_asking import AXES
 from local_judge.terminal import NONE, count, plain_table, safe
 
 TITLES = {
@@ -47,8 +48,8 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
             _signed(curve.spearman),
             _plain(curve.distance),
             *(_paired(curve) if paired else ()),
-            curve.expected.shape if curve.expected else NONE,
-            curve.verdict or "",
+            (curve.expected and curve.expected.shape) or NONE,
+            f"{curve.verdict}: {curve.why}" if curve.why else curve.verdict or "",
         )
         for name, values, change in _references(curve):
             changes = ["", "", _percent(change)] if paired else []
@@ -62,9 +63,8 @@ def _references(curve: Curve) -> Iterator[tuple[str, list[str], float | None]]:
     if expected is None:
         return
     if expected.ideal:
-        first, last = expected.ideal[0], expected.ideal[-1]
         ideal = [f"{value * expected.scale:.2f}" for value in expected.ideal]
-        yield "  ideal", ideal, (last - first) / first if first else None
+        yield "  ideal", ideal, expected.ideal_change
     about = "≈" if expected.approximate else ""
     published = expected.paper or (None,) * len(curve.points)
     printed = [NONE if value is None else f"{about}{value * expected.scale:.2f}" for value in published]
@@ -83,11 +83,11 @@ def plan_tables(results: PlanResults) -> Iterator[Table]:
             _bounded(one.covered) if one.covered else NONE,
         )
     yield drafted
-    heads = ["overall", "key information", "reasoning"]
-    rated = plain_table("Ratings, 1 to 3", ["rater", "drafted by"], heads)
+    rated = plain_table("Ratings, 0 to 1", ["rater", "items", "drafted by"], [*AXES, "average"])
     for one in results.ratings:
-        scores = (one.overall, one.key_information, one.reasoning)
-        rated.add_row(safe(one.rater), METHODS[one.method], *map(_bounded, scores))
+        scores = (one.relevance, one.verifiability, one.clarity, one.validation, one.average)
+        cells = [NONE if score is None else _bounded(score) for score in scores]
+        rated.add_row(safe(one.rater), one.kind.replace("_", " "), METHODS[one.method], *cells)
     yield rated
 
 

@@ -1,15 +1,17 @@
 """Citation integrity, 0 to 100 (DREAM, section 3.2 and appendix C.3).
 
     CA = 100 * cited claims / verifiable claims                        different claims; null without a verifiable one
-    CF = 100 * (N_s + .5 N_p) / (N_s + N_p + N_neutral + N_contra)     null if none was decided
+    CF = 100 * (N_s + .5 N_p) / (N_s + N_p + N_neutral + N_contra + N_dead)     null if none was decided
     CI = 2 CA CF / (CA + CF)                                           0 if both are 0, and if nothing is cited
 
     over reports    ci_dataset     2 A F / (A + F), A the mean of CA and F that of CF (C.3): the headline
                     ci_task_mean   the mean of CI, as DREAM, section 3.2 may be read
 
-`unverifiable` claims, whose sources are all dead or without a URL, count as cited in CA, are not in CF, and are
-counted. With `unsettled: unverifiable`, so are claims that no source settles: N_neutral is 0. A claim with
-several sources has their best outcome. A claim's value (1, .5 or 0) is the mean over the judges that have one.
+A dead source (404, 410, no such host) supports nothing: CI is to fall if a report invents its sources or cites
+incorrectly (C.3), whose formula leaves out the label Unverifiable of a text that was read. `unverifiable` claims, whose
+citations have no URL, are not in CF; with `dead: unverifiable` neither are those of dead sources, and with `unsettled:
+unverifiable` neither are claims that no source settles. A claim with several sources has their best outcome. A claim's
+value (1, .5 or 0) is the mean over the judges that have one.
 
 Failures: a claim without a verdict, or whose page was not read, may have any value from that of its other sources to
 1. A sentence whose claims are unknown may have as many verifiable claims as the extraction admits; each is a further
@@ -44,9 +46,14 @@ from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, node, not
 from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
-VALUES: dict[Outcome, float] = {"supported": 1.0, "partial": 0.5, "neutral": 0.0, "contradicted": 0.0}
-"""Values of the outcomes in the denominator of CF."""
-_BEST_FIRST: tuple[Outcome, ...] = ("supported", "partial", "contradicted", "neutral")
+VALUES: dict[Outcome, float] = {
+    "supported": 1.0,
+    "partial": 0.5,
+    "contradicted": 0.0,
+    "neutral": 0.0,
+    "dead": 0.0,
+}
+"""Values of the outcomes in the denominator of CF, the best of a claim's sources first."""
 NOTHING_VERIFIABLE = "no claim can be verified"
 NOTHING_CITED = "nothing is cited"
 NOTHING_DECIDED = "every cited source is unverifiable"
@@ -116,13 +123,21 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         return self.node(dataset, children)
 
     def decisions(self, findings: CitationFindings) -> Iterator[Decision]:
-        """Yield the judge's outcome for each claim and source with a text."""
+        """Yield the outcome for each claim and source; the judge decides on those with a text, and code on the others.
+
+        A dead source and a citation without a URL are `unverifiable`, the paper's label of a source that cannot
+        corroborate a claim (Figure 8).
+        """
         for claim in findings.claims:
             for source in claim.sources:
-                if source.status == "ok":
-                    value = None if source.outcome == "failed" else source.outcome
-                    item = f"{claim.id} {source.url}"
-                    yield Decision(metric="faithfulness", item=item, value=value, scale="nominal")
+                outcome = "unverifiable" if source.outcome == "dead" else source.outcome
+                yield Decision(
+                    metric="faithfulness",
+                    item=f"{claim.id} {source.url or 'no address'}",
+                    value=None if outcome == "failed" else outcome,
+                    scale="nominal",
+                    by="judge" if source.status == "ok" else "code",
+                )
 
     def items(self, findings: CitationFindings) -> Iterator[ItemRow]:
         """Yield each cited claim with the outcome of each of its sources."""
@@ -226,11 +241,12 @@ def _attribution(found: CitationFindings) -> Score:
 def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
     """Return CF: each unit's value is the mean over the judges that have one."""
     units: list[Score] = []
-    n_unverifiable = 0
+    n_unverifiable = n_dead = 0
     for same in zip(*map(_verified, judges), strict=True):
         settled = [_answer(one) for one in same if one.outcome != "unverifiable"]
         if settled:
             units.append(answers_between(settled))
+            n_dead += same[0].outcome == "dead"
         else:
             n_unverifiable += 1
     reason = NOTHING_DECIDED if n_unverifiable else NOTHING_CITED
@@ -238,7 +254,8 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
     score = _with_unread(score, units, judges[0])
     left_out = f"{n_unverifiable} unverifiable, left out" if n_unverifiable else ""
     failed = f"{score.n_failed} of {score.n_expected} without a verdict" if score.n_failed else ""
-    return noted(score, left_out, failed)
+    dead = f"{n_dead} with dead sources only" if n_dead else ""
+    return noted(score, dead, left_out, failed)
 
 
 def _with_unread(score: Score, units: Sequence[Score], found: CitationFindings) -> Score:
@@ -280,7 +297,8 @@ def _verified(found: CitationFindings) -> list[Verified]:
         units = [Verified(source.outcome) for claim in found.claims for source in claim.sources]
     else:
         units = [best_of(claim.sources) for claim in found.claims if claim.sources]
-    return [Verified(found.unsettled) if unit.outcome == "neutral" else unit for unit in units]
+    settled: dict[Outcome, Outcome] = {"neutral": found.unsettled, "dead": found.dead}
+    return [unit._replace(outcome=settled.get(unit.outcome, unit.outcome)) for unit in units]
 
 
 def best_of(sources: Sequence[CheckedSource]) -> Verified:
@@ -289,7 +307,7 @@ def best_of(sources: Sequence[CheckedSource]) -> Verified:
     A failed verdict leaves it open, unless another source supports the claim already.
     """
     outcomes = {source.outcome for source in sources}
-    best: Outcome | None = next((outcome for outcome in _BEST_FIRST if outcome in outcomes), None)
+    best: Outcome | None = next((outcome for outcome in VALUES if outcome in outcomes), None)
     if "failed" in outcomes and best != "supported":
         return Verified("failed", 0.0 if best is None else VALUES[best])
     return Verified(best or "unverifiable")

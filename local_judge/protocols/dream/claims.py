@@ -1,9 +1,10 @@
 """Verifiable claims of a report, and the verdicts on their sources.
 
     verifiable    all claims except types D (recaps) and E (common knowledge, definitions, the author's own reasoning
-                  and advice), and except those that the extraction marks as not checkable; equal claims count once
-    chosen        claims that the extraction calls salient come first; among equals, places are spread evenly over the
-                  report, so that its beginning has no more weight than its end
+                  and advice), and except those that the extraction marks as not checkable; equal claims count once.
+                  Claim attribution can count all of type E too
+    most salient  claims that the extraction calls salient come first; among equals, places are spread evenly over the
+                  report, so that its beginning has no more weight than its end; for reports without a request
     cited         claims with a citation, with or without a URL
 
 In the claim set's terse form the judge does not mark checkable claims: the type decides.
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import Claim, ClaimSet, Label, Quote, Source, Verdict, leaves_open
+from local_judge.claims.model import Claim, ClaimSet, Label, Quote, Source, Verdict
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
@@ -73,11 +74,12 @@ def _spread(claims: Sequence[Claim], n: int) -> list[Claim]:
 
 Unit = Literal["claim", "pair"]
 Unsettled = Literal["neutral", "unverifiable"]
+Dead = Literal["dead", "unverifiable"]
 
-Outcome = Literal["supported", "partial", "neutral", "contradicted", "unverifiable", "failed"]
-"""The paper's five labels, and `failed`. `neutral`: the page was read and does not settle the claim. `unverifiable`:
-the source is dead, or has no URL. `failed`: the judge gave no verdict, or called the page unusable, or it was not read.
-"""
+Outcome = Literal["supported", "partial", "neutral", "contradicted", "dead", "unverifiable", "failed"]
+"""The paper's five labels, `dead` and `failed`. `neutral`: the page was read and does not settle the claim. `dead`:
+there is no such page or host. `unverifiable`: the source has no URL. `failed`: the judge gave no verdict, or called the
+page unusable, or it was not read."""
 
 OUTCOMES: dict[Label, Outcome] = {
     "supported": "supported",
@@ -96,7 +98,12 @@ class CitationSettings(Frozen):
     """Unit of faithfulness: a claim by its best source, or each claim and source."""
     unsettled: Unsettled = "neutral"
     """Outcome for a page that was read and does not settle the claim: `neutral`, which is 0 in the denominator, or
-    `unverifiable`, which is left out like a source without a text."""
+    `unverifiable`, which is left out like a source without a URL."""
+    dead: Dead = "dead"
+    """Outcome for a source that does not exist (404, 410, no such host): `dead`, which is 0 in the denominator, or
+    `unverifiable`, which is left out."""
+    own: Literal["left_out", "counted"] = "left_out"
+    """Claims of type E: the paper counts the author's arguments, but no common knowledge, and the type has both."""
     recovered: bool = False
     """Count a claim as cited also if its citation is on an earlier sentence that it rests on."""
 
@@ -138,7 +145,9 @@ class CitationFindings(MetricFindings):
     unit: Unit
     unsettled: Unsettled = "neutral"
     """Outcome for a page that was read and does not settle the claim: `neutral`, which is 0 in the denominator, or
-    `unverifiable`, which is left out like a source without a text."""
+    `unverifiable`, which is left out like a source without a URL."""
+    dead: Dead = "dead"
+    """Outcome for a source that does not exist: `dead`, which is 0 in the denominator, or `unverifiable`."""
     recovered: bool
     """Setting: recovered citations count."""
     claims: tuple[CheckedClaim, ...]
@@ -173,7 +182,8 @@ class CitationFindings(MetricFindings):
 
 def cited_claims(document: Document, claims: ClaimSet, settings: CitationSettings) -> CitationFindings:
     """Return the claims of a report with their sources."""
-    reasons = [left_out(claim) for claim in claims.claims]
+    counted = settings.own == "counted"
+    reasons = [None if counted and claim.type == "E" else left_out(claim) for claim in claims.claims]
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     sources = {source.url: source for source in claims.sources}
     alike: dict[str, list[Claim]] = {}
@@ -183,6 +193,7 @@ def cited_claims(document: Document, claims: ClaimSet, settings: CitationSetting
     return CitationFindings(
         unit=settings.unit,
         unsettled=settings.unsettled,
+        dead=settings.dead,
         recovered=settings.recovered,
         claims=tuple(
             CheckedClaim(
@@ -226,8 +237,8 @@ def _urls(claim: Claim, document: Document, recovered: bool) -> Iterator[str | N
 def _source(url: str | None, sources: dict[str, Source], verdict: Verdict | None) -> CheckedSource:
     status = sources[url].status if url is not None else None
     if status != "ok" or verdict is None:
-        unknown = (status is not None and leaves_open(status)) or status == "ok"
-        return CheckedSource(url=url, status=status, outcome="failed" if unknown else "unverifiable")
+        outcome: Outcome = "unverifiable" if status is None else "dead" if status == "dead" else "failed"
+        return CheckedSource(url=url, status=status, outcome=outcome)
     return CheckedSource(
         url=url,
         status=status,

@@ -30,7 +30,7 @@ class Dream(MetricProtocol[DreamFindings]):
     """Metrics of DREAM, 0 to 100. Its code is not published, so there is only the profile `paper`."""
 
     name = "dream"
-    version = "4"
+    version = "5"
     findings_type = DreamFindings
     metrics = (Writing, Factuality, Citation, Authority, KeyInformation, Reasoning)
     sensitivity_probes = (

@@ -26,6 +26,9 @@ from serving.engines.scripted import Call, Reply, ScriptedEngine
 from ...scripted_judge import MakeJudge
 from ...stub_thread import write_preset
 
+PAPER = Path(__file__).resolve().parents[3].parent / "shared" / "papers" / "dream.txt"
+PAPER_HERE = pytest.mark.skipif(not PAPER.exists(), reason="the paper's text is not here")
+
 
 def fenced(prompt: str, name: str) -> str:
     """What stands in the fence under `name` in a prompt; an error if nothing does."""
@@ -47,9 +50,9 @@ def table_of(results: Results) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("│")] for line in taken.get().splitlines() if "│" in line]
 
 
-def row(table: list[list[str]], label: str) -> list[str]:
-    """The cells behind the first label that begins so."""
-    return next(cells[1:] for cells in table if cells[0].startswith(label))
+def row(table: list[list[str]], label: str, place: int = 0) -> list[str]:
+    """The cells behind a label that begins so, by default the first."""
+    return [cells[1:] for cells in table if cells[0].startswith(label)][place]
 
 
 class Silent:

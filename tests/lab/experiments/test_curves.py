@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from local_judge.lab.experiments.curves import Curve, Results, curves_of
-from local_judge.lab.experiments.model import Condition, Design, Expectation, Trial
+from local_judge.lab.experiments.model import Condition, Design, Expectation, Trial, relative_change
 from local_judge.lab.experiments.run import panels_of
 from local_judge.runs.records import ScoreRecord
 from local_judge.scoring.node import Score, ScoreNode
@@ -96,7 +96,8 @@ def test_what_stays_where_it_should(values: tuple[float, ...], verdict: str) -> 
 
 
 def test_an_ideal_that_does_not_move_shows_nothing() -> None:
-    assert curve(0.0, 0.0, 0.0, expects=expected("falls", 0.0, 0.0, 0.0)).verdict == "incomplete"
+    found = curve(0.0, 0.0, 0.0, expects=expected("falls", 0.0, 0.0, 0.0))
+    assert (found.verdict, found.why) == ("incomplete", "the ideal is the same under all conditions")
 
 
 def test_of_what_nothing_is_expected_nothing_is_said() -> None:
@@ -111,15 +112,41 @@ def test_units_are_paired_between_the_ends() -> None:
     # -.6, 0, unknown, +.4.
     assert (found.pairs.n, found.pairs.of, found.pairs.right, found.pairs.tied) == (3, 4, 1, 1)
     assert found.pairs.mean_change == pytest.approx(-0.2 / 3)
-    # First values 1, 1, .2 of the same three units.
-    assert found.pairs.relative_change == pytest.approx(-0.2 / 2.2)
-    # The last condition has values of three units.
-    assert found.verdict == "incomplete"
+    # -.6 / 1, 0 / 1, .4 / .2: a mean of 1.4 / 3. The change of the means would be -.2 / 2.2.
+    assert found.pairs.relative_change == pytest.approx(1.4 / 3)
+    assert (found.verdict, found.why) == ("incomplete", "1 of 12 reports without a value")
     assert [(point.n, point.n_reports, point.n_failed) for point in found.points] == [
         (4, 4, 0),
         (4, 4, 0),
         (3, 4, 1),
     ]
+
+
+def test_a_pair_that_starts_at_zero_has_no_relative_change() -> None:
+    (found,) = curves_of(design(units=2), rows((0.0, 0.0, 0.5), (0.8, 0.0, 0.2)), "paper")
+    assert found.pairs is not None
+    # .5 / 0 is undefined; -.6 / .8.
+    assert (found.pairs.n, found.pairs.relative_change) == (2, pytest.approx(-0.75))
+    assert relative_change([(0.0, 1.0)]) is None
+
+
+def test_items_of_different_questions_have_no_curve() -> None:
+    """Both units have k1, in other words; k2 is in one unit; k3 and `decided` are the same in both."""
+
+    def tree(unit: int) -> ScoreNode:
+        labels = {"k1": f"Is it {unit}?", "k3": "Is it?", "decided": "Decided"} | (
+            {"k2": "So?"} if unit else {}
+        )
+        score = Score(value=1.0)
+        children = tuple(ScoreNode(id=id, label=label, score=score) for id, label in labels.items())
+        return ScoreNode(id="s", label="S", score=score, children=children)
+
+    records = [
+        row.model_copy(update={"scores": (tree(int(row.case[-1])),)}) for row in rows((1.0,) * 3, (1.0,) * 3)
+    ]
+    assert [one.path for one in curves_of(design(units=2), records, "paper")] == ["s", "s/k3", "s/decided"]
+    alone = [row for row in records if row.case.endswith("0")]
+    assert [one.path for one in curves_of(design(), alone, "paper")] == ["s", "s/k1", "s/k3", "s/decided"]
 
 
 def test_judges_have_curves_of_their_own() -> None:

@@ -12,6 +12,7 @@ import yaml
 
 from local_judge.errors import InputError
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, corruption, load_topics
+from local_judge.lab.experiments.model import Experiment
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, load_arguments, reasoning
 from local_judge.lab.experiments.run import with_defaults, with_files
 from local_judge.lab.experiments.temporal import TIMELINES, load_timelines, temporal
@@ -144,10 +145,23 @@ def test_an_own_file_makes_another_experiment(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump([own]))
     made = temporal(data=path)
     assert [condition.label for condition in made.design.conditions] == ["day-2", "day-1"]
-    # Of seven items two are known on the first day. The paper has three days.
+    # Of seven items two are known on the first day.
     first = made.design.expectations[0]
-    assert (first.ideal, first.paper) == ((1.0, 0.285714286), ())
+    assert (first.ideal, first.ideal_change) == ((1.0, 0.285714286), pytest.approx(-5 / 7))
     assert made.design.texts_sha256 != temporal(1).design.texts_sha256
+
+
+@pytest.mark.parametrize(
+    ("packaged", "make"), [(CLAIM_PAIRS, corruption), (TIMELINES, temporal), (ARGUMENT_PAIRS, reasoning)]
+)
+def test_the_papers_figures_stand_beside_the_packages_data_alone(
+    tmp_path: Path, packaged: Path, make: Callable[..., Experiment]
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(packaged.read_text())
+    ours, own = make(), make(data=path)
+    assert any(one.paper or one.paper_change for one in ours.design.expectations)
+    assert not any(one.paper or one.paper_change or one.source for one in own.design.expectations)
 
 
 def test_files_are_joined_to_the_tasks(tmp_path: Path) -> None:

@@ -35,24 +35,30 @@ HARD = "Was the outcome worth its price?"
 RATING_AS_SENT = """Items, each with its id in brackets:
 ```
 [k1] Does the report say what happened in the end?
-[r1] Was the outcome worth its price?
+[r1] Was the outcome worth its price? Extract: What it says. Verify: The pages. Compare: One by one.
 ```
 
 Task: rate the items of an evaluation plan. Reports on the request above will be evaluated by them, as of 2025-06-20. \
 The pages above hold what was known by then. Items whose id begins with k ask whether a report says something; items \
-whose id begins with r ask for an assessment of its reasoning.
+whose id begins with r ask for an assessment of its reasoning, by the plan that follows the question.
 
-Rate each item from 1 to 3:
-3: specific and up to date. For k, the pages bear out what it asks for, and a report that leaves it out has a gap. For \
-r, it asks for a judgement that the request turns on and that evidence can decide.
-2: bears on the request, but is general, of little weight, or goes by a state that has been overtaken.
-1: wrong or outdated by the pages, beside the request, or not decidable for a report.
+Rate each item from 1 to 3 in each of these aspects: 3 if it is fully so, 2 if it is so in part, 1 if it is not.
+relevance: the request turns on it, and a report that leaves it out has a gap.
+verifiability: the pages or plain logic can decide it, and nothing that it rests on is wrong or outdated.
+clarity: two readers would understand it in the same way.
+validation: the steps of its plan are sound, assume nothing that they are to show, and settle the question.
 
 For each item give:
 "reason": one sentence.
-"rating": 1, 2 or 3.
+The name of each aspect: 1, 2 or 3. Items whose id begins with k have no validation.
 
 Answer with one JSON object. Its keys are the ids of all items, each exactly once, in the order of the list."""
+
+
+def rated(name: str, relevance: int) -> dict[str, Any]:
+    """Ratings of an item that is verifiable in part, clear, and, of a question, not validated."""
+    found = {"reason": "", "relevance": relevance, "verifiability": 2, "clarity": 3}
+    return found | ({"validation": 1} if name.startswith("r") else {})
 
 
 def timeline_of(prompt: str) -> Timeline:
@@ -70,7 +76,7 @@ def oracle(call: Call) -> Reply:
         listed = fenced(call.prompt, "Items, each with its id in brackets:").splitlines()
         items = dict(line.removeprefix("[").split("] ", 1) for line in listed)
         return {
-            name: {"reason": "", "rating": 3 if question in known else 2 if name.startswith("r") else 1}
+            name: rated(name, 3 if question in known else 2 if name.startswith("r") else 1)
             for name, question in items.items()
         }
     if "reasoning of a report on the request above will be validated" in call.prompt:
@@ -121,10 +127,23 @@ async def test_an_oracle_rates_the_plans_of_an_agent_highest(
         ("retrieval", 2, 1.0, 1.0, 0.1),
         ("agent", 2, 10.0, 1.0, 1.0),
     ]
-    # General items get 1 and own ones 3; the reasoning question gets 2: (1 + 2) / 2, (3 + 2) / 2, (10 * 3 + 2) / 11.
+    # General items are rated 1 and the timeline's 3 in relevance, the reasoning question 2: 0, 1 and .5 of 1. The mean
+    # with verifiability .5 and clarity 1: 1.5 / 3 and 2.5 / 3; the question's with validation 0: (.5 + .5 + 1 + 0) / 4.
     assert [
-        (one.overall.value, one.key_information.value, one.reasoning.value) for one in results.ratings
-    ] == [(1.5, 1.0, 2.0), (2.5, 3.0, 2.0), (pytest.approx(32 / 11), 3.0, 2.0)]
+        (
+            one.kind,
+            one.method,
+            one.relevance.value,
+            one.validation and one.validation.value,
+            one.average.value,
+        )
+        for one in results.ratings
+    ] == [
+        ("key_information", "request", 0.0, None, 0.5),
+        ("key_information", "retrieval", 1.0, None, pytest.approx(2.5 / 3)),
+        ("key_information", "agent", 1.0, None, pytest.approx(2.5 / 3)),
+        *(("reasoning", method, 0.5, 0.0, 0.5) for method in ("request", "retrieval", "agent")),
+    ]
     asked = [call.messages[1].content for call in calls if "rate the items" in call.prompt]
     assert len(asked) == 6, "one call for each plan"
     own = next(prompt for prompt in asked if GENERAL in prompt and TIMELINES[0].request in prompt)
@@ -148,35 +167,42 @@ async def test_what_fails_is_counted_and_opens_the_bounds(
         if "write down the facts" in call.prompt and TIMELINES[1].request in call.prompt:
             return {"items": []}
         if "[k1]" in call.prompt and GENERAL in call.prompt and "rate the items" in call.prompt:
-            return {"k1": {"reason": "", "rating": 4}, "r1": {"reason": "", "rating": 2}}
+            return {"k1": rated("k1", 4), "r1": rated("r1", 2)}
         return oracle(call)
 
     results, _ = await compared(make_judge, web, tmp_path, script)
     alone = results.drafted[0]
     assert (alone.n_tasks, alone.n_drafted) == (2, 1)
-    rated = results.ratings[0].overall
-    # One plan has ratings of 2 and none; the other is not there. Low (1.5 + 1) / 2, high (2.5 + 3) / 2. Known is
-    # (1/2 + 0) / 2: less than half, and no value.
-    assert (rated.value, rated.known, rated.low, rated.high) == (None, 0.25, 1.25, 2.75)
+    found = next(one for one in results.ratings if one.kind == "reasoning").relevance
+    # One plan has a question that is rated 2, the other is not there. Low (.5 + 0) / 2, high (.5 + 1) / 2.
+    assert (found.known, found.low, found.high) == (0.5, 0.25, 0.75)
+    found = results.ratings[0].relevance
+    # Nothing is known of the items of key information.
+    assert (found.value, found.low, found.high) == (None, 0, 1)
     assert [(one.method, one.failure.kind) for one in results.undrafted][:1] == [("request", "incomplete")]
 
 
 async def test_people_rate_too(make_judge: MakeJudge, web: Snapshot, tmp_path: Path) -> None:
     path = tmp_path / "people.jsonl"
     path.write_text(
-        '{"task_id": "tide", "method": "request", "item": "k1", "rater": "Ada", "rating": 2}\n'
-        '{"task_id": "tide", "method": "request", "item": "r1", "rater": "Ada", "rating": 3}\n'
+        '{"task_id": "tide", "method": "request", "item": "k1", "rater": "Ada", "relevance": 2, "verifiability": 1, '
+        '"clarity": 3}\n{"task_id": "tide", "method": "request", "item": "r1", "rater": "Ada", "relevance": 3, '
+        '"verifiability": 3, "clarity": 3, "validation": 2}\n'
     )
     results, _ = await compared(make_judge, web, tmp_path / "out", people=load_ratings(path))
-    ada = next(one for one in results.ratings if (one.rater, one.method) == ("Ada", "request"))
-    assert (ada.overall.value, ada.key_information.value, ada.reasoning.value) == (2.5, 2.0, 3.0)
-    path.write_text('{"task_id": "tide", "method": "request", "item": "k9", "rater": "Ada", "rating": 2}\n')
+    key, question = (one for one in results.ratings if (one.rater, one.method) == ("Ada", "request"))
+    # Of two plans one is rated: (.5 + 0 + 1) / 3 and (1 + 1 + 1 + .5) / 4, and the other may be anything.
+    assert (key.average.value, question.average.value) == (0.5, 0.875)
+    assert (key.average.low, key.average.high) == (0.25, 0.75)
+    path.write_text(path.read_text().replace("k1", "k9"))
     with pytest.raises(InputError, match="the plan by request of task 'tide' has no item 'k9'"):
         await compared(make_judge, web, tmp_path / "out", people=load_ratings(path))
     path.write_text(
-        '{"task_id": "tide", "method": "request", "item": "k9", "rater": "Ada", "rating": null}\n'
+        '{"task_id": "tide", "method": "request", "item": "r1", "rater": "Ada", "relevance": 1}\n'
     )
-    with pytest.raises(InputError, match=r"people\.jsonl:1: needs a rating from 1 to 3"):
+    with pytest.raises(
+        InputError, match=r"people\.jsonl:1: verifiability is missing; it is a rating from 1 to 3"
+    ):
         load_ratings(path)
 
 

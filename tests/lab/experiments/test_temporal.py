@@ -11,13 +11,14 @@ import pytest
 
 from local_judge.documents import parse_report
 from local_judge.lab.experiments.run import with_files
-from local_judge.lab.experiments.temporal import load_timelines, temporal
+from local_judge.lab.experiments.temporal import load_published, load_timelines, temporal
 from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply
 
-from .conftest import RunWhole, fenced, row, table_of
+from .conftest import PAPER, PAPER_HERE, RunWhole, fenced, row, table_of
 from .truth import criteria_asked, curve, values
 
+SCORES = ("comprehensiveness", "insight", "key_information")
 STATEMENTS = {item.question: item.statement for timeline in load_timelines() for item in timeline.items}
 
 
@@ -89,9 +90,11 @@ def test_an_oracle_prints_the_ideal_curve(run_whole: RunWhole, protocol: str, pa
     # (20 - 100) / 100.
     assert (judged[8], ideal[8]) == ("-80.0 %", "-80.0 %")
     paper = row(printed, "paper")
-    # (22.34 - 79.35) / 79.35 = -0.7185.
     expected = ["79.35", "44.80", "22.34"] if protocol == "dream" else ["–"] * 3
-    assert (paper[:3], paper[8]) == (expected, "-71.8 %" if protocol == "dream" else "–")
+    # Mean over the 20 queries; of the means it is (22.34 - 79.35) / 79.35 = -71.8 %.
+    assert (paper[:3], paper[8]) == (expected, "-72.6 %" if protocol == "dream" else "–")
+    # Each timeline has other questions: none has a curve.
+    assert all(one.path in ("coverage", "key_information") for one in done.results.curves)
 
 
 def test_race_runs_beside_dream_with_a_chronicle_as_its_reference(run_whole: RunWhole) -> None:
@@ -105,12 +108,39 @@ def test_race_runs_beside_dream_with_a_chronicle_as_its_reference(run_whole: Run
     assert [round(value or 0, 2) for value in values(found)] == [50.0, 33.33, 16.67]
     # (16.67 - 50) / 50.
     assert found.pairs is not None and found.pairs.relative_change == pytest.approx(-2 / 3)
-    assert (found.expected is not None, found.verdict) == (True, "as expected")
+    # The paper expects nothing of RACE; its two columns are shown beside ours.
+    assert (found.expected, found.verdict) == (None, None)
+    dimension = curve(done.results, "race", "insight")
+    assert dimension.expected is not None and dimension.verdict is None
+    assert row(table_of(done.results), "race: Insight")[9:] == ["–", ""]
+    # Their means over its queries, and the means of the queries' relative changes.
+    assert row(table_of(done.results), "paper", 2)[:3] == ["50.54", "48.78", "41.68"]
+    assert row(table_of(done.results), "paper", 2)[8] == "-17.1 %"
 
 
-def test_the_papers_figures_stand_beside_those_of_dream_alone() -> None:
-    papers = {one.protocol: one.paper for one in temporal().design.expectations}
-    assert papers == {"dream": (0.7935, 0.4480, 0.2234), "race": (), "liveresearchbench": ()}
+def test_the_papers_table_is_as_printed() -> None:
+    """The last row of Table 4 has the means of each column."""
+    published = load_published()
+    assert (len(published), published[1].topic) == (20, "DOGE agency authority & funding")
+    assert published[4].comprehensiveness == (48.32, 48.72, 0)
+    papers = {(one.protocol, one.path): one.paper for one in temporal().design.expectations}
+    assert papers == {
+        ("dream", "key_information"): (0.7935, 0.448, 0.2234),
+        ("liveresearchbench", "coverage"): (),
+        ("race", "comprehensiveness"): (0.5002, 0.5004, 0.4481),
+        ("race", "insight"): (0.5054, 0.4878, 0.4168),
+    }
+
+
+@PAPER_HERE
+def test_the_papers_table_is_that_of_its_text() -> None:
+    printed = [line.split("\t") for line in PAPER.read_text().splitlines() if line.count("\t") == 10]
+    rows = [cells for cells in printed if cells[0].isdecimal()]
+    ours = [
+        [str(one.id), one.topic, *(f"{score:.2f}" for name in SCORES for score in getattr(one, name))]
+        for one in load_published()
+    ]
+    assert ours == [[cell.replace("’", "'") for cell in cells] for cells in rows]
 
 
 def test_a_judge_that_says_yes_to_all_is_not_as_expected(run_whole: RunWhole) -> None:
@@ -146,9 +176,8 @@ def test_the_ideal_goes_by_the_plans_that_are_given(tmp_path: Path) -> None:
         filler="The office looked at the first full year.",
     )
     made = with_files(temporal(1), TaskFiles(plans=plans))
-    assert [one.ideal for one in made.design.expectations] == [
+    assert [one.ideal for one in made.design.expectations if one.shape] == [
         (0.666666667, 0.333333333, 0.333333333),
-        (),
         (1.0, 0.5, 0.2),
     ]
     # A plan that names no words has no ideal, and neither has a task without a plan.

@@ -32,6 +32,7 @@ WORDS: dict[str, Outcome] = {
     "p": "partial",
     "n": "neutral",
     "c": "contradicted",
+    "d": "dead",
     "u": "unverifiable",
     "f": "failed",
 }
@@ -48,8 +49,8 @@ def over_citation(reports: Sequence[Sequence[CitationFindings]], n_missing: int)
 def source(letter: str, url: str = "https://a.example/") -> CheckedSource:
     """A source by what it says."""
     quote = Quote(text="It is so.", start=0, end=9) if letter in "spc" else None
-    status = "dead" if letter == "u" else "ok"
-    return CheckedSource(url=url, status=status, outcome=WORDS[letter], quote=quote)
+    statuses: dict[str, SourceStatus | None] = {"d": "dead", "u": None}
+    return CheckedSource(url=url, status=statuses.get(letter, "ok"), outcome=WORDS[letter], quote=quote)
 
 
 def findings(
@@ -128,7 +129,7 @@ def test_which_claims_count_and_what_they_cite() -> None:
     assert [(one.url, one.outcome, one.label, one.replies) for one in first.sources] == [
         (a, "neutral", "off_topic", ("k",))
     ]
-    assert [(one.url, one.outcome, one.status) for one in second.sources] == [(b, "unverifiable", "dead")]
+    assert [(one.url, one.outcome, one.status) for one in second.sources] == [(b, "dead", "dead")]
     assert third.sources == ()
     assert (found.n_recaps, found.n_own, found.n_uncheckable) == (1, 1, 1)
     # Of the two sentences whose claims are not known one has a citation.
@@ -136,6 +137,9 @@ def test_which_claims_count_and_what_they_cite() -> None:
     assert found.unsettled == CitationSettings().unsettled == "neutral"
     lenient = cited_claims(document, claims, CitationSettings(unsettled="unverifiable"))
     assert (lenient.unsettled, lenient.claims) == ("unverifiable", found.claims)
+    # Claims of type E count only where all of them do, whether a page could settle them or not.
+    whole = cited_claims(document, claims, CitationSettings(own="counted"))
+    assert ([one.id for one in whole.claims][3:], whole.n_own) == (["L5.S1.4"], 0)
     wider = cited_claims(document, claims, CitationSettings(recovered=True))
     assert [one.url for one in wider.claims[0].sources] == [a, b]
     # The claims of the other may have citations by back-tracking.
@@ -167,7 +171,7 @@ def test_a_page_with_text_and_no_verdict_is_a_failure_and_no_address_cannot_be_v
     [
         ("not_in_snapshot", "failed"),
         ("unsupported_type", "failed"),
-        ("dead", "unverifiable"),
+        ("dead", "dead"),
         ("blocked", "failed"),
         ("unavailable", "failed"),
         ("empty", "failed"),
@@ -199,7 +203,13 @@ def test_a_page_that_nobody_fetched_is_unknown_and_a_dead_one_is_the_reports(
         outcome,
         outcome,
     ]
-    assert [row.item for row in Citation().decisions(found)] == [f"{ids[0]} {urls[0]}"]
+    # In the distribution of labels a dead page is unverifiable, and an unread one has no label; the judge saw neither.
+    label = "unverifiable" if outcome == "dead" else None
+    assert [(row.value, row.by) for row in Citation().decisions(found)] == [
+        ("supported", "judge"),
+        (label, "code"),
+        (label, "code"),
+    ]
     [root] = known_enough_trees([score_citation([found])])
     score = root.find("faithfulness").score
     if outcome == "failed":
@@ -207,7 +217,8 @@ def test_a_page_that_nobody_fetched_is_unknown_and_a_dead_one_is_the_reports(
         assert (score.value, score.low, score.high) == (None, pytest.approx(100 / 3), 100)
         assert (root.score.value, root.score.low, root.score.high) == (None, pytest.approx(50), 100)
     else:
-        assert (score.value, score.low, score.high) == (100, 100, 100)
+        # One of three is supported.
+        assert (score.value, score.low, score.high) == (pytest.approx(100 / 3),) * 3
 
 
 def test_known_values() -> None:
@@ -226,6 +237,7 @@ def test_known_values() -> None:
         "partial": 2,
         "neutral": 1,
         "contradicted": 1,
+        "dead": 0,
         "unverifiable": 1,
         "failed": 0,
     }
@@ -237,7 +249,9 @@ def test_known_values() -> None:
         ((), None, None, None, 1),  # no verifiable claim
         (("", ""), 0, None, 0, 0),  # none of them cited: CF is 0/0, CI printed as 0.00
         (("n", "c"), 100, 0, 0, 0),  # cited, and nothing supported
-        (("u", ""), 50, None, None, 1),  # all cited pages dead: nothing is known of faithfulness
+        (("u", ""), 50, None, None, 1),  # no citation has a URL: nothing is known of faithfulness
+        (("d", ""), 50, 0, 0, 0),  # all cited pages dead: none supports its claim
+        (("s", "d", "dn", "sd"), 100, 50, 200 / 3, 0),  # (1 + 0 + 0 + 1) / 4; 2 * 100 * 50 / 150
         (("s",), 100, 100, 100, 0),
     ],
 )
@@ -247,6 +261,19 @@ def test_edges(
     root = score_citation([findings(*claims)])
     assert (root.find("attribution").score.value, root.find("faithfulness").score.value) == (ca, cf)
     assert (root.score.value, root.score.n_undefined, root.score.n_failed) == (ci, undefined, 0)
+
+
+def test_invented_sources_lower_both_means() -> None:
+    """An honest report with CA = CF = 50, and one whose sources are all invented: CA 100, CF 0, CI 0.
+
+    Mean CA 75, mean CF 25: 2 * 75 * 25 / 100 = 37.5. Mean of 50 and 0: 25. If dead sources are left out, the invented
+    report has neither CF nor CI, and raises the first: 2 * 75 * 50 / 125 = 60, and 50.
+    """
+    honest = ("s", "n", "", "")
+    for dead, of_means, mean in (("dead", 37.5, 25), ("unverifiable", 60, 50)):
+        reports = [[findings(*claims, dead=dead)] for claims in (honest, ("d", "d"))]
+        root = over_citation(reports, 0)
+        assert (root.score.value, root.find("ci_task_mean").score.value) == (of_means, mean)
 
 
 def test_the_harmonic_mean_of_nothing_is_zero() -> None:
@@ -259,6 +286,9 @@ def test_the_harmonic_mean_of_nothing_is_zero() -> None:
         ("ns", "supported", 0),
         ("cp", "partial", 0),
         ("un", "neutral", 0),
+        ("ud", "dead", 0),
+        ("dn", "neutral", 0),
+        ("df", "failed", 0),
         ("nc", "contradicted", 0),
         ("uu", "unverifiable", 0),
         ("fs", "supported", 0),
@@ -425,8 +455,8 @@ def test_labels_without_a_quotation_are_counted() -> None:
 
 
 def test_judges_can_be_compared() -> None:
-    rows = Citation().decisions(findings("su", "f", "", "n"))
-    assert [(row.item, row.value) for row in rows] == [
+    rows = Citation().decisions(findings("sd", "f", "", "n"))
+    assert [(row.item, row.value) for row in rows if row.by == "judge"] == [
         ("L1.S1.1 https://0.example/", "supported"),
         ("L2.S1.1 https://0.example/", None),
         ("L4.S1.1 https://0.example/", "neutral"),

@@ -25,12 +25,14 @@ from local_judge.protocols.dream.factuality.findings import (
     SearchQuery,
 )
 from local_judge.protocols.dream.factuality.metric import Factuality
+from local_judge.protocols.dream.factuality.salience import choose
 from local_judge.protocols.dream.factuality.searching import grouped
 from local_judge.scoring.node import ScoreNode
+from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge
-from .dream_cases import FAILURE, case, context
+from .dream_cases import FAILURE, TASK, TODAY, case, context
 
 BUDGET = "The council set the budget of the retrofit at 23.6 million crowns."
 PUMP = "A heat pump with a capacity of 6.2 kilowatts supplies most of the heat."
@@ -66,6 +68,30 @@ Claims:
 ```
 
 Write the queries for these 2 claims."""
+SALIENCE = """Task: choose the claims that matter most for the request. The claims at the end are those of a report, \
+in its order. Today is 2025-09-30.
+
+A claim matters if the answer to the request would change were the claim wrong. Background, claims that repeat a \
+chosen one, and claims about something that was not asked matter least. Resolve words such as "current" or "this year" \
+by today's date, unless the claim names another day.
+
+Answer with one JSON object with the key "claims": the numbers of the chosen claims, each once, the most important \
+first.
+
+Request:
+```
+What did the mill cost, and who paid?
+```
+
+Claims:
+```
+1. One.
+2. Two.
+3. Three.
+4. Four.
+```
+
+Choose 3 of these 4 claims."""
 VERDICT = """Task: decide for each of the claims at the end whether it is right, by the passages above alone and not \
 by what you know. Today is 2025-09-30. The passages were found by searching; many may have nothing to do with a claim. \
 Newer and more official pages weigh more where two disagree.
@@ -218,6 +244,78 @@ async def test_from_claims_to_labels(make_judge: MakeJudge, snapshot: Snapshot) 
     root = score_factuality([found])
     assert (root.score.value, root.find("decided").score.value) == (25, 100)
     assert FactualityFindings.model_validate_json(found.model_dump_json()) == found
+
+
+FOUR = claims("One.", "Two.", "Three.", "Four.").claims
+
+
+async def test_the_claims_are_chosen_by_the_request_and_the_day(make_judge: MakeJudge) -> None:
+    # The third is named twice: one more is asked for, of those that are left.
+    replies = [{"claims": [3, 1, 3]}, {"claims": [2]}]
+
+    def answer(_: Call) -> Reply:
+        return replies.pop(0)
+
+    judge, engine = make_judge(answer)
+    found = await choose(FOUR, 3, case().task, judge, TODAY)
+    assert [claim.text for claim in found.claims] == ["One.", "Three.", "Four."]
+    assert (found.missing, found.failure, len(found.replies)) == ((), None, 2)
+    first, second = (call.messages[1].content for call in engine.calls)
+    assert first == SALIENCE
+    assert second.endswith("1. Two.\n2. Four.\n```\n\nChoose 1 of these 2 claims.")
+
+
+@pytest.mark.parametrize(("n", "task"), [(4, TASK), (30, TASK), (3, None)])
+async def test_nothing_is_asked_where_there_is_no_choice_or_no_request(
+    make_judge: MakeJudge, n: int, task: Task | None
+) -> None:
+    judge, engine = make_judge()
+    found = await choose(FOUR, n, task, judge, TODAY)
+    assert (len(found.claims), engine.calls) == (min(n, 4), [])
+
+
+def wanted(call: Call) -> int:
+    return int(call.prompt.rpartition("Choose ")[2].split()[0])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "n_missing", "kind"),
+    [
+        # Three rounds with one more claim each, of four that are wanted.
+        ([1] * 9, 1, "incomplete"),
+        ([6] * 9, 4, "invalid_reply"),  # there are five
+        ([1], 4, "invalid_reply"),
+    ],
+)
+async def test_claims_that_a_judge_does_not_choose_are_failures(
+    make_judge: MakeJudge, snapshot: Snapshot, numbers: list[int], n_missing: int, kind: str
+) -> None:
+    def answer(call: Call) -> Reply:
+        if "Choose" in call.prompt:
+            return {"claims": numbers[: wanted(call)]}
+        listed = re.findall(r"^(\d+)\. ", call.prompt.rpartition("Claims:")[2], re.MULTILINE)
+        return {number: {"queries": ["Grimsel dam"]} for number in listed}
+
+    judge, _ = make_judge(answer)
+    told = claims("One.", "Two.", "Three.", "Four.", "Five.")
+    metric = Factuality(FactualitySettings(n_claims=4))
+    found = await metric.examine(case(), context(judge, told, snapshot))
+    assert [fact.id for fact in found.facts] == sorted(fact.id for fact in found.facts)
+    missing = [fact for fact in found.facts if fact.failure is not None]
+    assert (len(found.facts), len(missing)) == (4, n_missing)
+    assert {fact.failure.kind for fact in missing if fact.failure} == {kind}
+    assert (found.n_failed, score_factuality([found]).score.n_failed) == (n_missing, n_missing)
+
+
+async def test_a_list_of_claims_without_room_is_divided(make_judge: MakeJudge) -> None:
+    many = claims(*(f"Claim {number} is {'long ' * 20}." for number in range(40))).claims
+
+    def answer(call: Call) -> Reply:
+        return {"claims": list(range(1, 1 + wanted(call)))}
+
+    judge, engine = make_judge(answer, context_tokens=900)
+    found = await choose(many, 10, TASK, judge, TODAY)
+    assert len(engine.calls) > 1 and (len(found.claims), found.missing) == (10, ())
 
 
 async def test_claims_that_share_pages_are_judged_in_one_call(

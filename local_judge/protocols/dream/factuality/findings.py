@@ -28,7 +28,7 @@ class FactualitySettings(Frozen):
     """Settings of factuality."""
 
     n_claims: int = Field(default=30, ge=1, le=200)
-    """Number of verifiable claims to check, the most salient first."""
+    """Number of verifiable claims to check: those most salient for the request."""
     method: Method = "batched"
     """`batched`: queries for many claims in one call, one search, one call for claims that share passages. `agent`: one
     agent per claim that searches and reads, at ten times the cost."""
@@ -158,6 +158,8 @@ class FactualityFindings(MetricFindings):
     """Share of the sentences whose claims are known."""
     facts: tuple[CheckedFact, ...]
     """Claims in reading order."""
+    choice: tuple[str, ...] = ()
+    """Ledger keys of the replies that chose the claims; none if no judge was asked."""
     evidence_gaps: tuple[EvidenceGap, ...] = ()
     """Requests that the snapshot could not answer."""
 

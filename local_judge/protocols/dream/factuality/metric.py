@@ -32,7 +32,7 @@ from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
 from local_judge.claims.unread import unread_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
-from local_judge.protocols.dream.claims import most_salient, verifiable
+from local_judge.protocols.dream.claims import verifiable
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
     Evidence,
@@ -40,6 +40,7 @@ from local_judge.protocols.dream.factuality.findings import (
     FactualityFindings,
     FactualitySettings,
 )
+from local_judge.protocols.dream.factuality.salience import choose
 from local_judge.protocols.dream.factuality.searching import ClaimQueries, grouped, search, write_queries
 from local_judge.protocols.dream.factuality.verdicts import check_by_agent, judge_claims
 from local_judge.protocols.metric import Metric
@@ -85,9 +86,14 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         snapshot, claims = context.pages("dream"), await context.claims()
         unread = unread_of(claims, case.report)
         known = verifiable(claims.claims)
-        chosen = most_salient(known, self.settings.n_claims)
+        choice = await choose(known, self.settings.n_claims, case.task, context.judge, context.today)
         check = self._batched if self.settings.method == "batched" else self._by_agents
-        facts, evidence_gaps = await check(chosen, context, snapshot)
+        facts, evidence_gaps = await check(choice.claims, context, snapshot)
+        facts += [
+            CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, failure=choice.failure)
+            for claim in choice.missing
+        ]
+        place = {claim.id: number for number, claim in enumerate(known)}
         return FactualityFindings(
             method=self.settings.method,
             n_wanted=self.settings.n_claims,
@@ -95,7 +101,8 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
             n_lost=len(unread.sentences),
             most_lost=unread.claims,
             known=unread.known_sentences,
-            facts=tuple(facts),
+            facts=tuple(sorted(facts, key=lambda fact: place[fact.id])),
+            choice=choice.replies,
             evidence_gaps=evidence_gaps,
         )
 
