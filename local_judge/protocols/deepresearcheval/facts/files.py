@@ -2,8 +2,8 @@
 
     [{"statement", "verification": Right | Wrong | Unknown, "evidence": [{"source", "excerpt"}], "reasoning"}]
 
-Invariants: labels are those of the profile `upstream`, as the judge or the file gave them, with the quotations that were
-found. A failed statement has no row, since the format has no word for it.
+Invariants: labels are those of the profile `upstream`, as the judge or the file gave them, with the quotations that
+were found. A failed statement has no row, since the format has no word for it.
 """
 
 from __future__ import annotations
