@@ -87,7 +87,7 @@ def test_rows_and_means_as_published(tmp_path: Path) -> None:
         "Overall Score: 0.4722\n"
     )
     mapping = json.loads((tmp_path / "out/reports.json").read_text(encoding="utf-8"))
-    assert mapping[0]["arrangement"] == "order: shared, report first"
+    assert mapping[0]["arrangement"] == "order: paper, report first"
 
 
 def test_a_folder_for_each_system(tmp_path: Path) -> None:
