@@ -77,25 +77,25 @@ ONE_SIDED = {"criterion": "Language", "article_1_score": 7}
 BOTH = {"criterion": "Structure", "article_1_score": 8, "article_2_score": 9}
 
 
-@pytest.mark.parametrize(
-    ("entries", "target", "reference"),
-    [
-        # 8*.55 + 7*.45 = 7.55; the reference's 9*.55 = 4.95 is divided by .55 + .45 all the same.
-        ([ONE_SIDED, BOTH], 7.55, 4.95),
-        ([BOTH, ONE_SIDED], 7.55, 0),
-        # Entries that count nowhere decide too, if their scores can be read: 8*.55 / .55 = 8 and 9.
-        ([BOTH, {"note": "overall"}], 8, 0),
-        ([BOTH, {"criterion": None, "article_1_score": 3}], 8, 0),
-        ([BOTH, {"criterion": "Language", "article_2_score": 5}], 8, 9),
-        ([ONE_SIDED, {"criterion": "Structure", "article_2_score": 5}], 7, 0),  # 0 / .45
-        ([BOTH, ONE_SIDED, {"article_2_score": 5}], 7.55, 4.95),
-        # Entries whose scores cannot be read, or that are none, do not.
-        ([BOTH, {"criterion": "Language", "article_1_score": "n/a", "article_2_score": None}], 8, 9),
-        ([BOTH, {"criterion": "Language", "article_1_score": 7, "article_2_score": []}, "x", None], 8, 9),
-        ([BOTH, ONE_SIDED, {"criterion": "Structure", "article_1_score": {}}], 7.55, 0),
-        ([{"note": "overall"}], 0, 0),
-    ],
-)
+LISTS: list[tuple[list[Any], float, float]] = [
+    # 8*.55 + 7*.45 = 7.55; the reference's 9*.55 = 4.95 is divided by .55 + .45 all the same.
+    ([ONE_SIDED, BOTH], 7.55, 4.95),
+    ([BOTH, ONE_SIDED], 7.55, 0),
+    # Entries that count nowhere decide too, if their scores can be read: 8*.55 / .55 = 8 and 9.
+    ([BOTH, {"note": "overall"}], 8, 0),
+    ([BOTH, {"criterion": None, "article_1_score": 3}], 8, 0),
+    ([BOTH, {"criterion": "Language", "article_2_score": 5}], 8, 9),
+    ([ONE_SIDED, {"criterion": "Structure", "article_2_score": 5}], 7, 0),  # 0 / .45
+    ([BOTH, ONE_SIDED, {"article_2_score": 5}], 7.55, 4.95),
+    # Entries whose scores cannot be read, or that are none, do not.
+    ([BOTH, {"criterion": "Language", "article_1_score": "n/a", "article_2_score": None}], 8, 9),
+    ([BOTH, {"criterion": "Language", "article_1_score": 7, "article_2_score": []}, "x", None], 8, 9),
+    ([BOTH, ONE_SIDED, {"criterion": "Structure", "article_1_score": {}}], 7.55, 0),
+    ([{"note": "overall"}], 0, 0),
+]
+
+
+@pytest.mark.parametrize(("entries", "target", "reference"), LISTS)
 def test_the_last_entry_decides_about_the_reference(
     entries: list[Any], target: float, reference: float
 ) -> None:
@@ -105,11 +105,14 @@ def test_the_last_entry_decides_about_the_reference(
     assert row(found)["readability"] == pytest.approx(share(target, reference), abs=1e-12)
 
 
+ODD_SCORES: list[Any] = [None, "", "8", " 7.5 ", "7/10", "n/a", True, {}, []]
+
+
 def drawn_score(draw: random.Random) -> Any:
     """A score as judges write it: mostly a number, else a text, something else or nothing."""
     if draw.random() < 0.8:
         return draw.choice([draw.randint(0, 10), round(draw.uniform(0, 10), 1)])
-    return draw.choice([None, "", "8", " 7.5 ", "7/10", "n/a", True, [], {}])
+    return draw.choice(ODD_SCORES)
 
 
 def drawn_entry(draw: random.Random, names: Sequence[str]) -> Any:
@@ -141,7 +144,7 @@ def test_replies_of_any_structure_are_read_as_by_the_published_calculator(shared
                 names = [one["criterion"] for one in criteria]
                 reply[dimension] = [drawn_entry(draw, names) for _ in range(draw.randrange(6))]
                 if draw.random() < 0.02:
-                    reply[dimension] = draw.choice([None, "text", {}])
+                    reply[dimension] = draw.choice(ODD_SCORES)
             theirs, ours = calculate(reply, ROW), sides(reply, ROW)
             assert [side._asdict() for side in ours] == [theirs["target"], theirs["reference"]], seed
     finally:
