@@ -75,16 +75,11 @@ class EvalContext(BaseModel):
     """Day of the evaluation, as given to the run; None if none was given. The clock is never read."""
     prompts: PromptSource | None = None
     """Source of the prompts; None for those of this package."""
-    extracted_by: Judge | None = None
+    extractor: Judge | None = None
     """Judge that extracts the claims; None for `judge`."""
     claims: Callable[[], Awaitable[ClaimSet]]
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""
-
-    @property
-    def extractor(self) -> Judge:
-        """The judge that answers what all judges of one claim set share."""
-        return self.extracted_by or self.judge
 
     def pages(self, protocol: str) -> Snapshot:
         """Return the snapshot, which `protocol` cannot do without.

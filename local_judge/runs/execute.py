@@ -423,7 +423,7 @@ async def _findings(
         snapshot=run.snapshot,
         today=run.config.date,
         prompts=run.config.prompts,
-        extracted_by=run.judges[run.extractor].judge,
+        extractor=run.judges[run.extractor].judge,
         claims=claim_set,
     )
     return await protocol.examine(case, context)

@@ -135,8 +135,9 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         """
         if self.needs_claims:
             claims = await context.claims()
-            found = await examine_claims(claims, case.report, context.extractor, self.settings.recovered)
-            if context.extractor is not context.judge:  # whose failures they are
+            extractor = context.extractor or context.judge
+            found = await examine_claims(claims, case.report, extractor, self.settings.recovered)
+            if extractor is not context.judge:  # whose failures they are
                 found = found._replace(undecided=())
         elif context.prompts is not None:
             found = await original_prompts.examine(

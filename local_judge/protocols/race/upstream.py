@@ -47,15 +47,6 @@ class Sides(NamedTuple):
     reference: Side
 
 
-class Entry(NamedTuple):
-    """One entry of a dimension's list whose scores are numbers or missing."""
-
-    name: str
-    """Empty where it has none."""
-    target: float | None
-    reference: float | None
-
-
 class Item(NamedTuple):
     """One entry that counts: it has a name and a score of the first article."""
 
@@ -119,30 +110,28 @@ def averages(found: list[object], weights: Mapping[str, float]) -> tuple[float, 
             two += item.reference * weight
     if total <= 0:
         return 0.0, 0.0
-    return one / total, two / total if _entries(found)[-1].reference is not None else 0.0
+    return one / total, two / total if _entries(found)[-1][2] is not None else 0.0
 
 
 def items_of(found: list[object]) -> list[Item]:
     """Return the entries that have a name and a score of the first article; others are passed over."""
-    return [
-        Item(entry.name, entry.target, entry.reference)
-        for entry in _entries(found)
-        if entry.name and entry.target is not None
-    ]
+    return [Item(name, one, two) for name, one, two in _entries(found) if name and one is not None]
 
 
-def _entries(found: list[object]) -> list[Entry]:
-    """Return the entries of a list whose scores are numbers, as texts too, or missing."""
-    entries: list[Entry] = []
-    for one in found:
-        if not isinstance(one, dict):
+def _entries(found: list[object]) -> list[tuple[str, float | None, float | None]]:
+    """Return name and scores of the entries whose scores are numbers, as texts too, or missing."""
+    entries: list[tuple[str, float | None, float | None]] = []
+    for entry in found:
+        if not isinstance(entry, dict):
             continue
-        given = cast("dict[str, Any]", one)
+        given = cast("dict[str, Any]", entry)
         name: object = given.get("criterion")
         first = given.get("article_1_score")
-        scores = (given.get("target_score") if first is None else first, given.get("article_2_score"))
+        if first is None:
+            first = given.get("target_score")
         with suppress(TypeError, ValueError):
-            entries.append(Entry(name.strip() if isinstance(name, str) else "", *map(_number, scores)))
+            scores = _number(first), _number(given.get("article_2_score"))
+            entries.append((name.strip() if isinstance(name, str) else "", *scores))
     return entries
 
 
