@@ -95,7 +95,7 @@ def answer(asked: Mapping[str, Any]) -> str:
         elif "supporting" in item:
             passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
             item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
-        elif "quote" not in item:
+        elif "quote" not in item and "repeats" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
             if "statements" in item:
