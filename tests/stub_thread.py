@@ -90,12 +90,14 @@ def answer(asked: Mapping[str, Any]) -> str:
     }:
         return json.dumps(reply)
     for number, item in reply.items():
+        if "repeats" in item:  # no statement repeats another
+            continue
         if "queries" in item:
             item["queries"] = ["heat pump lake"]
         elif "supporting" in item:
             passage = text.partition("```\n")[2].partition("\n```")[0].partition("\n\n")[2]
             item |= {"supporting": [max(passage.splitlines(), key=len)[:200]], "opposing": []}
-        elif "quote" not in item and "repeats" not in item:
+        elif "quote" not in item:
             line = re.search(rf"^{number}\. L\d+\.S\d+: (.+)$", targets, re.MULTILINE)
             assert line is not None, targets
             if "statements" in item:
