@@ -48,13 +48,13 @@ COMMANDS = {"checklists": "checklist", "plans": "plan"}
 
 RUNS: dict[str, tuple[int, str]] = {
     "one": (1, ""),
-    "two": (2, ""),
+    "two": (2, "--set race.order=shared"),
     "three": (3, ""),
     "scored": (1, "--method scored --set race.scoring=expected --set race.mode=pointwise"),
     "near": (2, "--method scored --view near --set race.mode=vanilla"),
     "terse": (1, "--terse --set race.criteria=static --set race.mode=pointwise --set deer.scale=5"),
     "own": (1, "--set fact.claims=own --set race.positions=both --set deer.guidance=none"),
-    "upstream": (2, "--set deer.guidance=upstream --set race.order=paper"),
+    "upstream": (2, "--set deer.guidance=upstream"),
 }
 """Number of judges, and other options of `run`."""
 SCORES = {

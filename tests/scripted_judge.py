@@ -30,7 +30,7 @@ def believe(call: Call) -> Reply:
         re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", call.prompt.rpartition("Sentences:")[2], re.MULTILINE)
     )
     for number, item in reply.items():
-        if "quote" not in item:
+        if "quote" not in item and "repeats" not in item:
             item.get("claims", [item])[0]["claim"] = sentences[number]
     return reply
 

@@ -90,6 +90,8 @@ def answer(asked: Mapping[str, Any]) -> str:
     }:
         return json.dumps(reply)
     for number, item in reply.items():
+        if "repeats" in item:  # no statement repeats another
+            continue
         if "queries" in item:
             item["queries"] = ["heat pump lake"]
         elif "supporting" in item:

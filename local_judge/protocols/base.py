@@ -75,6 +75,8 @@ class EvalContext(BaseModel):
     """Day of the evaluation, as given to the run; None if none was given. The clock is never read."""
     prompts: PromptSource | None = None
     """Source of the prompts; None for those of this package."""
+    extractor: Judge | None = None
+    """Judge that extracts the claims; None for `judge`."""
     claims: Callable[[], Awaitable[ClaimSet]]
     """The report's claim set; made once, while other questions about the same report are asked. Only for protocols
     that say that they need it."""

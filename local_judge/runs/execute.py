@@ -423,6 +423,7 @@ async def _findings(
         snapshot=run.snapshot,
         today=run.config.date,
         prompts=run.config.prompts,
+        extractor=run.judges[run.extractor].judge,
         claims=claim_set,
     )
     return await protocol.examine(case, context)

@@ -59,8 +59,8 @@ def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_publi
     assert [row["id"] for row in written] == sorted(row["id"] for row in raw)[:3]
     by_id = {row["id"]: row["prompt"] for row in rows(DRB / "query.jsonl")}
     assert [row["prompt"] for row in written] == [by_id[row["id"]] for row in written]
-    # The reference is first and gets 6, the report 4.
-    assert [row["overall_score"] for row in written] == pytest.approx([0.4] * 3)
+    # The report is first and gets 6, the reference 4.
+    assert [row["overall_score"] for row in written] == pytest.approx([0.6] * 3)
     assert means(written) == (out / "race_result.txt").read_text("utf-8")
     assert means(published) == (DRB / "results_race" / "race_result.txt").read_text("utf-8")
     found = json.loads(

@@ -71,14 +71,14 @@ def test_from_tasks_to_the_result_files(
     assert "race: report '1' (and 1 more): its task '1' has no reference report; give --references" in line
     ended = command(*compare, "--references", references)
     assert (ended.code, ended.err) == (0, "")
-    # The reference comes first and gets 6, the report 4: 100 * 4 / 10.
-    assert "race (paper profile)" in ended.out and "40.00" in ended.out
+    # The report comes first and gets 6, the reference 4: 100 * 6 / 10.
+    assert "race (paper profile)" in ended.out and "60.00" in ended.out
     assert len(server.chats) == asked + 2
     assert command(*compare, "--references", references).code == 0
     assert len(server.chats) == asked + 2
 
     shown = command("show", run, "--report", "1").out
-    assert "order: shared, reference first" in shown
+    assert "order: paper, report first" in shown
     assert "[b]So.[/b]" not in shown
     items = command("show", run, "--report", "1", "--items").out
     assert items.count("[b]So.[/b]") == 16 and "readability.4" in items
@@ -88,10 +88,10 @@ def test_from_tasks_to_the_result_files(
     ended = command("export", run, tmp_path / "out", "--format", "race")
     written, order = ended.out.splitlines()
     assert written.startswith(f"2 files of 2 of 2 reports in {tmp_path / 'out'}; reports.json ")
-    assert order == "order: shared, reference first"
+    assert order == "order: paper, report first"
     assert (tmp_path / "out/race_result.txt").read_text() == (
-        "Comprehensiveness: 0.4000\nInsight: 0.4000\nInstruction Following: 0.4000\nReadability: 0.4000\n"
-        "Overall Score: 0.4000\n"
+        "Comprehensiveness: 0.6000\nInsight: 0.6000\nInstruction Following: 0.6000\nReadability: 0.6000\n"
+        "Overall Score: 0.6000\n"
     )
 
 

@@ -94,7 +94,7 @@ def test_scores_name_each_criterion() -> None:
         (0, "10", True),
         (9, None, True),  # the published code counts it for the report alone
         ("much", 99, True),  # and passes this one over
-        (10**400, 5, True),
+        (10**400, 5, False),  # on which the published code ends
         (11, 5, False),
         (5, -1, False),
         (float("nan"), 5, False),

@@ -34,7 +34,9 @@ from local_judge.protocols.dream.claims import CitationSettings, cited_claims, m
 from local_judge.protocols.dream.factuality.findings import CheckedFact, FactLabel, FactualityFindings
 from local_judge.protocols.dream.factuality.metric import Factuality
 from local_judge.protocols.fact import Fact, FactFindings
-from local_judge.protocols.fact.pairs import pairs_of
+from local_judge.protocols.fact.findings import Pair
+from local_judge.protocols.fact.pairs import distinct, pairs_of
+from local_judge.protocols.fact.repeats import Key, Same, key_of
 from local_judge.protocols.liveresearchbench.metrics.accuracy import (
     AccuracyFindings,
     CitationAccuracy,
@@ -160,8 +162,23 @@ def verdict(claim: str, url: str, complete: bool, judge: str, draw: Callable[...
     )
 
 
-def fact(case: Case, recovered: bool) -> FactFindings:
-    pairs, repeats = pairs_of(case.claims, case.document, recovered)
+def same_facts(pairs: Sequence[Pair], case: Case) -> dict[Key, Same]:
+    """Return the answers about repeats: each statement states one of eight facts, and some answers are missing."""
+    found: dict[Key, Same] = {}
+    firsts: dict[tuple[int, str], Key] = {}
+    for pair in pairs:
+        if pair.reason == "not_extracted":
+            continue
+        key = key_of(pair)
+        first = firsts.setdefault((case.draw("states", key[0]).randrange(8), pair.url), key)
+        failed = not case.complete and first != key and case.draw("asked", *key).random() < 0.1
+        found.setdefault(key, Same(key, LOST) if failed else Same(first))
+    return found
+
+
+def fact(case: Case, recovered: bool, judged: bool = True) -> FactFindings:
+    found = pairs_of(case.claims, case.document, recovered)
+    pairs, repeats = distinct(found, same_facts(found, case) if judged else None)
     return FactFindings(
         case="r",
         document=case.document.id,
@@ -252,6 +269,7 @@ SCORES: dict[str, Scores] = {
         [rows_of(one.claims, one.document) for one in cases], [], profile
     ),
     "fact": lambda cases, profile: Fact().score([fact(one, False) for one in cases], profile),
+    "fact by words": lambda cases, profile: Fact().score([fact(one, False, False) for one in cases], profile),
     "fact recovered": lambda cases, profile: Fact().score([fact(one, True) for one in cases], profile),
     "accuracy": lambda cases, profile: [CitationAccuracy().score([accuracy(one) for one in cases], profile)],
     "citation": _citation(CitationSettings()),

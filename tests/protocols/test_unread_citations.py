@@ -85,7 +85,7 @@ def test_a_mark_of_an_unknown_style_is_on_as_many_claims_as_a_sentence_has() -> 
 
 
 def test_fact() -> None:
-    pairs, _ = pairs_of(claims_of(), DANGLING, recovered=False)
+    pairs = tuple(pairs_of(claims_of(), DANGLING))
     unread = unread_of(claims_of(), DANGLING)
     found = FactFindings(case="r", document="d", source="shared", pairs=pairs, n_citations=1, unread=unread)
     scores = metrics(Fact().score([found], "paper"))

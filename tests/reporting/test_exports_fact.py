@@ -11,6 +11,8 @@ import pytest
 from local_judge.errors import RunError
 from local_judge.protocols.fact.export import read_validated
 from local_judge.reporting.exports import export_files, export_lines, list_rows
+from local_judge.runs.records import load_run_scores
+from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 
 from ..originals import run_original
@@ -48,20 +50,31 @@ def test_the_four_files(tmp_path: Path) -> None:
 
 
 def test_the_published_stat_script_prints_the_same_of_our_rows(tmp_path: Path, shared: Path) -> None:
-    found = {"a": findings("ssuxd"), "b": findings("ssnf"), "c": findings(""), "d": findings("u")}
-    cases = [record(name, task=str(number)) for number, name in enumerate(found, 1)]
+    letters = ("ssuxd", "ssnf", "", "u", "eee", "fd", "ss", "su")
+    found = {f"r{number}": findings(one) for number, one in enumerate(letters, 1)}
+    cases = [record(name, task=name[1:]) for name in found]
     out = tmp_path / "out"
-    export_files(write_run(tmp_path / "run", found, *cases), out, "fact")
+    store = write_run(tmp_path / "run", found, *cases)
+    rescore(store, ["fact"], cases)
+    exported = export_files(store, out, "fact")
+    assert [row["left_out"] for row in list_rows(exported.lists[0])] == [
+        *[""] * 4,
+        "no statement was extracted",
+        *[""] * 3,
+    ]
     script = shared / "originals/drb/utils/stat.py"
     theirs = tmp_path / "theirs.txt"
     run_original(script, tmp_path, "--input_path", out / "validated.jsonl", "--output_path", theirs)
     assert theirs.read_text(encoding="utf-8") == (out / "fact_result.txt").read_text(encoding="utf-8")
-    # Three reports cite; of their pairs 3 + 2 + 1 are known and 2 + 2 + 0 supported: 6/3, 4/3, 4/6.
-    assert theirs.read_text(encoding="utf-8").splitlines() == [
-        "total_citations: 2.0",
-        "total_valid_citations: 1.3333333333333333",
-        "valid_rate: 0.6666666666666666",
-    ]
+    # Six reports cite and were extracted; of their pairs 3 + 2 + 1 + 0 + 2 + 2 are known and 2 + 2 + 0 + 0 + 2 + 1
+    # supported.
+    numbers = {"total_citations": 10 / 6, "total_valid_citations": 7 / 6, "valid_rate": 7 / 10}
+    assert theirs.read_text(encoding="utf-8") == "".join(f"{name}: {n}\n" for name, n in numbers.items())
+    [upstream] = [row for row in load_run_scores(store, ["fact"]) if row.profile == "upstream"]
+    values = {root.id: root.score.value for root in upstream.scores}
+    assert [values[name] for name in ("citations", "effective_citations", "citation_accuracy")] == list(
+        numbers.values()
+    )
 
 
 def test_each_system_has_a_folder_and_what_is_missing_is_named(tmp_path: Path) -> None:

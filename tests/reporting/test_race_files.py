@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from local_judge.runs.items import findings_file
 from local_judge.runs.rescoring import rescore
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
+from local_judge.runs.summaries import load_system_scores
+from local_judge.tasks.criteria import DIMENSIONS
 
+from ..originals import run_original
 from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, comparison, findings, register
 from ..rubric_run import record
 
@@ -87,7 +91,40 @@ def test_rows_and_means_as_published(tmp_path: Path) -> None:
         "Overall Score: 0.4722\n"
     )
     mapping = json.loads((tmp_path / "out/reports.json").read_text(encoding="utf-8"))
-    assert mapping[0]["arrangement"] == "order: shared, report first"
+    assert mapping[0]["arrangement"] == "order: paper, report first"
+
+
+def test_the_published_script_writes_the_same_means_of_our_rows(tmp_path: Path, shared: Path) -> None:
+    odd = [7.0, 3.5, 9.0, 0.0, 10.0, 8.5, 2.0, 6.0, 5.5]
+    reports = {
+        "a": findings(comparison(TARGET, REFERENCE), task="10", request="磨坊?"),
+        "b": findings(comparison(dict(zip(IDS, odd, strict=True)), REFERENCE), task="9"),
+        "c": findings(comparison(dict.fromkeys(IDS), REFERENCE), task="11"),
+        "d": findings(comparison(TARGET | {"insight.1": None}, REFERENCE), task="8"),
+    }
+    store = finished(tmp_path / "run", {name: (None, found) for name, found in reports.items()})
+    out, theirs = tmp_path / "out", tmp_path / "theirs"
+    export_files(store, out, "race")
+    theirs.mkdir()
+    shutil.copy(out / "raw_results.jsonl", theirs)
+    query = tmp_path / "query.jsonl"
+    tasks = (
+        {"id": row["id"], "prompt": row["prompt"], "language": "en"}
+        for row in rows(theirs / "raw_results.jsonl")
+    )
+    query.write_text("".join(json.dumps(task) + "\n" for task in tasks), encoding="utf-8")
+    # With a row for every task, the script asks no judge and takes the means.
+    script = shared / "originals/drb/deepresearch_bench_race.py"
+    options = ("--query_file", query, "--output_dir", theirs)
+    run_original(script, tmp_path, "ada", *options, recorder="http://127.0.0.1:9")
+    for name in ("race_result.txt", "raw_results.jsonl"):
+        assert (theirs / name).read_bytes() == (out / name).read_bytes()
+    scores = load_system_scores(store, ["race"])
+    values = {
+        row.path[0]: row.score.value for row in scores if row.profile == "upstream" and len(row.path) == 1
+    }
+    printed = [line.rpartition(" ")[2] for line in (theirs / "race_result.txt").read_text().splitlines()]
+    assert [f"{(values[name] or 0) / 100:.4f}" for name in (*DIMENSIONS, "overall")] == printed
 
 
 def test_a_folder_for_each_system(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
+from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.reporting.run_tables import TableOptions, run_summary
@@ -88,6 +89,87 @@ async def test_a_run_from_reports_to_scores(
     # The report that could not be read may have any accuracy.
     accuracy = bob.scores[0].score
     assert (accuracy.value, accuracy.low, accuracy.high) == (0.5, 0.25, 0.75)
+
+
+REPEATED = b"""# The retrofit
+
+It connected 1,240 dwellings [1]. It was dear [1]. In all, 1,240 homes were connected [1]. A crowd came [2].
+
+## References
+
+[1] https://heat.example/fernholt/renewal
+[2] https://gazette.example/2022/opening-day
+"""
+
+
+def third_repeats_first(call: Call) -> Reply:
+    return {"2": {"repeats": 0}, "3": {"repeats": 1}} if "repeat each other" in call.prompt else believe(call)
+
+
+def says_nothing_of_repeats(call: Call) -> Reply:
+    return {} if "repeat each other" in call.prompt else believe(call)
+
+
+@pytest.mark.parametrize("extractor", ["steady", "shaky"])
+async def test_the_judge_that_extracts_names_the_repeats_for_all(
+    extractor: str, make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    store = RunStore(tmp_path / "run")
+    made = {name: make_judge(third_repeats_first, model=name, ledger="one") for name in ("steady", "shaky")}
+    judges = {name: judge for name, (judge, _) in made.items()}
+    report = RawReport("a", REPEATED, None, "a.md")
+    [record] = await execute([report], judges, snapshot, SHARED, store, extractor=extractor)
+    asked = {
+        name: [call for call in engine.calls if "repeat each other" in call.prompt]
+        for name, (_, engine) in made.items()
+    }
+    [call] = asked.pop(extractor)
+    assert list(asked.values()) == [[]]
+    listed = "1. It connected 1,240 dwellings.\n2. It was dear.\n3. In all, 1,240 homes were connected."
+    text = fill(
+        load_prompt("local_judge.protocols.fact", "repeats"),
+        {"statements": f"Statements:\n```\n{listed}\n```", "numbers": "2, 3"},
+    )
+    assert call.messages[1].content == text
+    one, other = (store.read_item(findings_file("fact", name), record.key, FactFindings) for name in judges)
+    assert [(pair.statement, pair.outcome, pair.may_repeat) for pair in one.pairs] == [
+        ("It connected 1,240 dwellings.", "supported", False),
+        ("It was dear.", "supported", False),
+        ("A crowd came.", "unknown", False),
+    ]
+    assert (one.pairs, one.repeats, one.n_citations) == (other.pairs, other.repeats, 4)
+    [repeat] = one.repeats
+    assert (repeat.statement, repeat.of) == (
+        "In all, 1,240 homes were connected.",
+        "It connected 1,240 dwellings.",
+    )
+    assert repeat.replies
+    paper, *_ = load_scores(store, ["fact"])
+    # Two supported pairs and one on a dead page.
+    assert [root.score.value for root in paper.scores[:3]] == [2 / 3, 2, 3]
+
+
+async def test_statements_that_the_extractor_did_not_compare_open_the_bounds(
+    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    store = RunStore(tmp_path / "run")
+    made = {name: make_judge(says_nothing_of_repeats, model=name, ledger="one") for name in ("one", "two")}
+    judges = {name: judge for name, (judge, _) in made.items()}
+    report = RawReport("a", REPEATED, None, "a.md")
+    [record] = await execute([report], judges, snapshot, SHARED, store)
+    # Two statements: the failures of the judge that extracted the claims.
+    assert (record.n_questions_failed, record.n_failed_by_judge) == (2, {"one": 2, "two": 0})
+    for name in judges:
+        found = store.read_item(findings_file("fact", name), record.key, FactFindings)
+        assert [pair.may_repeat for pair in found.pairs] == [False, True, True, False]
+    paper, upstream = load_scores(store, ["fact"])
+    accuracy, effective, citations = (root.score for root in paper.scores[:3])
+    # Of four pairs, one on a dead page, three are supported, of which two may repeat the first: 1 of 2 to 3 of 4.
+    assert (accuracy.value, accuracy.low, accuracy.high) == (3 / 4, 1 / 2, 3 / 4)
+    assert (effective.value, effective.low, effective.high) == (3, 1, 3)
+    assert (citations.value, citations.low, citations.high) == (4, 2, 4)
+    # Two of three are not known to be pairs of their own: less than half is known.
+    assert (upstream.scores[0].score.value, upstream.scores[0].score.low) == (None, 1)
 
 
 async def test_scoring_again_gives_the_same_bytes(

@@ -70,9 +70,9 @@ async def test_a_run_of_race(make_judge: MakeJudge, tmp_path: Path) -> None:
     # 6.9375 / (6.9375 + 8.6725)
     assert {root.id: root.score.value for root in paper.scores}["overall"] == pytest.approx(44.442665)
     assert upstream.scores[-1].score.value == pytest.approx(44.442665)
-    assert paper.scores[-1].score.note == "order: shared, reference first"
+    assert paper.scores[-1].score.note == "order: paper, report first"
     found = store.read_item(findings_file("race", None), records[0].key, RaceFindings)
-    assert (found.criteria, found.order) == (TASK.criteria, "shared")
+    assert (found.criteria, found.order) == (TASK.criteria, "paper")
     before = (store.root / "scores/race.jsonl").read_bytes()
     rescore(store, ["race"], records)
     assert (store.root / "scores/race.jsonl").read_bytes() == before
@@ -91,8 +91,8 @@ async def test_the_manifest_knows_criteria_and_references(make_judge: MakeJudge,
     assert one["references_sha256"] == [hashlib.sha256(REFERENCE.encode()).hexdigest()]
     assert len(one["criteria_sha256"]) == 64
     assert "criteria_sha256" not in other and "references_sha256" not in other
-    assert manifest["config"]["settings"]["race"]["order"] == "shared"
-    assert manifest["protocols"]["race"] == {"version": "2", "data": None}
+    assert manifest["config"]["settings"]["race"]["order"] == "paper"
+    assert manifest["protocols"]["race"] == {"version": "3", "data": None}
 
 
 def test_what_a_task_lacks_ends_the_run_before_it_begins() -> None:

@@ -104,18 +104,6 @@ class Repeat(Cited):
     """Ledger keys of the replies that decided it; none for equal words."""
 
 
-def repeat(one: Cited, first: Cited, replies: tuple[str, ...] = ()) -> Repeat:
-    """Return a statement as a repeat of the first that says the same."""
-    return Repeat(
-        statement=one.statement,
-        url=one.url,
-        sentence=one.sentence,
-        key=one.key,
-        of=first.statement,
-        replies=replies,
-    )
-
-
 class FactFindings(Findings):
     """All that the scores and files of one report are made from."""
 
@@ -139,7 +127,8 @@ class FactFindings(Findings):
     recovered: bool = False
     """Setting: citations that back-tracking recovered make pairs too."""
     undecided: tuple[Failure, ...] = ()
-    """Failures to decide, in `own`, whether statements repeat another; these statements are kept."""
+    """Failures of this judge to say whether statements repeat another; these statements are kept. Of several judges of
+    a claim set, the one that extracted the claims says so."""
 
     @property
     def extracted(self) -> bool:
@@ -148,8 +137,8 @@ class FactFindings(Findings):
 
     @property
     def n_failed(self) -> int:
-        """FACT's own questions without answer; none where the claim set asked them."""
+        """FACT's own questions without answer; those of the claim set are counted with it."""
         if self.source != "own":
-            return 0
+            return len(self.undecided)
         unread = {pair.sentence for pair in self.pairs if pair.reason == "not_extracted"}
         return len(self.undecided) + len(unread) + sum(pair.reason == "judge_failed" for pair in self.pairs)

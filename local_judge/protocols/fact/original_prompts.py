@@ -26,8 +26,8 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.fact.export import JudgedRow, PageRow, pairs_on
 from local_judge.protocols.fact.findings import Pair, Repeat
-from local_judge.protocols.fact.own import Examined, targets_of, unread_pairs
-from local_judge.protocols.fact.pairs import Pairs, on_page
+from local_judge.protocols.fact.own import targets_of, unread_pairs
+from local_judge.protocols.fact.pairs import Examined, Pairs, on_page
 from local_judge.protocols.originals import (
     Checkout,
     Original,

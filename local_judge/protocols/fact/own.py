@@ -2,9 +2,8 @@
 
 Invariants: pairs are in reading order, whatever order replies arrive in. The judge names citations by number, and code
 knows their URLs, so that no URL comes from a judge. A citation that no statement of its sentence names belongs to the
-sentence as it stands; a sentence without an answer gives pairs of unknown outcome. Every statement is answered for
-exactly once, by naming an earlier one or none, so that no reply can lose or merge statements; repeats are kept apart.
-Each statement gets exactly one label, or a failure. A quotation that does not occur in the page is kept apart.
+sentence as it stands; a sentence without an answer gives pairs of unknown outcome. Each statement gets exactly one
+label, or a failure. A quotation that does not occur in the page is kept apart.
 """
 
 from __future__ import annotations
@@ -29,69 +28,13 @@ from local_judge.documents.model import Citation, Document, Sentence
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair, Repeat, repeat
-from local_judge.protocols.fact.pairs import Pairs, distinct, folded, on_page, unread
+from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair
+from local_judge.protocols.fact.pairs import Examined, Pairs, distinct, on_page, unread
+from local_judge.protocols.fact.repeats import failures_in, find_repeats, group_repeats, repeats_in
 from local_judge.protocols.fact.settings import FactSettings
 from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.fact")
-
-REPLY_TOKENS_PER_STATEMENT = 24
-
-
-class ReadRepeat(Frozen):
-    """The number of the earlier statement that says the same, or 0; `repeat_type` bounds it."""
-
-    repeats: int
-
-
-@cache
-def repeat_type(position: int) -> type[ReadRepeat]:
-    """Return the type of the answer for the statement at this 0-based position."""
-    number: Any = Annotated[int, Field(ge=0, le=position)]
-    return create_model("Repeats", __base__=ReadRepeat, repeats=(number, ...))
-
-
-class Same(NamedTuple):
-    """The result for one statement."""
-
-    first: int
-    """Position of the statement that it repeats; its own if it is the first to say so."""
-    failure: Failure | None = None
-    replies: tuple[str, ...] = ()
-
-
-def repeats_prompt(statements: Sequence[str], positions: Sequence[int]) -> Prompt:
-    """Return all statements, and the numbers of those to answer for."""
-    listed = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(statements, 1))
-    values = {
-        "statements": fence(listed, "Statements:"),
-        "numbers": ", ".join(str(position + 1) for position in positions),
-    }
-    return Prompt(shared="", own=fill(template("repeats"), values), prefix_key="fact:repeats")
-
-
-async def find_repeats(statements: Sequence[str], judge: Judge) -> list[Same]:
-    """Return, for each statement on one URL, which one it repeats. A single statement needs no model call."""
-    found = [Same(0)] if statements else []
-    if len(statements) < 2:
-        return found
-    later = range(1, len(statements))
-    answers = await judge.ask_items(
-        lambda indices: repeats_prompt(statements, [index + 1 for index in indices]),
-        [repeat_type(position) for position in later],
-        len(later),
-        names=[str(position + 1) for position in later],
-        max_tokens=REPLY_TOKENS_PER_STATEMENT * len(later),
-    )
-    for position, answer in zip(later, answers, strict=True):
-        if isinstance(answer, Failure):
-            found.append(Same(position, answer))
-        else:
-            named = answer.value.repeats
-            found.append(Same(found[named - 1].first if named else position, None, answer.replies))
-    return found
-
 
 REPLY_TOKENS_PER_SENTENCE = 240
 MOST_FACTS = 8
@@ -282,15 +225,6 @@ def _pair(one: Stated) -> partial[Pair]:
     return partial(Pair, statement=one.statement, url=one.url, sentence=one.sentence, key=one.key)
 
 
-class Examined(NamedTuple):
-    """The pairs of a report by FACT's own flow."""
-
-    pairs: Pairs
-    unread: Unread
-    undecided: tuple[Failure, ...]
-    """Failures to say whether a statement repeats another."""
-
-
 async def examine(document: Document, snapshot: Snapshot, judge: Judge, settings: FactSettings) -> Examined:
     """Return the pairs of a report."""
     extraction = await extract(document, judge, settings)
@@ -335,25 +269,13 @@ def unread_pairs(document: Document, failures: Sequence[ExtractionFailure]) -> t
 
 async def _of_url(
     stated: Sequence[Stated], snapshot: Snapshot, judge: Judge, settings: FactSettings
-) -> tuple[Pairs, list[Failure]]:
-    """Judge the statements on one URL: take out repeats, by equal words and then by the judge, and check the rest."""
-    firsts: dict[str, Stated] = {}
-    repeats: list[Repeat] = []
-    for one in stated:
-        first = firsts.setdefault(folded(one.statement), one)
-        if first is not one:
-            repeats.append(repeat(one, first))
-    different = list(firsts.values())
-    same = await find_repeats([one.statement for one in different], judge)
-    kept = [position for position, found in enumerate(same) if found.first == position]
-    repeats += [
-        repeat(one, different[found.first], found.replies)
-        for position, (one, found) in enumerate(zip(different, same, strict=True))
-        if found.first != position
-    ]
-    judged = await judge_support([different[position] for position in kept], snapshot, judge, settings)
+) -> tuple[Pairs, tuple[Failure, ...]]:
+    """Judge the statements on one URL without those that repeat another."""
+    same = await find_repeats(stated, judge)
+    groups = group_repeats(stated, same)
+    judged = await judge_support([group[0] for group in groups.values()], snapshot, judge, settings)
     pairs = tuple(
-        pair if same[position].failure is None else pair.model_copy(update={"may_repeat": True})
-        for position, pair in zip(kept, judged, strict=True)
+        pair if same[first].failure is None else pair.model_copy(update={"may_repeat": True})
+        for first, pair in zip(groups, judged, strict=True)
     )
-    return Pairs(pairs, tuple(repeats)), [found.failure for found in same if found.failure]
+    return Pairs(pairs, tuple(repeats_in(stated, groups, same))), failures_in(same)

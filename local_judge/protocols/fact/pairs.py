@@ -1,7 +1,7 @@
 """FACT's pairs from the claim set.
 
-Invariants: a pair is a statement and a URL that a citation on it resolves to, each pair once, in reading order; a
-citation on a sentence whose claims are unknown still makes a pair, and one of unknown outcome.
+Invariants: a pair is a statement and a URL that a citation on it resolves to, in reading order, and once: what repeats
+another is kept apart. A citation on a sentence whose claims are unknown still makes a pair, and one of unknown outcome.
 
 FACT's prompt calls a statement supported if the page has it "entirely or partially", so `partial` counts as
 supported; `contradicted`, `not_found` and `off_topic` as unsupported; `unusable` is the judge's "unknown".
@@ -16,9 +16,19 @@ from typing import NamedTuple
 from indexes.model import Page
 from local_judge.claims.build import cited_urls
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, beyond_page
+from local_judge.claims.unread import Unread, unread_of
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.failures import Failure
-from local_judge.protocols.fact.findings import Outcome, Pair, Repeat, repeat
+from local_judge.judge.judge import Judge
+from local_judge.protocols.fact.findings import Cited, Outcome, Pair, Repeat
+from local_judge.protocols.fact.repeats import (
+    Key,
+    Same,
+    failures_in,
+    find_repeats,
+    group_repeats,
+    repeats_in,
+)
 
 OUTCOMES: Mapping[Label, Outcome] = {
     "supported": "supported",
@@ -46,17 +56,33 @@ def on_page(pair: Pair, page: Page) -> Pair:
     return pair.model_copy(update=unknown)
 
 
-def pairs_of(claims: ClaimSet, document: Document, recovered: bool = False) -> Pairs:
-    """Return the pairs of a verified claim set.
+class Examined(NamedTuple):
+    """The pairs of a report, and what is not known about them."""
 
-    Claims of the same words (letter case and white space aside) on one URL are one pair. Its outcome is that of the
-    first of them that has a known one.
+    pairs: Pairs
+    unread: Unread
+    undecided: tuple[Failure, ...]
+    """Failures to say whether a statement repeats another."""
+
+
+async def examine_claims(
+    claims: ClaimSet, document: Document, judge: Judge, recovered: bool = False
+) -> Examined:
+    """Return the pairs of a verified claim set, without repeats.
 
     Args:
         claims: of the report.
         document: the report.
+        judge: the judge that says which statements repeat another.
         recovered: also citations that back-tracking recovered.
     """
+    pairs = pairs_of(claims, document, recovered)
+    same = await find_repeats([pair for pair in pairs if pair.reason != "not_extracted"], judge)
+    return Examined(distinct(pairs, same), unread_of(claims, document), failures_in(same))
+
+
+def pairs_of(claims: ClaimSet, document: Document, recovered: bool = False) -> list[Pair]:
+    """Return the pairs of a verified claim set in reading order, repeats included."""
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     sources = {source.url: source for source in claims.sources}
     order = {sentence.label: position for position, sentence in enumerate(document.sentences)}
@@ -71,7 +97,7 @@ def pairs_of(claims: ClaimSet, document: Document, recovered: bool = False) -> P
             for label in lost.sentences
             for pair in unread(document.sentences[order[label]], document, lost.failure)
         ]
-    return distinct([pair for _, pair in sorted(found, key=lambda entry: entry[0])])
+    return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
 
 
 def _of_claim(
@@ -118,24 +144,25 @@ def unread(sentence: Sentence, document: Document, failure: Failure) -> list[Pai
     ]
 
 
-def distinct(pairs: Sequence[Pair]) -> Pairs:
-    """Return each statement and URL once: in the place of the first, with the first known outcome."""
-    kept: dict[tuple[str, str], Pair] = {}
-    repeats: list[Repeat] = []
-    for pair in pairs:
-        first = kept.setdefault((folded(pair.statement), pair.url), pair)
-        if first is pair:
-            continue
-        if first.failed and not pair.failed:
-            kept[folded(pair.statement), pair.url] = pair
-            first, pair = pair, first
-        repeats.append(repeat(pair, first))
-    return Pairs(tuple(kept.values()), tuple(repeats))
+def distinct(pairs: Sequence[Pair], same: Mapping[Key, Same] | None = None) -> Pairs:
+    """Return one pair for the statements that say the same on a URL: the first of them.
 
+    Its outcome is its own; that of an unread sentence with the words of a statement is the statement's.
 
-def folded(statement: str) -> str:
-    """Return a statement without what makes no difference: letter case and white space."""
-    return " ".join(statement.split()).casefold()
+    Args:
+        pairs: in reading order.
+        same: what repeats what; equal words do so without it.
+    """
+    same = same or {}
+    groups = group_repeats(pairs, same)
+    kept: list[Pair] = []
+    for key, group in groups.items():
+        first = group[0]
+        extracted = next((pair for pair in group if pair.reason != "not_extracted"), first)
+        place = {name: getattr(first, name) for name in Cited.model_fields}
+        may_repeat = key in same and same[key].failure is not None
+        kept.append(extracted.model_copy(update={**place, "may_repeat": may_repeat}))
+    return Pairs(tuple(kept), tuple(repeats_in(pairs, groups, same)))
 
 
 def unresolved(document: Document) -> int:

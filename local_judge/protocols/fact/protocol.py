@@ -1,7 +1,8 @@
 """FACT: whether the pages that a report cites support it.
 
-Invariant: `shared` makes no model calls, since the claim set has every verdict; `own` reads no claim set. The table
-shows an unknown pair with its reason, and a known one with the page's words that it rests on, or with its claim.
+Invariant: `shared` asks only which statements repeat another, since the claim set has every verdict; `own` reads no
+claim set. The table shows an unknown pair with its reason, and a known one with the page's words that it rests on, or
+with its claim.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import ClassVar
 from rich.table import Table
 
 from indexes.text.language import detect_language
-from local_judge.claims.unread import unread_of
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import (
     BaseProtocol,
@@ -28,8 +28,8 @@ from local_judge.protocols.base import (
 from local_judge.protocols.fact import original_prompts
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.original_prompts import FACT
-from local_judge.protocols.fact.own import Examined, examine
-from local_judge.protocols.fact.pairs import pairs_of, unresolved
+from local_judge.protocols.fact.own import examine
+from local_judge.protocols.fact.pairs import examine_claims, unresolved
 from local_judge.protocols.fact.scores import ASKED, aggregate, by_key, score
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.protocols.file_formats import FileFormat
@@ -89,7 +89,7 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
     """Citation accuracy and effective citations (DeepResearch Bench, section 3.2)."""
 
     name = "fact"
-    version = "3"
+    version = "4"
     profiles = ("paper", "upstream")
     settings_type = FactSettings
     findings_type = FactFindings
@@ -135,9 +135,10 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
         """
         if self.needs_claims:
             claims = await context.claims()
-            found = Examined(
-                pairs_of(claims, case.report, self.settings.recovered), unread_of(claims, case.report), ()
-            )
+            extractor = context.extractor or context.judge
+            found = await examine_claims(claims, case.report, extractor, self.settings.recovered)
+            if extractor is not context.judge:  # whose failures they are
+                found = found._replace(undecided=())
         elif context.prompts is not None:
             found = await original_prompts.examine(
                 case.report,

@@ -19,8 +19,8 @@ A sentence whose statements are unknown may have as many pairs with a URL as the
 or it says the same as a known one on the URL, and then decides its outcome. A citation whose source is unknown is in as
 many pairs as statements may have it, each supported or not.
 
-In FACT's own flow, a statement that the judge failed to compare with the others is kept. The bounds hold whether it
-stays or is taken out as a repeat: with S of the supported and U of the other known pairs in doubt, and F failed pairs,
+A statement that the judge failed to compare with the others is kept. The bounds hold whether it stays or is taken out
+as a repeat: with S of the supported and U of the other known pairs in doubt, and F failed pairs,
 
     citation accuracy    from (N_s - S) / (N_u - S) to (N_s + F) / (N_u - U)
     effective citations  from N_s - S to N_s + F
@@ -50,7 +50,7 @@ from typing import NamedTuple
 
 from local_judge.claims.votes import Vote, decide
 from local_judge.protocols.fact.findings import REASONS, FactFindings, Outcome, Pair, Reason
-from local_judge.protocols.fact.pairs import folded
+from local_judge.protocols.fact.repeats import Key, key_of
 from local_judge.scoring.aggregate import mean_over_reports
 from local_judge.scoring.algebra import ALL_SEEN, Unseen, count, exactly, share
 from local_judge.scoring.coverage import read_in_part
@@ -112,18 +112,16 @@ def voted(judges: Sequence[FactFindings], favour: bool | None = None) -> FactFin
         favour: how missing answers and ties count: for the report, against it, or (None) not at all.
     """
     found = [by_key(findings) for findings in judges]
-    pairs = tuple(
-        _voted(pair, [one.get(key, pair) for one in found], favour) for key, pair in found[0].items()
-    )
+    pairs = tuple(_voted(pair, [one.get(key) for one in found], favour) for key, pair in found[0].items())
     return judges[0].model_copy(update={"pairs": pairs})
 
 
-def by_key(findings: FactFindings) -> dict[tuple[str, str], Pair]:
+def by_key(findings: FactFindings) -> dict[Key, Pair]:
     """Return the pairs by statement and URL, which all judges of one claim set share."""
-    return {(folded(pair.statement), pair.url): pair for pair in findings.pairs}
+    return {key_of(pair): pair for pair in findings.pairs}
 
 
-def _voted(pair: Pair, judged: Sequence[Pair], favour: bool | None) -> Pair:
+def _voted(pair: Pair, judged: Sequence[Pair | None], favour: bool | None) -> Pair:
     if pair.reason not in ASKED:
         return pair
     votes = [_vote(one) for one in judged]
@@ -137,11 +135,12 @@ def _voted(pair: Pair, judged: Sequence[Pair], favour: bool | None) -> Pair:
         claim=pair.claim,
         sentence=pair.sentence,
         key=pair.key,
+        may_repeat=pair.may_repeat,
     )
 
 
-def _vote(pair: Pair) -> Vote | None:
-    if pair.outcome == "unknown":
+def _vote(pair: Pair | None) -> Vote | None:
+    if pair is None or pair.outcome == "unknown":
         return None
     return Vote(pair.outcome == "supported", pair.confidence, pair.threshold)
 

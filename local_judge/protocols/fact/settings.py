@@ -17,8 +17,8 @@ class FactSettings(Frozen):
     """Settings: where the pairs of statement and URL come from, and how they are judged."""
 
     claims: Literal["shared", "own"] = "shared"
-    """`shared`: the claim set, which other protocols read too. `own`: FACT's own flow: statements extracted, repeats
-    taken out, support judged page by page."""
+    """`shared`: the claim set, which other protocols read too, without repeats. `own`: FACT's own flow: statements
+    extracted, repeats taken out, support judged page by page."""
     recovered: bool = False
     """`shared`: also pairs with citations that back-tracking recovered; FACT knows only those written on a statement.
     """

@@ -91,10 +91,11 @@ def number_prompt(question: Question, criterion: Criterion | None, analysis: str
 
 def _laid_out(question: Question, instructions: str) -> Prompt:
     blocks = [fence(question.request, "Request:")]
-    listed = None if question.criteria is None else _listed(question.criteria)
-    if listed is not None and question.order == "shared":
-        blocks.append(listed)
     articles = question.articles
+    listed = [] if question.criteria is None else [_listed(question.criteria)]
+    criteria_last = question.order == "paper" and articles.second is not None
+    if not criteria_last:
+        blocks += listed
     if articles.second is None:
         shown = [fence(articles.first, "Article:")]
     else:
@@ -102,7 +103,7 @@ def _laid_out(question: Question, instructions: str) -> Prompt:
     # Where all reports on a task are read behind the same reference, that is the prefix to wait for.
     n_shared = len(blocks) + (1 if articles.first_is_shared else len(shown))
     blocks += shown
-    own = [*blocks[n_shared:], *([listed] if listed is not None and question.order == "paper" else [])]
+    own = [*blocks[n_shared:], *(listed if criteria_last else [])]
     shared = "\n\n".join(blocks[:n_shared])
     return Prompt(
         shared=shared,

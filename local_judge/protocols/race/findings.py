@@ -19,8 +19,9 @@ Mode = Literal["reference", "pointwise", "vanilla"]
 """`reference`: report and reference compared. `pointwise`: the report alone, by the same criteria. `vanilla`: the
 report alone, one score without criteria (the paper's ablations)."""
 
-Order = Literal["shared", "paper"]
-"""`shared`: request, criteria, reference, report. `paper`: request, report, reference, criteria."""
+Order = Literal["paper", "shared"]
+"""Order of a comparison. `paper`: request, report, reference, criteria. `shared`: request, criteria, reference,
+report."""
 
 Source = Literal["adaptive", "static"]
 """`adaptive`: the task's own criteria. `static`: the same ones for every task."""
@@ -105,7 +106,7 @@ class RaceFindings(Findings):
     """Text of the task."""
     mode: Mode = "reference"
     """Setting of the run, like the next six."""
-    order: Order = "shared"
+    order: Order = "paper"
     source: Source = "adaptive"
     criterion_weights: bool = True
     """The weights of criteria count; else all criteria of a dimension count alike."""

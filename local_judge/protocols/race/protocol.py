@@ -105,7 +105,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
     """RACE: reference-based, adaptive criteria, dynamic weights (DeepResearch Bench, section 3.1)."""
 
     name = "race"
-    version = "2"
+    version = "3"
     profiles = ("paper", "upstream")
     settings_type = RaceSettings
     findings_type = RaceFindings

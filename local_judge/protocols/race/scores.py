@@ -130,7 +130,7 @@ def _mean(comparisons: Sequence[Score]) -> Score:
 def arrangement(findings: RaceFindings) -> str:
     """Name the order in which a judge read what it compared, in a few words."""
     if findings.mode != "reference":
-        return f"order: {findings.order}; no reference"
+        return "no reference"
     firsts = {comparison.target_first for comparison in findings.comparisons}
     read = "both ways" if len(firsts) == 2 else "report first" if firsts == {True} else "reference first"
     return f"order: {findings.order}, {read}"

@@ -27,9 +27,10 @@ class RaceSettings(Frozen):
     """`adaptive`: the task's own criteria. `static`: the same 15 for all tasks."""
     criteria_file: Annotated[str | None, PathSetting()] = Field(default=None, min_length=1)
     """A YAML file of static criteria, in the form of this package's `data/static.yaml`; None for that one."""
-    order: Order = "shared"
-    """Order of the prompt. `shared`: request, criteria, reference, report. `paper`: request, report, reference,
-    criteria."""
+    order: Order = "paper"
+    """Order of a comparison's prompt. `paper`: request, report, reference, criteria. `shared`: request, criteria,
+    reference, report, so that other systems' prompts begin alike; the reference is first, as in the paper's ablation
+    "Reverse Position" (table 2)."""
     positions: Positions = "own"
     """Places of the articles: as `order` has them, the other way round, or once each."""
     draws: int = Field(default=1, ge=1, le=64)

@@ -1,14 +1,16 @@
 """RACE as the published code computes it: arithmetic on the JSON of its judge, rows of results, and their means.
 
-Invariants: the published numbers bit for bit, faults included. A reply to the published prompt counts as it is; in
-other answers a failure counts as a missing item, as in the published code. Files have the same keys in the same order,
-numbers unrounded in the rows and with four places in the text.
+Invariants: the published numbers bit for bit, faults included. A reply to the published prompt counts as it is, unless
+a score in it is off the scale. In other answers, a failure counts as a missing item, as in the published code. Files
+have the same keys in the same order, numbers unrounded in the rows and with four places in the text.
 
 For each dimension of the judge's JSON that is a list and has criteria and a weight:
 
     w_i    = weight of the criterion that the item's name is taken for (see `weight_of`)
     D_1    = sum(s1_i * w_i) / sum(w_i)
-    D_2    = sum(s2_i * w_i, where s2_i is given) / sum(w_i), or 0 if the last item gives no s2
+    D_2    = sum(s2_i * w_i, where s2_i is given) / sum(w_i), or 0 if the last entry gives no s2
+
+The last entry is the last whose scores are numbers or missing, also one without a name or s1, which counts nowhere.
 
     T = sum(W_d * D_1), R = sum(W_d * D_2)
     row:  dimension = D_1 / (D_1 + D_2),  overall = T / (T + R),  0/0 = 0
@@ -17,7 +19,9 @@ For each dimension of the judge's JSON that is a list and has criteria and a wei
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 from local_judge.protocols.race.findings import Comparison, RaceFindings
@@ -44,7 +48,7 @@ class Sides(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One entry of a dimension's list that counts."""
+    """One entry that counts: it has a name and a score of the first article."""
 
     name: str
     target: float
@@ -66,7 +70,7 @@ def sides(judged: Mapping[str, Any], criteria: Mapping[str, Any]) -> Sides:
         weights = table(criteria["criterions"].get(dimension) or ())
         if not isinstance(found, list) or not weights or dimension not in criteria["dimension_weight"]:
             continue
-        one, two = averages(items_of(cast("list[object]", found)), weights)
+        one, two = averages(cast("list[object]", found), weights)
         target[dimension + SUFFIX], reference[dimension + SUFFIX] = one, two
         weight = criteria["dimension_weight"][dimension]
         total_target += one * weight
@@ -95,10 +99,10 @@ def table(criteria: Any) -> dict[str, float]:
     return {criterion["criterion"]: criterion["weight"] for criterion in criteria}
 
 
-def averages(items: list[Item], weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the weighted averages of both articles over the items of one dimension."""
+def averages(found: list[object], weights: Mapping[str, float]) -> tuple[float, float]:
+    """Return the weighted averages of both articles over the entries of one dimension."""
     one = two = total = 0.0
-    for item in items:
+    for item in items_of(found):
         weight = weight_of(item.name, weights)
         one += item.target * weight
         total += weight
@@ -106,12 +110,17 @@ def averages(items: list[Item], weights: Mapping[str, float]) -> tuple[float, fl
             two += item.reference * weight
     if total <= 0:
         return 0.0, 0.0
-    return one / total, two / total if items[-1].reference is not None else 0.0
+    return one / total, two / total if _entries(found)[-1][2] is not None else 0.0
 
 
 def items_of(found: list[object]) -> list[Item]:
     """Return the entries that have a name and a score of the first article; others are passed over."""
-    items: list[Item] = []
+    return [Item(name, one, two) for name, one, two in _entries(found) if name and one is not None]
+
+
+def _entries(found: list[object]) -> list[tuple[str, float | None, float | None]]:
+    """Return name and scores of the entries whose scores are numbers, as texts too, or missing."""
+    entries: list[tuple[str, float | None, float | None]] = []
     for entry in found:
         if not isinstance(entry, dict):
             continue
@@ -120,15 +129,18 @@ def items_of(found: list[object]) -> list[Item]:
         first = given.get("article_1_score")
         if first is None:
             first = given.get("target_score")
-        second = given.get("article_2_score")
-        try:
-            one = None if first is None else float(first)
-            two = None if second is None else float(second)
-        except (TypeError, ValueError, OverflowError):
-            continue
-        if isinstance(name, str) and name.strip() and one is not None:
-            items.append(Item(name.strip(), one, two))
-    return items
+        with suppress(TypeError, ValueError):
+            scores = _number(first), _number(given.get("article_2_score"))
+            entries.append((name.strip() if isinstance(name, str) else "", *scores))
+    return entries
+
+
+def _number(score: Any) -> float | None:
+    """Return a score as a number; one that no float holds, on which the published code ends, is infinite."""
+    try:
+        return None if score is None else float(score)
+    except OverflowError:
+        return math.inf
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:

@@ -102,7 +102,7 @@ def test_race_runs_beside_dream_with_a_chronicle_as_its_reference(run_whole: Run
     done, engine = run_whole(made, judge_who_reads, protocols=["dream", "race"])
     assert len(engine.calls) == 12
     asked = [call.prompt for call in engine.calls if "Article 1:" in call.prompt]
-    assert all(fenced(prompt, "Article 1:").startswith("# Chronicle") for prompt in asked)
+    assert all(fenced(prompt, "Article 2:").startswith("# Chronicle") for prompt in asked)
     # Each report has 10, 5 or 2 statements and the reference all ten: 10/20, 5/15, 2/12.
     found = curve(done.results, "race", "overall")
     assert [round(value or 0, 2) for value in values(found)] == [50.0, 33.33, 16.67]

@@ -82,6 +82,8 @@ def reads_all(call: Call) -> Reply:
         against = "cannot be true together" in call.prompt
         yes = 0.95 if true is not against else 0.05
         return {"Yes": yes, "No": 1 - yes}
+    if call.schema is not None and "repeat each other" in call.prompt:
+        return {number: {"repeats": 0} for number in call.schema["properties"]}
     raise AssertionError(call.prompt[-400:])
 
 

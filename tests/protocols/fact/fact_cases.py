@@ -19,8 +19,10 @@ LETTERS: dict[str, tuple[Outcome, Reason | None]] = {
     "x": ("unknown", "judged_unknown"),
     "n": ("unknown", "not_in_snapshot"),
     "f": ("unknown", "judge_failed"),
+    "e": ("unknown", "not_extracted"),
 }
-"""s supported, u unsupported, d a dead page, x one that the judge called unusable, n nobody fetched, f no answer."""
+"""s supported, u unsupported, d a dead page, x one that the judge called unusable, n nobody fetched, f no answer, e a
+sentence whose statements nobody extracted."""
 
 
 def findings(letters: str, case: str = "r") -> FactFindings:

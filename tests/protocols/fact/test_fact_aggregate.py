@@ -82,6 +82,17 @@ def test_a_report_of_which_nothing_is_known_is_no_zero() -> None:
     assert Fact().aggregate([[one] for one in reports], "upstream", 0)[1].score.value == 0.5
 
 
+def test_a_report_that_was_not_extracted_is_no_report_of_the_code() -> None:
+    # The code writes no row for it: 12 supported citations of 14 known ones in one report, not in two.
+    reports = [findings("s" * 12 + "uu"), findings("ee")]
+    accuracy, effective, citations, _ = Fact().aggregate([[one] for one in reports], "upstream", 0)
+    assert numbers(effective.score) == (12.0, 6.0, None)
+    assert (citations.score.value, accuracy.score.value) == (14.0, 12 / 14)
+    assert (effective.score.n_expected, effective.score.n_failed) == (2, 1)
+    # In the paper's mean it is unknown, and not a zero.
+    assert Fact().aggregate([[one] for one in reports], "paper", 0)[1].score.value == 12.0
+
+
 @pytest.mark.parametrize("profile", ["paper", "upstream"])
 def test_without_reports_there_is_nothing(profile: Profile) -> None:
     for root in Fact().aggregate([], profile, 0):

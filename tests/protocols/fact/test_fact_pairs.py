@@ -12,7 +12,7 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.fact.findings import Outcome
-from local_judge.protocols.fact.pairs import pairs_of, unresolved
+from local_judge.protocols.fact.pairs import Pairs, distinct, pairs_of, unresolved
 
 from .fact_cases import findings
 
@@ -51,6 +51,11 @@ def claim_set(
     )
 
 
+def pairs_in(claims: ClaimSet, recovered: bool = False) -> Pairs:
+    """The pairs of a claim set without a judge to say what repeats what."""
+    return distinct(pairs_of(claims, DOCUMENT, recovered))
+
+
 @pytest.mark.parametrize(
     ("label", "outcome"),
     [
@@ -64,7 +69,7 @@ def claim_set(
 def test_labels(label: Label, outcome: Outcome) -> None:
     one = claim(1, "It opened in 1974.")
     judged = verdict(one, A, label).model_copy(update={"confidence": 0.4, "threshold": 0.3})
-    [pair] = pairs_of(claim_set([one], [judged]), DOCUMENT).pairs
+    [pair] = pairs_in(claim_set([one], [judged])).pairs
     assert (pair.outcome, pair.reason, pair.sentence, pair.key) == (outcome, None, "L2.S1", "1")
     # The verdict itself stands in the claim set; what judges vote with is here.
     assert (pair.claim, pair.url, pair.judged) == (one.id, judged.url, None)
@@ -73,7 +78,7 @@ def test_labels(label: Label, outcome: Outcome) -> None:
 
 def test_an_unusable_page_is_unknown() -> None:
     one = claim(1, "It opened in 1974.")
-    [pair] = pairs_of(claim_set([one], [verdict(one, A, "unusable")]), DOCUMENT).pairs
+    [pair] = pairs_in(claim_set([one], [verdict(one, A, "unusable")])).pairs
     assert (pair.outcome, pair.reason, pair.failed) == ("unknown", "judged_unknown", True)
 
 
@@ -83,7 +88,7 @@ def test_reasons_of_the_unknown() -> None:
         Source(url=A, status="ok", claims=(both.id,)),
         Source(url=B, status="blocked", claims=(both.id, gone.id)),
     ]
-    found = pairs_of(claim_set([both, gone], [verdict(both, A, None)], sources), DOCUMENT).pairs
+    found = pairs_in(claim_set([both, gone], [verdict(both, A, None)], sources)).pairs
     assert [(pair.url, pair.reason, pair.failure) for pair in found] == [
         (A, "judge_failed", LATE),
         (B, "blocked", None),
@@ -94,15 +99,13 @@ def test_reasons_of_the_unknown() -> None:
 
 
 def test_a_verdict_that_is_missing_is_a_failure() -> None:
-    [pair] = pairs_of(claim_set([claim(1, "It opened.")], []), DOCUMENT).pairs
+    [pair] = pairs_in(claim_set([claim(1, "It opened.")], [])).pairs
     assert (pair.outcome, pair.reason) == ("unknown", "judge_failed")
 
 
 def test_sentences_that_were_not_read_keep_their_citations() -> None:
     last = claim(4, "It is dear.")
-    found = pairs_of(
-        claim_set([last], [verdict(last, B, "supported")], lost=["L2.S2", "L2.S3"]), DOCUMENT
-    ).pairs
+    found = pairs_in(claim_set([last], [verdict(last, B, "supported")], lost=["L2.S2", "L2.S3"])).pairs
     assert [(pair.sentence, pair.url, pair.reason) for pair in found] == [
         ("L2.S2", A, "not_extracted"),
         ("L2.S2", B, "not_extracted"),
@@ -116,23 +119,23 @@ def test_sentences_that_were_not_read_keep_their_citations() -> None:
 def test_a_statement_counts_once_for_a_url() -> None:
     first, other = claim(1, "It opened in 1974."), claim(3, "It closed.")
     again = claim(3, "it  opened in 1974.", number=2)
-    verdicts = [verdict(first, A, None), verdict(other, A, "not_found"), verdict(again, A, "supported")]
-    found = pairs_of(claim_set([first, other, again], verdicts), DOCUMENT)
-    # In the place of the first, with the outcome of the one that has one.
-    assert [(pair.statement, pair.outcome) for pair in found.pairs] == [
-        ("it  opened in 1974.", "supported"),
-        ("It closed.", "unsupported"),
+    verdicts = [verdict(first, A, "supported"), verdict(other, A, "not_found"), verdict(again, A, None)]
+    found = pairs_in(claim_set([first, other, again], verdicts))
+    # The first stays, whatever the others' verdicts are.
+    assert [(pair.statement, pair.sentence, pair.outcome, pair.claim) for pair in found.pairs] == [
+        ("It opened in 1974.", "L2.S1", "supported", first.id),
+        ("It closed.", "L2.S3", "unsupported", other.id),
     ]
-    assert [(repeat.statement, repeat.of) for repeat in found.repeats] == [
-        ("It opened in 1974.", "it  opened in 1974.")
+    assert [(repeat.statement, repeat.of, repeat.replies) for repeat in found.repeats] == [
+        ("it  opened in 1974.", "It opened in 1974.", ())
     ]
 
 
 def test_recovered_citations_only_where_asked_for() -> None:
     one = claim(1, "So it was old.", type="B", citations=(), recovered=(DOCUMENT.sentences[0].citations))
     found = claim_set([one], [verdict(one, A, "supported")])
-    assert pairs_of(found, DOCUMENT).pairs == ()
-    assert [pair.url for pair in pairs_of(found, DOCUMENT, recovered=True).pairs] == [A]
+    assert pairs_in(found).pairs == ()
+    assert [pair.url for pair in pairs_in(found, recovered=True).pairs] == [A]
 
 
 def test_verdicts_are_outcomes_and_a_page_without_content_has_none() -> None:

@@ -95,8 +95,9 @@ def test_other_reports_share_the_key_and_the_bytes() -> None:
     assert swapped.prefix_key != one.prefix_key
 
 
-def test_alone() -> None:
-    asked = prompt(question("shared", Articles("The report.", None, False)), EVERY)
+@pytest.mark.parametrize("order", ["shared", "paper"])
+def test_alone(order: Order) -> None:
+    asked = prompt(question(order, Articles("The report.", None, False)), EVERY)
     assert asked.shared == "\n\n".join([REQUEST, LISTED + SCALE, "Article:\n```\nThe report.\n```"])
     assert asked.own.startswith("Task: score the article above as an answer to the request, one criterion")
     assert '"score": its score, from 0 to 10.' in asked.own and "article_1" not in asked.own

@@ -54,7 +54,7 @@ async def test_one_call_asks_each_criterion_once_about_both_articles(ledger: Led
     assert list(one["properties"]) == ["analysis", "article_1", "article_2"]
     assert one["properties"]["article_2"] == {"type": "number", "minimum": 0, "maximum": 10.0}
     [comparison] = found.comparisons
-    assert (comparison.reference, comparison.target_first, comparison.draw) == (0, False, 0)
+    assert (comparison.reference, comparison.target_first, comparison.draw) == (0, True, 0)
     assert [item.criterion for item in comparison.scores] == IDS
     assert {item.criterion: item.target for item in comparison.scores} == TARGET_SCORES
     assert {item.criterion: item.reference for item in comparison.scores} == REFERENCE_SCORES
@@ -67,20 +67,20 @@ async def test_articles_are_shown_without_their_citations(ledger: Ledger) -> Non
     found = await judged(ledger, engine)
     shown = articles(engine.calls[0].prompt)
     assert shown == {
-        "Article 1": "# The mill\n\nIt cost 9 million. The town paid.",
-        "Article 2": "# Mill\n\nIt cost 8 million and a half.",
+        "Article 1": "# Mill\n\nIt cost 8 million and a half.",
+        "Article 2": "# The mill\n\nIt cost 9 million. The town paid.",
     }
     assert found.report is not None
     assert (found.report.n_removed, found.references[0].n_removed, found.references[0].joined) == (2, 2, "id")
     raw = ScriptedEngine(judge_by(known))
     await judged(ledger, raw, cleaning="none")
-    assert articles(raw.calls[0].prompt)["Article 2"] == REPORT
+    assert articles(raw.calls[0].prompt)["Article 1"] == REPORT
 
 
 async def test_which_came_first_changes_no_score(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine, positions="both")
-    assert [comparison.target_first for comparison in found.comparisons] == [False, True]
+    assert [comparison.target_first for comparison in found.comparisons] == [True, False]
     first, second = (
         [(item.target, item.reference) for item in comparison.scores] for comparison in found.comparisons
     )
@@ -205,7 +205,7 @@ async def test_a_criterion_that_the_judge_invents_changes_nothing(ledger: Ledger
 
 async def test_a_small_context_splits_the_call_and_then_gives_up(ledger: Ledger) -> None:
     wide = ScriptedEngine(judge_by(known))
-    await judged(ledger, wide, order="paper")
+    await judged(ledger, wide)
     tokens = await wide.count_tokens(wide.calls[0].messages)
     # Nine answers want 9 * 60 tokens beside the prompt; one less, and they are asked in halves.
     engine = ScriptedEngine(judge_by(known), context_tokens=tokens + 9 * 60 - 1)
@@ -341,7 +341,7 @@ async def test_a_judge_cleans_report_and_reference_each_once(ledger: Ledger) -> 
     # A copy of either article, and two comparisons.
     assert len(engine.calls) == 4
     [first, second] = [call for call in engine.calls if "Article 1" in call.prompt]
-    assert articles(first.prompt) | articles(second.prompt) == {
+    assert articles(second.prompt) | articles(first.prompt) == {
         "Article 1": "# Mill\n\nIt cost 8 million and a half.",
         "Article 2": "# The mill\n\nIt cost 9 million. The town paid.",
     }
@@ -362,5 +362,5 @@ async def test_what_a_judge_does_not_clean_is_cleaned_by_code_and_counted(ledger
     assert [shown.failures[0].kind for shown in (found.report, *found.references)] == ["invalid_reply"] * 2
     assert found.n_failed == 2
     overall = Race().score([found], "paper")[-1].score
-    assert overall.note == "order: shared, reference first; 2 of 2 pieces cleaned by code"
+    assert overall.note == "order: paper, report first; 2 of 2 pieces cleaned by code"
     assert overall.value == Race().score([by_code], "paper")[-1].score.value

@@ -43,7 +43,7 @@ def test_both_profiles_have_the_same_tree_and_agree_where_nothing_failed() -> No
     assert [child.id for child in paper[0].children] == ["1", "2", "3"]
     for one, other in zip(paper, upstream, strict=True):
         assert one.score.value == pytest.approx(other.score.value, abs=1e-12)
-    assert paper[-1].score.note == "order: shared, report first"
+    assert paper[-1].score.note == "order: paper, report first"
 
 
 def test_the_upstream_profile_is_the_published_arithmetic_on_our_answers() -> None:
@@ -106,7 +106,7 @@ def test_position_bias_is_what_the_report_gains_by_coming_first() -> None:
     bias = root(nodes, "position_bias")
     assert bias.score.value == pytest.approx(10.0)
     assert root(nodes, "overall").score.value == pytest.approx(55.0)
-    assert root(nodes, "overall").score.note == "order: shared, both ways"
+    assert root(nodes, "overall").score.note == "order: paper, both ways"
     assert "noise" not in [node.id for node in nodes]
 
 
@@ -182,7 +182,7 @@ SHOWN = ShownArticle(sha256="0", n_characters=9, n_removed=1, joined="id")
         (
             findings(comparison(TARGET, REFERENCE), references=(SHOWN,)),
             "race: reference; 9 criteria (given, joined by id); 1 reference (joined by id); "
-            "order: shared, report first; 1 comparison; 0 citations cleaned from the report",
+            "order: paper, report first; 1 comparison; 0 citations cleaned from the report",
         ),
         (
             findings(
@@ -194,11 +194,11 @@ SHOWN = ShownArticle(sha256="0", n_characters=9, n_removed=1, joined="id")
                 report=SHOWN,
             ),
             "race: reference; 9 criteria (static); no criterion weights; no dimension weights; 2 references (joined by "
-            "id, joined by id); order: shared, both ways; 2 comparisons; 1 citation cleaned from the report",
+            "id, joined by id); order: paper, both ways; 2 comparisons; 1 citation cleaned from the report",
         ),
         (
             findings(comparison({"vanilla": 7}, None), mode="vanilla", criteria=None, cleaning="none"),
-            "race: vanilla; order: shared; no reference; 1 comparison; citations left in",
+            "race: vanilla; no reference; 1 comparison; citations left in",
         ),
     ],
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import random
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +72,83 @@ def test_a_name_is_taken_for_a_criterion(name: str, weight: float) -> None:
     assert weight_of(name, WEIGHTS) == pytest.approx(weight, abs=1e-15)
 
 
-def test_the_last_item_decides_about_the_reference() -> None:
-    one_sided = {"criterion": "Language", "article_1_score": 7}
-    both = {"criterion": "Structure", "article_1_score": 8, "article_2_score": 9}
+# Structure has the weight .55 and Language .45, in the dimension readability.
+ONE_SIDED = {"criterion": "Language", "article_1_score": 7}
+BOTH = {"criterion": "Structure", "article_1_score": 8, "article_2_score": 9}
+
+
+LISTS: list[tuple[list[Any], float, float]] = [
     # 8*.55 + 7*.45 = 7.55; the reference's 9*.55 = 4.95 is divided by .55 + .45 all the same.
-    found = sides(judged(readability=[one_sided, both]), ROW)
-    assert found.reference.dims["readability_weighted_avg"] == pytest.approx(4.95, abs=1e-12)
-    found = sides(judged(readability=[both, one_sided]), ROW)
-    assert found.reference.dims["readability_weighted_avg"] == 0
-    assert row(found)["readability"] == 1.0
+    ([ONE_SIDED, BOTH], 7.55, 4.95),
+    ([BOTH, ONE_SIDED], 7.55, 0),
+    # Entries that count nowhere decide too, if their scores can be read: 8*.55 / .55 = 8 and 9.
+    ([BOTH, {"note": "overall"}], 8, 0),
+    ([BOTH, {"criterion": None, "article_1_score": 3}], 8, 0),
+    ([BOTH, {"criterion": "Language", "article_2_score": 5}], 8, 9),
+    ([ONE_SIDED, {"criterion": "Structure", "article_2_score": 5}], 7, 0),  # 0 / .45
+    ([BOTH, ONE_SIDED, {"article_2_score": 5}], 7.55, 4.95),
+    # Entries whose scores cannot be read, or that are none, do not.
+    ([BOTH, {"criterion": "Language", "article_1_score": "n/a", "article_2_score": None}], 8, 9),
+    ([BOTH, {"criterion": "Language", "article_1_score": 7, "article_2_score": []}, "x", None], 8, 9),
+    ([BOTH, ONE_SIDED, {"criterion": "Structure", "article_1_score": {}}], 7.55, 0),
+    ([{"note": "overall"}], 0, 0),
+]
+
+
+@pytest.mark.parametrize(("entries", "target", "reference"), LISTS)
+def test_the_last_entry_decides_about_the_reference(
+    entries: list[Any], target: float, reference: float
+) -> None:
+    found = sides(judged(readability=entries), ROW)
+    both = [side.dims["readability_weighted_avg"] for side in found]
+    assert both == pytest.approx([target, reference], abs=1e-12)
+    assert row(found)["readability"] == pytest.approx(share(target, reference), abs=1e-12)
+
+
+ODD_SCORES: list[Any] = [None, "", "8", " 7.5 ", "7/10", "n/a", True, {}, []]
+
+
+def drawn_score(draw: random.Random) -> Any:
+    """A score as judges write it: mostly a number, else a text, something else or nothing."""
+    if draw.random() < 0.8:
+        return draw.choice([draw.randint(0, 10), round(draw.uniform(0, 10), 1)])
+    return draw.choice(ODD_SCORES)
+
+
+def drawn_entry(draw: random.Random, names: Sequence[str]) -> Any:
+    """An entry for one of the names, or for something like it, or none at all."""
+    if draw.random() < 0.04:
+        return draw.choice([None, "text", 5, [], {}, {"note": "overall"}])
+    name = draw.choice(names)
+    entry: dict[str, Any] = {
+        "criterion": draw.choice([name] * 8 + [name.lower(), name[2:5], f" {name}: more", "Other", "", None])
+    }
+    for key in draw.choice([("article_1_score", "article_2_score")] * 9 + [("target_score",), ()]):
+        if draw.random() < 0.95:
+            entry[key] = drawn_score(draw)
+    return entry
+
+
+def test_replies_of_any_structure_are_read_as_by_the_published_calculator(shared: Path) -> None:
+    script = shared / "originals/drb/utils/score_calculator.py"
+    if not script.is_file():
+        pytest.skip("the published code is not there")
+    calculate: Callable[..., Any] = runpy.run_path(str(script))["calculate_weighted_scores"]
+    logging.disable(logging.CRITICAL)
+    try:
+        for seed in range(6000):
+            draw = random.Random(seed)
+            reply: dict[str, Any] = {}
+            for dimension in (*ROW["criterions"], "style"):
+                criteria = ROW["criterions"].get(dimension, [{"criterion": "Tone"}])
+                names = [one["criterion"] for one in criteria]
+                reply[dimension] = [drawn_entry(draw, names) for _ in range(draw.randrange(6))]
+                if draw.random() < 0.02:
+                    reply[dimension] = draw.choice(ODD_SCORES)
+            theirs, ours = calculate(reply, ROW), sides(reply, ROW)
+            assert [side._asdict() for side in ours] == [theirs["target"], theirs["reference"]], seed
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def test_what_is_passed_over_and_what_counts_twice() -> None:
