@@ -1,6 +1,6 @@
 """Agreement with human ratings, as terminal tables and as JSON.
 
-Invariants: every measure is printed with its interval, its n and the number of undefined cases. A measure without a
+Invariants: every measure is printed with its unit, its interval, its n and the number of undefined cases. A measure without a
 value in any column has no row, and the reason for each dash and each missing row is printed below the table. Names from
 files are printed as plain text.
 """
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
-from local_judge.runs.ratings import Joined, JoinedRun
+from local_judge.runs.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
-from local_judge.stats.agreement.method import Difference, MethodAgreement
+from local_judge.stats.agreement.method import Difference, MethodAgreement, OverJudges
 from local_judge.stats.agreement.ratings import Measure, RatedTask
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import NONE, count, plain_table, safe
 
 
 class Compared(NamedTuple):
-    """Comparison of two runs."""
+    """Comparison of two judges."""
 
-    first: JoinedRun
-    second: JoinedRun
+    first: JoinedScores
+    second: JoinedScores
     difference: Difference
 
 
@@ -38,9 +38,13 @@ class Agreement(NamedTuple):
     """Number of rating rows without a score."""
     people: tuple[Measure, ...]
     methods: tuple[MethodAgreement, ...]
-    """One for each run of `joined`."""
+    """One for each judge or ensemble of `joined`."""
+    over_judges: tuple[OverJudges, ...]
+    """Each measure over all judges, without ensembles; none for fewer than two."""
     compared: tuple[Compared, ...]
-    """One for each two runs of `joined`."""
+    """One for each two judges, and each two ensembles, of `joined`."""
+    reason: str
+    """What makes several runs one judge or several; empty for one run."""
     ties: str
     filtered: bool
     """True if correlations within tasks use only the tasks that the ICC filter keeps."""
@@ -49,27 +53,38 @@ class Agreement(NamedTuple):
 
 
 def agreement_table(found: Agreement, what: str) -> Table:
-    """Return all measures of the score named `what`: of each run, and of the annotators among themselves."""
-    table = plain_table(f"agreement with human ratings, {safe(what)}")
-    table.add_column("", no_wrap=True)
+    """Return all measures of the score named `what`: of each judge, and of the annotators among themselves."""
+    table = plain_table(f"agreement with human ratings, {safe(what)}", ["", "unit"])
     people = [measure for measure in found.people if measure.estimate.value is not None]
-    for name in (*(["annotators"] if people else []), *(_title(run) for run in found.joined.runs)):
+    for name in (*(["annotators"] if people else []), *(_title(one) for one in found.joined.methods)):
         table.add_column(name, justify="right")
         table.add_column("n", justify="right")
         table.add_column("undef.", justify="right")
     for measure in people:
-        table.add_row(measure.label, *_cells(measure))
+        table.add_row(measure.label, measure.unit, *_cells(measure))
     table.add_section()
     for measures in zip(*(method.measures for method in found.methods), strict=True):
         if _any_value(measures):
             cells = [cell for measure in measures for cell in _cells(measure)]
-            table.add_row(measures[0].label, *(["", "", ""] if people else []), *cells)
+            first = measures[0]
+            table.add_row(first.label, first.unit, *(["", "", ""] if people else []), *cells)
+    return table
+
+
+def judges_table(found: Agreement) -> Table:
+    """Return the mean and the standard deviation of each measure over the judges."""
+    n = sum(not one.method.ensemble for one in found.joined.methods)
+    table = plain_table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
+    for one in found.over_judges:
+        if one.mean is not None:
+            std = NONE if one.std is None else f"{one.std:.3f}"
+            table.add_row(one.label, one.unit, f"{one.mean:.3f}", std, str(one.n))
     return table
 
 
 def difference_table(found: Agreement) -> Table:
-    """Return each measure of one run minus that of another, for each two runs."""
-    table = plain_table("differences between runs")
+    """Return each measure of one judge minus that of another, for each two judges or ensembles."""
+    table = plain_table("differences between judges")
     table.add_column("", no_wrap=True)
     for one in found.compared:
         table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")
@@ -90,15 +105,19 @@ def _any_value(measures: Sequence[Measure]) -> bool:
     return any(measure.estimate.value is not None for measure in measures)
 
 
-def _title(run: JoinedRun) -> str:
-    return safe(run.run.name or str(run.run), 30)
+def _title(one: JoinedScores) -> str:
+    return safe(one.method.name, 30)
 
 
 def agreement_notes(found: Agreement) -> Iterator[str]:
     """Yield the notes below the table, one line each, without control characters."""
     yield f"{LEVEL}% bootstrap intervals over tasks of {found.draws:,} draws, seed {found.seed}; ties: {found.ties}"
     yield _table_of_ratings(found.joined.tasks, found.n_empty)
-    for method, run in zip(found.methods, found.joined.runs, strict=True):
+    if found.reason:
+        yield found.reason
+    if found.over_judges:
+        yield "over judges: mean and population standard deviation of each judge's own measure; no ensemble is in it"
+    for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
         if run.coverage.n_in_part:
             yield f"  {coverage_line(run.coverage)}"
@@ -128,8 +147,8 @@ def _tasks(method: MethodAgreement, filtered: bool) -> str:
 
 
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
-    """Yield measures with the name of their run, or of their two runs."""
-    for method, run in zip(found.methods, found.joined.runs, strict=True):
+    """Yield measures with the name of their judge, or of their two judges."""
+    for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: ", method.measures
     for one in found.compared:
         yield f"{_title(one.first)} - {_title(one.second)}: ", one.difference.measures
@@ -143,11 +162,11 @@ def _paired(one: Compared) -> str:
     alone = "".join(f"; {count(n, 'report')} of {_title(run)} alone left out" for n, run in left if n)
     return (
         f"{_title(one.first)} - {_title(one.second)}: {count(of.n_reports, 'report')} on {count(tasks, 'task')} that "
-        f"both runs scored, with the same tasks in each bootstrap draw{alone}"
+        f"both scored, with the same tasks in each bootstrap draw{alone}"
     )
 
 
-def _failed_joins(run: JoinedRun) -> Iterator[str]:
+def _failed_joins(run: JoinedScores) -> Iterator[str]:
     for reports, what in (
         (run.absent, "rated, but not in the run"),
         (run.unscored, "rated, but without a score"),
@@ -201,7 +220,9 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
         },
         "runs": [
             {
-                "run": str(run.run),
+                "name": run.method.name,
+                "ensemble": run.method.ensemble,
+                "runs": [str(source.run) for source in run.method.sources],
                 "n_joined": run.n_joined,
                 "coverage": run.coverage._asdict(),
                 "not_in_run": list(run.absent),
@@ -221,12 +242,17 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
                     for task in method.tasks
                 ],
             }
-            for run, method in zip(found.joined.runs, found.methods, strict=True)
+            for run, method in zip(found.joined.methods, found.methods, strict=True)
         ],
+        "joined": found.reason,
+        "over_judges": {
+            "n_judges": sum(not one.method.ensemble for one in found.joined.methods),
+            "measures": [one._asdict() for one in found.over_judges],
+        },
         "differences": [
             {
-                "first": str(one.first.run),
-                "second": str(one.second.run),
+                "first": one.first.method.name,
+                "second": one.second.method.name,
                 "n_reports": one.difference.n_reports,
                 "only_first": one.difference.n_first,
                 "only_second": one.difference.n_second,

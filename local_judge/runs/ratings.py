@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
 from local_judge.rows import is_text, read_jsonl, read_text
+from local_judge.runs.joining import Method
 from local_judge.runs.scored import ScoredReport
 from local_judge.scoring.coverage import Coverage, coverage_of
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
@@ -163,31 +164,31 @@ def _cell(value: object, name: str, place: str) -> str:
     raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
 
 
-class JoinedRun(NamedTuple):
-    """Rated reports with the scores of one run."""
+class JoinedScores(NamedTuple):
+    """Rated reports with the scores of one judge, from one run or several."""
 
-    run: Path
+    method: Method
     tasks: tuple[RatedTask, ...]
     n_joined: int
     """Reports with ratings and a score."""
     coverage: Coverage
     """Coverage of their scores."""
     absent: tuple[str, ...]
-    """Rated reports that are not in the run."""
+    """Rated reports that are not in the runs."""
     unscored: tuple[str, ...]
-    """Rated reports of the run without a score."""
+    """Rated reports of the runs without a score."""
     unrated: tuple[str, ...]
-    """Reports of the run without a rating."""
+    """Reports of the runs without a rating."""
 
 
 class Joined(NamedTuple):
-    """All ratings, and the scores of each run joined to them."""
+    """All ratings, and the scores of each judge joined to them."""
 
     tasks: tuple[RatedTask, ...]
     """Ratings by task, without scores."""
     taskless: tuple[str, ...]
     """Rated reports whose task is unknown; they are left out of every number."""
-    runs: tuple[JoinedRun, ...]
+    methods: tuple[JoinedScores, ...]
 
 
 class _Rated(NamedTuple):
@@ -209,24 +210,24 @@ class _Rated(NamedTuple):
         return self._replace(task=self.task or task, system=self.system or system)
 
 
-def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) -> Joined:
-    """Join ratings with the scores of `runs`.
+def join(ratings: Ratings, methods: Sequence[tuple[Method, Sequence[ScoredReport]]]) -> Joined:
+    """Join ratings with the scores of judges.
 
     Raises:
         InputError: rows of one report, or a row and a run, name different tasks or systems.
-        RunError: a run has several reports of a system on a task and the ratings do not say which one is meant, or no
-            report with a rating and a score.
+        RunError: a judge scored several reports of a system on a task, or several reports of one id, and the ratings do
+            not say which one is meant, or no report with a rating and a score.
     """
-    by_unit = [(run, _by_unit(run, reports, ratings)) for run, reports in runs]
+    by_unit = [(method, _by_unit(method, reports, ratings)) for method, reports in methods]
     rated: dict[Unit, _Rated] = {}
     for row in ratings.rows:
         before = rated.setdefault(row.unit, _Rated(row, row.task, row.system, {}))
         before.ratings[row.annotator] = row.score
         rated[row.unit] = before.with_source(row.task, row.system, row, f"in {before.first.place}")
-    for run, reports in by_unit:
+    for method, reports in by_unit:
         for unit in [unit for unit in rated if unit in reports]:
             scored, one = reports[unit], rated[unit]
-            rated[unit] = one.with_source(scored.task, scored.system, one.first, f"in {run}")
+            rated[unit] = one.with_source(scored.task, scored.system, one.first, f"in {method.place}")
     taskless = tuple(_name(unit) for unit, report in rated.items() if report.task is None)
     if len(taskless) == len(rated):
         raise InputError(
@@ -234,35 +235,44 @@ def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) 
         )
     known = {unit: report for unit, report in rated.items() if report.task is not None}
     return Joined(
-        _tasks(known, {}), taskless, tuple(_joined(run, reports, rated, known) for run, reports in by_unit)
+        _tasks(known, {}),
+        taskless,
+        tuple(_joined(method, reports, rated, known) for method, reports in by_unit),
     )
 
 
-def _by_unit(run: Path, reports: Sequence[ScoredReport], ratings: Ratings) -> dict[Unit, ScoredReport]:
-    if ratings.by_report:
-        return {(report.case,): report for report in reports}
+def _by_unit(method: Method, reports: Sequence[ScoredReport], ratings: Ratings) -> dict[Unit, ScoredReport]:
     rated = {row.unit for row in ratings.rows}
     found: dict[Unit, ScoredReport] = {}
     for report in reports:
         # Ratings that name a task and a system cannot mean a report without them.
-        unit = (report.task, report.system) if report.task and report.system else (report.case,)
+        whole = not ratings.by_report and report.task and report.system
+        unit = (report.task or "", report.system or "") if whole else (report.case,)
         before = found.setdefault(unit, report)
         if before is not report and unit in rated:
+            if ratings.by_report:
+                raise RunError(
+                    f"{method.place}: {report.case!r} is the id of a report by {before.system!r} and of one by "
+                    f"{report.system!r}; name `task` and `system` in the ratings"
+                )
             raise RunError(
-                f"{run}: {before.case!r} and {report.case!r} are both by {report.system!r} on {report.task!r}; "
-                "name the `report` in their ratings"
+                f"{method.place}: {before.case!r} and {report.case!r} are both by {report.system!r} on "
+                f"{report.task!r}; name the `report` in their ratings"
             )
     return found
 
 
 def _joined(
-    run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Rated], known: dict[Unit, _Rated]
-) -> JoinedRun:
+    method: Method,
+    reports: dict[Unit, ScoredReport],
+    rated: dict[Unit, _Rated],
+    known: dict[Unit, _Rated],
+) -> JoinedScores:
     both = {unit: reports[unit] for unit in known if unit in reports}
     scores = {unit: exact(report.value) for unit, report in both.items() if report.value is not None}
     if not scores:
         if both:
-            raise RunError(f"{run}: none of its {len(both)} rated reports has a score")
+            raise RunError(f"{method.place}: none of its {len(both)} rated reports has a score")
         shown = next(iter(reports.values()), None)
         example = (
             "is empty"
@@ -270,10 +280,10 @@ def _joined(
             else f"has {shown.case!r} (task {shown.task!r}, system {shown.system!r})"
         )
         raise RunError(
-            f"{run}: none of its reports is rated: it {example}, the ratings {_name(next(iter(rated)))!r}"
+            f"{method.place}: none of its reports is rated: it {example}, the ratings {_name(next(iter(rated)))!r}"
         )
-    return JoinedRun(
-        run,
+    return JoinedScores(
+        method,
         _tasks(known, scores),
         len(scores),
         coverage_of(report.score for report in both.values() if report.score is not None),

@@ -17,6 +17,7 @@ from local_judge.cli.options import (
     Plot,
     ProfileName,
     Resamples,
+    RunsDiffer,
     Seed,
     SomeProtocol,
     protocol_and_score,
@@ -29,14 +30,16 @@ from local_judge.reporting.agreement import (
     agreement_notes,
     agreement_table,
     difference_table,
+    judges_table,
 )
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
+from local_judge.runs.joining import join_runs
 from local_judge.runs.ratings import Joined, join, load_ratings
-from local_judge.runs.scored import protocol_of, scored_reports
+from local_judge.runs.scored import method_reports, protocol_of
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.annotators import agreement_of_people
-from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
+from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods, over_judges
 from local_judge.stats.agreement.ratings import Ties
 from local_judge.stats.estimate import DRAWS
 from local_judge.terminal import stdout
@@ -49,6 +52,7 @@ def agree(
     profile: ProfileName = "paper",
     score: Annotated[str, SCORE] = "overall",
     judge: OneOfJudges = None,
+    differ: RunsDiffer = None,
     ties: Annotated[
         Ties,
         typer.Option("--ties", help="Treatment of ties in pairwise rates; see docs/guides/agreement.md."),
@@ -63,19 +67,24 @@ def agree(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability."""
+    """Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.
+
+    Runs of one judge without a report in common, such as a run for each system, count as one.
+    """
     if plot is not None:
         require_plots()
     protocol, named = protocol_and_score(protocol, score)
     score = named or score
     rated = load_ratings(ratings)
     protocols = [protocol_of(RunStore(run), protocol) for run in runs]
-    joined = join(rated, [(run, scored_reports(run, protocol, profile, score, judge)) for run in runs])
-    found = _agreement(joined, rated.n_empty, ties, not unfiltered, seed, resamples)
+    joining = join_runs(runs, judge, differ)
+    scores = [(one, method_reports(one, protocol, profile, score)) for one in joining.methods]
+    joined = join(rated, scores)
+    found = _agreement(joined, rated.n_empty, joining.reason, ties, not unfiltered, seed, resamples)
     if plot is not None:
         mark = ", modified since the run ended" if modifications() else ""
         title = f"score: {score} ({profile} profile{mark})"
-        picture = svg(agreement_scatter(joined.runs, title), f"{title} against human ratings")
+        picture = svg(agreement_scatter(joined.methods, title), f"{title} against human ratings")
         RunStore(plot.parent).write_text(plot.name, picture)
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
@@ -86,28 +95,37 @@ def agree(
     console.print(
         agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")
     )
-    differences = difference_table(found)
-    if differences.row_count:
-        console.print(differences)
+    for table in (judges_table(found), difference_table(found)):
+        if table.row_count:
+            console.print(table)
     for line in agreement_notes(found):
         console.print(line)
 
 
 def _agreement(
-    joined: Joined, n_empty: int, ties: Ties, filtered: bool, seed: int, resamples: int
+    joined: Joined, n_empty: int, reason: str, ties: Ties, filtered: bool, seed: int, resamples: int
 ) -> Agreement:
-    """Compute the agreement among raters, of each run with the raters, and the differences between runs."""
-    per_run = partial(agreement_of_method, ties=ties, filtered=filtered, seed=seed, draws=resamples)
+    """Compute the agreement among raters, of each judge with the raters, and the differences between judges."""
+    per_method = partial(agreement_of_method, ties=ties, filtered=filtered, seed=seed, draws=resamples)
     per_pair = partial(difference_of_methods, ties=ties, filtered=filtered, seed=seed, draws=resamples)
+    methods = tuple(per_method(one.tasks) for one in joined.methods)
+    judges = [
+        found.measures
+        for found, one in zip(methods, joined.methods, strict=True)
+        if not one.method.ensemble
+    ]
     return Agreement(
         joined,
         n_empty,
         agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
-        tuple(per_run(run.tasks) for run in joined.runs),
+        methods,
+        over_judges(judges) if len(judges) > 1 else (),
         tuple(
             Compared(one, other, per_pair(one.tasks, other.tasks))
-            for one, other in combinations(joined.runs, 2)
+            for one, other in combinations(joined.methods, 2)
+            if one.method.ensemble == other.method.ensemble
         ),
+        reason,
         ties,
         filtered,
         seed,

@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import mean
 from typing import Literal, NamedTuple
 
-from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.estimate import Estimate, SumStatistic, mean_estimate, replicates, undefined
 from local_judge.stats.numeric import sign
 
 
@@ -118,7 +118,7 @@ def add(parts: Iterable[Pairs]) -> Pairs:
 def method_rate(counts: Pairs, ties: Ties) -> Estimate:
     """Pairwise agreement of people (first) and a method (second); `n` is the number of pairs.
 
-    Formula (DeepResearch Bench, equation 7): the share of pairs with sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds
+    Formula (DeepResearch Bench, appendix I.1, equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds
     half of those that one side ties and the other does not; `drop` leaves those out that people tie, and counts them in
     `n_undefined`.
     """
@@ -139,6 +139,25 @@ def pooled_rate(
         return rate(Pairs(**sums), ties)
 
     return SumStatistic([part._asdict() for part in parts], statistic)
+
+
+def mean_rate(
+    parts: Sequence[Pairs],
+    ties: Ties,
+    rate: Callable[[Pairs, Ties], Estimate],
+    drawn: Iterable[Sequence[int]],
+) -> tuple[Estimate, list[float | None]]:
+    """Return the mean over tasks of `method_rate` or `people_rate`, and its values in the draws; `n` counts tasks.
+
+    Formula (DEER, appendix H): the mean over tasks of the share of a task's pairs. Tasks weigh alike, in `pooled_rate`
+    pairs do; the two are equal if all tasks have equally many pairs.
+    """
+
+    def mean(tasks: Sequence[tuple[int, float | None]]) -> Estimate:
+        return mean_estimate([value for n, value in tasks if n], "no task has two reports to compare")
+
+    tasks = [(part.compared, rate(part, ties).value) for part in parts]
+    return mean(tasks), replicates(tasks, mean, drawn)
 
 
 def _rate(counts: Pairs, ties: Ties, tied: int) -> Estimate:
