@@ -1,8 +1,8 @@
 """Agreement with human ratings, as terminal tables and as JSON.
 
-Invariants: every measure is printed with its unit, its interval, its n and the number of undefined cases. A measure without a
-value in any column has no row, and the reason for each dash and each missing row is printed below the table. Names from
-files are printed as plain text.
+Invariants: every measure is printed with its unit, its interval, its n and the number of undefined cases. A measure
+without a value in any column has no row, and the reason for each dash and each missing row is printed below the table.
+Names from files are printed as plain text.
 """
 
 from __future__ import annotations

@@ -179,7 +179,9 @@ def _settings(store: RunStore) -> str:
     manifest = read_manifest(store)
     config = {key: value for key, value in manifest["config"].items() if key != "protocols"}
     protocols: Mapping[str, Mapping[str, Any]] = manifest.get("protocols") or {}
-    published = {name: one["original_prompts"] for name, one in protocols.items() if "original_prompts" in one}
+    published = {
+        name: one["original_prompts"] for name, one in protocols.items() if "original_prompts" in one
+    }
     return canonical([config, manifest.get("prompts"), published])
 
 

@@ -138,9 +138,7 @@ def scored_reports(
     return reports_of(load_scored(run, name, profile, judge, [path]), path)
 
 
-def method_reports(
-    method: Method, protocol: str | None, profile: Profile, score: str
-) -> list[ScoredReport]:
+def method_reports(method: Method, protocol: str | None, profile: Profile, score: str) -> list[ScoredReport]:
     """Return one score of all reports of a judge, run by run; arguments and errors as `scored_reports`."""
     return [
         report

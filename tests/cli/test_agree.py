@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -67,12 +68,14 @@ def write_run(
     scores: Mapping[tuple[str | None, str | None], float | None],
     judges: Mapping[str, str] | None = None,
 ) -> Path:
-    """A run directory of reports by task and system, with ids `task-system`, and judges with the versions of engines."""
+    """A run directory of reports by task and system, with ids `task-system`; judges with versions of engines."""
     store = RunStore(folder)
     judged = [
         {
             "name": name,
-            "identity": EngineIdentity(engine="vllm", model="m", engine_version=version).model_dump(mode="json"),
+            "identity": EngineIdentity(engine="vllm", model="m", engine_version=version).model_dump(
+                mode="json"
+            ),
             "sampling": {},
         }
         for name, version in (judges or {}).items()
@@ -170,10 +173,61 @@ def test_runs_of_systems_are_one_judge(command: Command, ratings: Path, tmp_path
         kept = ("n_joined", "coverage", "not_in_run", "not_rated", "measures", "tasks")
         assert {key: one[key] for key in kept} == {key: expected[key] for key in kept}
         assert (found["differences"], found["over_judges"]["measures"]) == ([], [])
-        alike = json.loads(
-            command("results", "agree", ratings, *parts, *options, "--differ", "systems").out
-        )
+        alike = json.loads(command("results", "agree", ratings, *parts, *options, "--differ", "systems").out)
         assert alike == found
+
+
+def test_published_folders_of_systems_give_the_four_measures(command: Command, tmp_path: Path) -> None:
+    """DeepResearch Bench, appendix I, from a RACE folder for each system, imported together or one by one.
+
+    Three tasks with the ratings of two people, reports a, b, c:
+
+        task   ann      bob      mean       method       ICC(1,1)                 pairs   Pearson
+        1      1 2 3    1 2 3    1 2 3      .1 .2 .3     1: MSW = 0               3 of 3  1
+        2      1 2 3    2 3 1    1.5 2.5 2  .3 .2 .1     MSB = .5, MSW = 5/6: < 0  1 of 3  left out
+        3      5 6 7    5 7 9    5 6.5 8    .2 .4 .3     > 0                      2 of 3  0.5
+
+    Task 2: means 1.5 2.5 2 order a < c < b, the method c < b < a: only c < b is alike. PAR = 6/9, FAP = FAS = 0.75.
+    Means of systems: people 2.5, 11/3, 13/3, method .2, .8/3, .7/3: with 6 times the first 15, 22, 26 and 30 times the
+    second 6, 8, 7, deviations -6, 1, 5 and -1, 1, 0: OPC = 7 / sqrt(62 * 2).
+    """
+    ratings = {"ann": [(1, 2, 3), (1, 2, 3), (5, 6, 7)], "bob": [(1, 2, 3), (2, 3, 1), (5, 7, 9)]}
+    method = {"a": (0.1, 0.3, 0.2), "b": (0.2, 0.2, 0.4), "c": (0.3, 0.1, 0.3)}
+    rated = tmp_path / "ratings.csv"
+    rows = [
+        f"{task},{system},{annotator},{score}"
+        for annotator, tasks in ratings.items()
+        for task, scores in enumerate(tasks, 1)
+        for system, score in zip("abc", scores, strict=True)
+    ]
+    rated.write_text("\n".join(["task,system,annotator,score", *rows]))
+    names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+    for system, values in method.items():
+        folder = tmp_path / "race" / system
+        folder.mkdir(parents=True)
+        lines = [json.dumps({"id": id, **dict.fromkeys(names, one)}) for id, one in enumerate(values, 1)]
+        (folder / "raw_results.jsonl").write_text("\n".join(lines))
+        assert command("import", folder, tmp_path / f"run_{system}").code == 0
+    assert command("import", tmp_path / "race", tmp_path / "all").code == 0
+    single = [tmp_path / f"run_{system}" for system in method]
+    for runs in ([tmp_path / "all"], single):
+        found = json.loads(command("results", "agree", rated, *runs, "--resamples", "20", "--json").out)
+        [one] = found["runs"]
+        measures = {measure["id"]: measure["value"] for measure in one["measures"]}
+        assert [task["filter"] for task in one["tasks"]] == ["kept", "removed", "kept"]
+        assert measures["pairwise"] == pytest.approx(6 / 9)
+        assert measures["overall_pearson"] == pytest.approx(7 / math.sqrt(62 * 2))
+        assert measures["filtered_pearson"] == measures["filtered_spearman"] == 0.75
+        assert measures["overall"] == pytest.approx((6 / 9 + 7 / math.sqrt(124) + 0.75 + 0.75) / 4)
+    # Published folders record no judge: with two files of every system, nothing says which belong together.
+    again = [tmp_path / f"again_{system}" for system in method]
+    for system, run in zip(method, again, strict=True):
+        assert command("import", tmp_path / "race" / system, run).code == 0
+    said = command("results", "agree", rated, *single, *again).line()
+    assert "put the results of each judge into one run, or give --differ judges" in said
+    assert command("import", tmp_path / "race", tmp_path / "other").code == 0
+    found = json.loads(command("results", "agree", rated, tmp_path / "all", tmp_path / "other", "--json").out)
+    assert found["joined"] == "2 runs taken as 2 judges, with 9 reports in common"
 
 
 def test_judges_without_a_report_in_common_have_no_difference(
@@ -206,7 +260,9 @@ def test_what_could_be_one_judge_or_several_is_one_line(
     alpha, beta, both = part("a", "alpha"), part("b", "beta"), part("both", "alpha", "beta")
     # `both` has reports of either, and nothing says with which of the two it belongs.
     said = command("results", "agree", ratings, alpha, both, beta).line()
-    assert "have reports in common" in said and said.endswith("--differ judges to take each run as another judge")
+    assert "have reports in common" in said and said.endswith(
+        "--differ judges to take each run as another judge"
+    )
     assert command("results", "agree", ratings, alpha, both, beta, "--differ", "judges").code == 0
     said = command("results", "agree", ratings, alpha, both, "--differ", "systems").line()
     assert said == (
@@ -216,7 +272,9 @@ def test_what_could_be_one_judge_or_several_is_one_line(
     newer = part("newer", "beta", judges={"one": "1.1"})
     older = part("older", "alpha", judges={"one": "1.0"})
     said = command("results", "agree", ratings, older, newer).line()
-    assert said.startswith(f"local-judge: {older} and {newer} have different judges and no report in common; ")
+    assert said.startswith(
+        f"local-judge: {older} and {newer} have different judges and no report in common; "
+    )
     found = command("results", "agree", ratings, older, newer, "--differ", "systems", "--json").out
     assert len(json.loads(found)["runs"]) == 1
     # Of two judges with a run for each system, equal judges are joined.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np

@@ -24,8 +24,8 @@ from local_judge.lab.planting.commands import read_planted_flaws
 from local_judge.lab.prompt_comparison import compare_prompts, comparison_parts
 from local_judge.lab.prompt_people import RatedPrompts, rated_prompts
 from local_judge.runs.costs import Tokens, tokens_of
-from local_judge.runs.labels import load_labels
 from local_judge.runs.joining import Method, Source
+from local_judge.runs.labels import load_labels
 from local_judge.runs.ratings import join, load_ratings
 from local_judge.runs.scored import protocol_of, scored_reports
 from local_judge.runs.store import RunStore

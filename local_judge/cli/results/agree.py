@@ -110,9 +110,7 @@ def _agreement(
     per_pair = partial(difference_of_methods, ties=ties, filtered=filtered, seed=seed, draws=resamples)
     methods = tuple(per_method(one.tasks) for one in joined.methods)
     judges = [
-        found.measures
-        for found, one in zip(methods, joined.methods, strict=True)
-        if not one.method.ensemble
+        found.measures for found, one in zip(methods, joined.methods, strict=True) if not one.method.ensemble
     ]
     return Agreement(
         joined,

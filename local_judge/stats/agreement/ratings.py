@@ -118,9 +118,9 @@ def add(parts: Iterable[Pairs]) -> Pairs:
 def method_rate(counts: Pairs, ties: Ties) -> Estimate:
     """Pairwise agreement of people (first) and a method (second); `n` is the number of pairs.
 
-    Formula (DeepResearch Bench, appendix I.1, equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds
-    half of those that one side ties and the other does not; `drop` leaves those out that people tie, and counts them in
-    `n_undefined`.
+    Formula (DeepResearch Bench, equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with
+    sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds half of those that one side ties and the other does not; `drop` leaves
+    those out that people tie, and counts them in `n_undefined`.
     """
     return _rate(counts, ties, counts.tied_first)
 
