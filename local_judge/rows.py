@@ -6,7 +6,9 @@ completely or keeps its old content.
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import io
 import json
 import os
 import re
@@ -14,7 +16,7 @@ import sys
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -71,6 +73,79 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if line.strip():
             place = f"{path}:{number}"
             yield place, parse_object(line, place)
+
+
+class Cells(NamedTuple):
+    """Rows of texts by column, from a table or from JSON objects."""
+
+    is_table: bool
+    """Flag: the columns are those of a header, which all rows share."""
+    place: str
+    """Place of the header or of the first row, for messages."""
+    names: tuple[str, ...]
+    """Columns of the header, or keys of the first row."""
+    rows: tuple[tuple[str, dict[str, str]], ...]
+    """Place and cells of each row that is not empty; a missing cell is an empty text."""
+
+
+def read_cells(path: Path, columns: Collection[str], numbers: Collection[str] = ()) -> Cells:
+    """Read a CSV file (`.csv`) or a JSONL file (any other name), in which every cell is text.
+
+    Args:
+        path: the file.
+        columns: columns that are read; a file may have others, in any order.
+        numbers: columns in which JSON numbers may have a fraction.
+
+    Raises:
+        InputError: the file cannot be read, is not CSV or JSONL, has a column twice or another number of cells in a
+            row, or a JSON value is neither a text nor an ordinary number.
+    """
+    if path.suffix.lower() == ".csv":
+        return _table(path, columns)
+    given = list(read_jsonl(path))
+    rows = tuple(
+        (place, {name: _cell(row.get(name), name, name in numbers, place) for name in columns})
+        for place, row in given
+    )
+    place, first = given[0] if given else (str(path), {})
+    return Cells(False, place, tuple(first), rows)
+
+
+def _table(path: Path, columns: Collection[str]) -> Cells:
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    header: list[str] = []
+    top, line = str(path), 1
+    rows: list[tuple[str, dict[str, str]]] = []
+    try:
+        for cells in reader:
+            place, line = f"{path}:{line}", reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header, top = [cell.strip().lower() for cell in cells], place
+                twice = next((name for name in header if name in columns and header.count(name) > 1), None)
+                if twice is not None:
+                    raise InputError(f"{place}: column {twice!r} appears twice")
+            elif len(cells) != len(header):
+                raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
+            else:
+                rows.append((place, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}))
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
+    return Cells(True, top, tuple(header), tuple(rows))
+
+
+def _cell(value: object, name: str, is_number: bool, place: str) -> str:
+    """Return a JSON value as the text of a CSV cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and is_text(value):
+        return value.strip()
+    if isinstance(value, float) and is_number:
+        return repr(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
+        return str(value)
+    raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
 
 
 def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:

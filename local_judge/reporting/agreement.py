@@ -21,6 +21,11 @@ from local_judge.stats.agreement.ratings import Measure, RatedTask
 from local_judge.stats.estimate import LEVEL
 from local_judge.terminal import NONE, count, plain_table, safe
 
+_BLANK = ("", "", "")
+OVER_JUDGES = (
+    "over judges: mean and population standard deviation of each judge's own measure; no ensemble is in it"
+)
+
 
 class Compared(NamedTuple):
     """Comparison of two judges."""
@@ -54,28 +59,37 @@ class Agreement(NamedTuple):
 
 def agreement_table(found: Agreement, what: str) -> Table:
     """Return all measures of the score named `what`: of each judge, and of the annotators among themselves."""
-    table = plain_table(f"agreement with human ratings, {safe(what)}", ["", "unit"])
-    people = [measure for measure in found.people if measure.estimate.value is not None]
-    for name in (*(["annotators"] if people else []), *(_title(one) for one in found.joined.methods)):
-        table.add_column(name, justify="right")
-        table.add_column("n", justify="right")
-        table.add_column("undef.", justify="right")
+    columns = [
+        (_title(one), method.measures)
+        for one, method in zip(found.joined.methods, found.methods, strict=True)
+    ]
+    return measures_table(f"agreement with human ratings, {safe(what)}", found.people, columns)
+
+
+def measures_table(
+    title: str, people: Sequence[Measure], columns: Sequence[tuple[str, Sequence[Measure]]]
+) -> Table:
+    """Return measures of the annotators among themselves, then those of each judge."""
+    people = [measure for measure in people if measure.estimate.value is not None]
+    table = plain_table(title, ["", "unit"])
+    for name in (*(["annotators"] if people else []), *(name for name, _ in columns)):
+        for heading in (name, "n", "undef."):
+            table.add_column(heading, justify="right")
     for measure in people:
         table.add_row(measure.label, measure.unit, *_cells(measure))
     table.add_section()
-    for measures in zip(*(method.measures for method in found.methods), strict=True):
-        if _any_value(measures):
-            cells = [cell for measure in measures for cell in _cells(measure)]
-            first = measures[0]
-            table.add_row(first.label, first.unit, *(["", "", ""] if people else []), *cells)
+    for first in columns[0][1]:
+        own = [next((one for one in measures if one.id == first.id), None) for _, measures in columns]
+        if _any_value([one for one in own if one is not None]):
+            cells = [cell for one in own for cell in (_cells(one) if one is not None else _BLANK)]
+            table.add_row(first.label, first.unit, *(_BLANK if people else ()), *cells)
     return table
 
 
-def judges_table(found: Agreement) -> Table:
-    """Return the mean and the standard deviation of each measure over the judges."""
-    n = sum(not one.method.ensemble for one in found.joined.methods)
+def judges_table(measures: Sequence[OverJudges], n: int) -> Table:
+    """Return the mean and the standard deviation of each measure over `n` judges."""
     table = plain_table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
-    for one in found.over_judges:
+    for one in measures:
         if one.mean is not None:
             std = NONE if one.std is None else f"{one.std:.3f}"
             table.add_row(one.label, one.unit, f"{one.mean:.3f}", std, str(one.n))
@@ -116,7 +130,7 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     if found.reason:
         yield found.reason
     if found.over_judges:
-        yield "over judges: mean and population standard deviation of each judge's own measure; no ensemble is in it"
+        yield OVER_JUDGES
     for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
         if run.coverage.n_in_part:
@@ -216,7 +230,7 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
             "n_missing": sum(task.n_missing for task in tasks),
             "n_empty": found.n_empty,
             "task_unknown": list(found.joined.taskless),
-            "measures": [_measure(measure) for measure in found.people],
+            "measures": [measure_json(measure) for measure in found.people],
         },
         "runs": [
             {
@@ -228,7 +242,7 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
                 "not_in_run": list(run.absent),
                 "without_score": list(run.unscored),
                 "not_rated": list(run.unrated),
-                "measures": [_measure(measure) for measure in method.measures],
+                "measures": [measure_json(measure) for measure in method.measures],
                 "tasks": [
                     {
                         "task": task.task,
@@ -245,10 +259,7 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
             for run, method in zip(found.joined.methods, found.methods, strict=True)
         ],
         "joined": found.reason,
-        "over_judges": {
-            "n_judges": sum(not one.method.ensemble for one in found.joined.methods),
-            "measures": [one._asdict() for one in found.over_judges],
-        },
+        "over_judges": over_judges_json(found.over_judges, n_judges(found)),
         "differences": [
             {
                 "first": one.first.method.name,
@@ -256,14 +267,25 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
                 "n_reports": one.difference.n_reports,
                 "only_first": one.difference.n_first,
                 "only_second": one.difference.n_second,
-                "measures": [_measure(measure) for measure in one.difference.measures],
+                "measures": [measure_json(measure) for measure in one.difference.measures],
             }
             for one in found.compared
         ],
     }
 
 
-def _measure(measure: Measure) -> dict[str, Any]:
+def n_judges(found: Agreement) -> int:
+    """Return the number of judges, without ensembles."""
+    return sum(not one.method.ensemble for one in found.joined.methods)
+
+
+def over_judges_json(measures: Sequence[OverJudges], n: int) -> dict[str, Any]:
+    """Return measures over `n` judges as plain data."""
+    return {"n_judges": n, "measures": [one._asdict() for one in measures]}
+
+
+def measure_json(measure: Measure) -> dict[str, Any]:
+    """Return a measure as plain data."""
     return {
         "id": measure.id,
         "label": measure.label,

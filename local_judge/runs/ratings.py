@@ -7,17 +7,15 @@ system; reports without a partner are listed. Agreement between people does not 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
-from local_judge.rows import is_text, read_jsonl, read_text
+from local_judge.rows import Cells, read_cells
 from local_judge.runs.joining import Method
 from local_judge.runs.scored import ScoredReport
 from local_judge.scoring.coverage import Coverage, coverage_of
@@ -27,7 +25,8 @@ from local_judge.stats.numeric import exact
 COLUMNS = ("task", "system", "report", "annotator", "score")
 """Columns that are read; a file may have others, in any order."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+"""A number as people write it."""
 
 Unit = tuple[str, ...]
 """Identity of a rated report: (report,) or (task, system)."""
@@ -72,9 +71,11 @@ def load_ratings(path: Path) -> Ratings:
     rows: list[Rating] = []
     seen: dict[tuple[Unit, str], str] = {}
     n_empty = 0
-    cells = _csv(path) if path.suffix.lower() == ".csv" else _jsonl(path)
     by_report: bool | None = None
-    for place, row in cells:
+    cells = read_cells(path, COLUMNS, ("score",))
+    if cells.is_table and cells.names:
+        _check_header(cells)
+    for place, row in cells.rows:
         rating = _rating(row, place)
         if by_report is None:
             by_report = rating.report is not None
@@ -108,60 +109,18 @@ def _score(text: str, place: str) -> Fraction:
     """Parse a score; 0 for an empty cell, whose row is not kept."""
     if not text:
         return Fraction(0)
-    if len(text) > 40 or not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+    if len(text) > 40 or not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise InputError(f"{place}: score {text[:40]!r} is not a number such as 7 or 7.5")
     return exact(float(text))
 
 
-def _csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield `(place, cells by column)` for each row that is not empty."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    header: list[str] | None = None
-    line = 1
-    try:
-        for cells in reader:
-            place, line = f"{path}:{line}", reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header is None:
-                header = _header([cell.strip().lower() for cell in cells], place)
-            elif len(cells) != len(header):
-                raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
-            else:
-                yield place, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
-
-
-def _header(names: list[str], place: str) -> list[str]:
-    known = [name for name in names if name in COLUMNS]
-    twice = next((name for name in known if known.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{place}: column {twice!r} appears twice")
-    if not {"annotator", "score"} <= {*known} or not ("report" in known or {"task", "system"} <= {*known}):
-        listed = ", ".join(map(repr, names[:10]))
+def _check_header(cells: Cells) -> None:
+    names = {*cells.names}
+    if not {"annotator", "score"} <= names or not ("report" in names or {"task", "system"} <= names):
+        listed = ", ".join(map(repr, cells.names[:10]))
         raise InputError(
-            f"{place}: needs columns annotator, score, and report or task and system; has {listed}"
+            f"{cells.place}: needs columns annotator, score, and report or task and system; has {listed}"
         )
-    return names
-
-
-def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    for place, row in read_jsonl(path):
-        yield place, {name: _cell(row.get(name), name, place) for name in COLUMNS}
-
-
-def _cell(value: object, name: str, place: str) -> str:
-    """Return a JSON value as the text of a CSV cell."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and is_text(value):
-        return value.strip()
-    if isinstance(value, float) and name == "score":
-        return repr(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
-        return str(value)
-    raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
 
 
 class JoinedScores(NamedTuple):

@@ -135,10 +135,10 @@ def test_a_part_of_a_result_folder_names_the_folder_above(command: Command, tmp_
 def race(path: Path, *values: float | None) -> Path:
     """RACE's rows of one system; None for a report that its judge could not compare."""
     names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
-    rows = [
-        {"id": id, "prompt": "?", **({"error": "no reply"} if one is None else dict.fromkeys(names, one))}
-        for id, one in enumerate(values, 1)
-    ]
+    rows: list[dict[str, Any]] = []
+    for id, one in enumerate(values, 1):
+        scores: dict[str, Any] = {"error": "no reply"} if one is None else dict.fromkeys(names, one)
+        rows.append({"id": id, "prompt": "?", **scores})
     return write(path / "raw_results.jsonl", rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from local_judge.cli.modified import AllowModified, marked, print_marks
+from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import (
     SCORE,
     AsJson,
@@ -23,6 +24,7 @@ from local_judge.cli.options import (
     protocol_and_score,
 )
 from local_judge.cli.output import print_json
+from local_judge.errors import ConfigError
 from local_judge.reporting.agreement import (
     Agreement,
     Compared,
@@ -31,13 +33,17 @@ from local_judge.reporting.agreement import (
     agreement_table,
     difference_table,
     judges_table,
+    n_judges,
 )
+from local_judge.reporting.item_agreement import item_agreement, item_json, item_notes, item_tables
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.runs.joining import join_runs
+from local_judge.runs.item_labels import has_item_labels, label_items, load_item_labels
+from local_judge.runs.joining import Differ, join_runs
 from local_judge.runs.ratings import Joined, join, load_ratings
 from local_judge.runs.scored import method_reports, protocol_of
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods, over_judges
 from local_judge.stats.agreement.ratings import Ties
@@ -46,7 +52,9 @@ from local_judge.terminal import stdout
 
 
 def agree(
-    ratings: Annotated[Path, typer.Argument(help="Human ratings: a CSV or JSONL file.")],
+    ratings: Annotated[
+        Path, typer.Argument(help="People's ratings of reports, or labels of items: CSV or JSONL.")
+    ],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     protocol: SomeProtocol = None,
     profile: ProfileName = "paper",
@@ -57,6 +65,10 @@ def agree(
         Ties,
         typer.Option("--ties", help="Treatment of ties in pairwise rates; see docs/guides/agreement.md."),
     ] = "strict",
+    same: Annotated[
+        list[str] | None,
+        typer.Option("--same", metavar="LABEL,LABEL", help="Labels of items that count as one; repeatable."),
+    ] = None,
     unfiltered: Annotated[
         bool,
         typer.Option("--unfiltered", help="Also use tasks on which raters disagree for correlations."),
@@ -67,10 +79,18 @@ def agree(
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.
+    """Compare the scores of runs with human ratings, or the answers to items with human labels.
 
-    Runs of one judge without a report in common, such as a run for each system, count as one.
+    Ratings give pairwise agreement, correlation and reliability; labels the share of items on which judges agree. Runs
+    of one judge without a report in common, such as a run for each system, count as one.
     """
+    if has_item_labels(ratings):
+        _refuse(
+            {"--plot": plot is not None, "--unfiltered": unfiltered, "--ties": ties != "strict"}, "labels"
+        )
+        _agree_on_items(ratings, runs, protocol, profile, judge, differ, same, seed, resamples, as_json)
+        return
+    _refuse({"--same": bool(same)}, "ratings")
     if plot is not None:
         require_plots()
     protocol, named = protocol_and_score(protocol, score)
@@ -95,11 +115,41 @@ def agree(
     console.print(
         agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")
     )
-    for table in (judges_table(found), difference_table(found)):
+    for table in (judges_table(found.over_judges, n_judges(found)), difference_table(found)):
         if table.row_count:
             console.print(table)
     for line in agreement_notes(found):
         console.print(line)
+
+
+def _refuse(options: Mapping[str, bool], kind: str) -> None:
+    """Refuse options that files of this kind have no use for."""
+    for option, used in options.items():
+        if used:
+            raise ConfigError(f"{option}: has no meaning for {kind}; leave it out")
+
+
+def _agree_on_items(
+    path: Path,
+    runs: Sequence[Path],
+    protocol: str | None,
+    profile: Profile,
+    judge: str | None,
+    differ: Differ | None,
+    same: Sequence[str] | None,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+) -> None:
+    """Compare the answers to items with people's labels."""
+    labels = load_item_labels(path)
+    joining = join_runs(runs, judge, differ)
+    groups = [[name.strip() for name in one.split(",") if name.strip()] for one in same or ()]
+    labelled = label_items(labels, joining.methods, protocol, profile, groups)
+    ensembles = [one.name for one in joining.methods if one.ensemble]
+    found = item_agreement(labelled, ensembles, joining.reason, seed=seed, draws=resamples)
+    said = {"protocol": protocol, "profile": profile, "judge": judge, "same": groups}
+    print_found(said | item_json(found), [*item_tables(found), *item_notes(found)], as_json)
 
 
 def _agreement(

@@ -10,5 +10,6 @@ numbers in any order.
     annotators    inter-annotator agreement
     inter_judge   inter-judge agreement on the items of reports
     stability     inter-judge agreement on scores and order of reports; stability of the order of systems
-    method        agreement of a method with people, and the difference of two methods
+    method        agreement of a method with people, the difference of two methods, and means over judges
+    items         agreement of judges with people's labels of single items
 """
