@@ -57,13 +57,13 @@ class Agreement(NamedTuple):
     draws: int
 
 
-def agreement_table(found: Agreement, what: str) -> Table:
-    """Return all measures of the score named `what`: of each judge, and of the annotators among themselves."""
+def agreement_table(found: Agreement, title: str) -> Table:
+    """Return all measures of a score: of each judge, and of the annotators among themselves."""
     columns = [
         (_title(one), method.measures)
         for one, method in zip(found.joined.methods, found.methods, strict=True)
     ]
-    return measures_table(f"agreement with human ratings, {safe(what)}", found.people, columns)
+    return measures_table(title, found.people, columns)
 
 
 def measures_table(

@@ -5,7 +5,8 @@ Invariant: what a label or an answer is missing for, or left out for, is counted
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -47,12 +48,21 @@ class ItemAgreement(NamedTuple):
     metrics: tuple[MetricAgreement, ...]
     reason: str
     """What makes several runs one judge or several; empty for one run."""
+    clusters: str
+    """Units that the bootstrap draws, such as reports."""
     seed: int
     draws: int
 
 
 def item_agreement(
-    runs: LabelledRuns, ensembles: Sequence[str], reason: str, *, seed: int, draws: int
+    runs: LabelledRuns,
+    ensembles: Sequence[str] = (),
+    reason: str = "",
+    people: Mapping[str, Sequence[Measure]] = MappingProxyType({}),
+    clusters: str = "reports",
+    *,
+    seed: int,
+    draws: int,
 ) -> ItemAgreement:
     """Compute the agreement on the items of each metric.
 
@@ -60,6 +70,8 @@ def item_agreement(
         runs: labels with the judges' answers.
         ensembles: names of those judges that are ensembles.
         reason: what makes several runs one judge or several.
+        people: further measures of the annotators, by metric.
+        clusters: what the items' `report`s are.
         seed: of the bootstrap over reports.
         draws: of each interval.
     """
@@ -77,13 +89,16 @@ def item_agreement(
         metrics.append(
             MetricAgreement(
                 one,
-                agreement_of_annotators(one.items, seed=seed, draws=draws),
+                (
+                    *agreement_of_annotators(one.items, seed=seed, draws=draws),
+                    *people.get(one.metric, ()),
+                ),
                 tuple(columns.items()),
                 len(judges),
                 over_judges(own) if len(own) > 1 else (),
             )
         )
-    return ItemAgreement(runs, tuple(metrics), reason, seed, draws)
+    return ItemAgreement(runs, tuple(metrics), reason, clusters, seed, draws)
 
 
 def item_tables(found: ItemAgreement) -> Iterator[Table]:
@@ -98,7 +113,7 @@ def item_tables(found: ItemAgreement) -> Iterator[Table]:
 
 def item_notes(found: ItemAgreement) -> Iterator[str]:
     """Yield the notes below the tables, one line each, without control characters."""
-    yield f"{LEVEL}% bootstrap intervals over reports of {found.draws:,} draws, seed {found.seed}"
+    yield f"{LEVEL}% bootstrap intervals over {found.clusters} of {found.draws:,} draws, seed {found.seed}"
     if found.reason:
         yield found.reason
     if any(one.over_judges for one in found.metrics):
@@ -113,7 +128,7 @@ def item_notes(found: ItemAgreement) -> Iterator[str]:
         if names:
             yield f"{what}: {len(names)} ({listed(names)})"
     for one in found.metrics:
-        yield from map(safe, _metric_notes(one))
+        yield from map(safe, _metric_notes(one, found.clusters))
         for name, measures in (("people", one.people), *one.columns):
             # Of labels without an item there is no share.
             shown = [(measure.label, measure.estimate) for measure in measures if ":" not in measure.id]
@@ -121,16 +136,15 @@ def item_notes(found: ItemAgreement) -> Iterator[str]:
                 yield safe(f"{one.labelled.metric}, {name}: {line}")
 
 
-def _metric_notes(found: MetricAgreement) -> Iterator[str]:
+def _metric_notes(found: MetricAgreement, clusters: str) -> Iterator[str]:
     one = found.labelled
     people = {name for item in one.items for name in item.labels}
     n = sum(len(item.labels) for item in one.items)
     reports = {item.report for item in one.items}
     undecided = sum(item.label is None for item in one.items)
-    yield (
-        f"{one.metric}: {count(n, 'label')} by {count(len(people), 'annotator')} of {count(len(one.items), 'item')} in "
-        f"{count(len(reports), 'report')}" + (f"; {undecided} items without a majority" if undecided else "")
-    )
+    said = f"{count(n, 'label')} by {count(len(people), 'annotator')} of {count(len(one.items), 'item')} in "
+    lacking = f"; {undecided} items without a majority" if undecided else ""
+    yield f"{one.metric}: {said}{count(len(reports), clusters.removesuffix('s'))}{lacking}"
     if one.n_unanswered:
         lost = ", ".join(f"{name} {n}" for name, n in one.n_unanswered.items())
         yield f"  labelled items without an answer: {lost}"

@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from indexes.urls import UrlError, normalise_url
 from local_judge.claims.model import ClaimSet, Label
@@ -53,6 +53,13 @@ _VERDICTS: Mapping[Label, HumanLabel | None] = {
     "off_topic": "unsupported",
     "unusable": None,
 }
+
+
+_VOCABULARY: Mapping[str, Sequence[str]] = {
+    CLAIMS: get_args(HumanLabel),
+    WINNER: ("report", "other", "tie"),
+}
+"""Answers of the metrics that every run has in common."""
 
 
 class ItemAnswer(NamedTuple):
@@ -261,14 +268,14 @@ def _metric(
         if one.metric == metric and one.value is not None
     }
     labels = {_text(label) for item in items for label in item.labels.values()}
-    known = answers | set(merged) | set(merged.values())
+    known = answers | set(merged) | set(merged.values()) | {*_VOCABULARY.get(metric, ())}
     is_text = any(isinstance(label, str) for item in items for label in item.labels.values())
     strange = tuple(sorted(labels - known)) if is_text else ()
     if strange and labels.isdisjoint(known):
         raise InputError(
             f"{metric}: people's labels ({', '.join(strange[:5])}) are none of the judges' answers "
             f"({', '.join(sorted(answers)[:5])}); name what is the same, such as --same "
-            f"{min(answers, default='answer')},{strange[0]}"
+            f"{min(answers, default='answer')},{strange[0]}, or accept a label by --same {strange[0]}"
         )
     judges = tuple(name for name in judged if any(name in one.judges for one in items))
     return LabelledMetric(metric, tuple(items), judges, dict(n_unanswered), strange)

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
 from local_judge.rows import Cells, read_cells
-from local_judge.runs.joining import Method
-from local_judge.runs.scored import ScoredReport
+from local_judge.runs.joining import Method, join_runs
+from local_judge.runs.scored import ScoredReport, method_reports
 from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
 from local_judge.stats.numeric import exact
 
@@ -92,6 +93,37 @@ def load_ratings(path: Path) -> Ratings:
     if not rows:
         raise InputError(f"{path}: no ratings in it")
     return Ratings(tuple(rows), n_empty, bool(by_report))
+
+
+def ratings_of_run(run: Path, protocol: str | None, profile: Profile, score: str) -> Ratings:
+    """Return a score of a run's reports as ratings, whose annotators are the run's judges.
+
+    Raises:
+        RunError: there is no finished run, or no such protocol, profile or score.
+        InputError: no report has the score.
+    """
+    found = [
+        (method.name, report)
+        for method in join_runs([run]).methods
+        if not method.ensemble
+        for report in method_reports(method, protocol, profile, score)
+    ]
+    by_report = any(report.task is None or report.system is None for _, report in found)
+    rows = tuple(
+        Rating(
+            report.case if by_report else None,
+            report.task,
+            report.system,
+            name,
+            exact(report.value),
+            f"{run}: {report.case}",
+        )
+        for name, report in found
+        if report.value is not None
+    )
+    if not rows:
+        raise InputError(f"{run}: no report has a score {score!r}")
+    return Ratings(rows, len(found) - len(rows), by_report)
 
 
 def _rating(row: Mapping[str, str], place: str) -> Rating:

@@ -25,6 +25,8 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError
+from local_judge.lab.experiments.plan_agreement import has_plan_ratings, load_plan_ratings, rated_aspects
+from local_judge.lab.experiments.planning import RATINGS
 from local_judge.reporting.agreement import (
     Agreement,
     Compared,
@@ -37,9 +39,15 @@ from local_judge.reporting.agreement import (
 )
 from local_judge.reporting.item_agreement import item_agreement, item_json, item_notes, item_tables
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.runs.item_labels import has_item_labels, label_items, load_item_labels
+from local_judge.runs.item_labels import (
+    LabelledMetric,
+    LabelledRuns,
+    has_item_labels,
+    label_items,
+    load_item_labels,
+)
 from local_judge.runs.joining import Differ, join_runs
-from local_judge.runs.ratings import Joined, join, load_ratings
+from local_judge.runs.ratings import Joined, join, load_ratings, ratings_of_run
 from local_judge.runs.scored import method_reports, protocol_of
 from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
@@ -48,12 +56,12 @@ from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods, over_judges
 from local_judge.stats.agreement.ratings import Ties
 from local_judge.stats.estimate import DRAWS
-from local_judge.terminal import stdout
+from local_judge.terminal import safe, stdout
 
 
 def agree(
     ratings: Annotated[
-        Path, typer.Argument(help="People's ratings of reports, or labels of items: CSV or JSONL.")
+        Path, typer.Argument(help="People's ratings of reports, or labels of items: CSV or JSONL. Or a run.")
     ],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     protocol: SomeProtocol = None,
@@ -65,6 +73,14 @@ def agree(
         Ties,
         typer.Option("--ties", help="Treatment of ties in pairwise rates; see docs/guides/agreement.md."),
     ] = "strict",
+    rating: Annotated[
+        str | None,
+        typer.Option(
+            "--rating",
+            metavar="[PROTOCOL:]PATH",
+            help="Score that serves as rating, if RATINGS is a run.",
+        ),
+    ] = None,
     same: Annotated[
         list[str] | None,
         typer.Option("--same", metavar="LABEL,LABEL", help="Labels of items that count as one; repeatable."),
@@ -84,37 +100,54 @@ def agree(
     Ratings give pairwise agreement, correlation and reliability; labels the share of items on which judges agree. Runs
     of one judge without a report in common, such as a run for each system, count as one.
     """
-    if has_item_labels(ratings):
-        _refuse(
-            {"--plot": plot is not None, "--unfiltered": unfiltered, "--ties": ties != "strict"}, "labels"
-        )
+    of_reports = {"--plot": plot is not None, "--unfiltered": unfiltered, "--ties": ties != "strict"}
+    if rating is not None or ratings.is_dir():
+        if rating is None or not ratings.is_dir():
+            raise ConfigError(
+                "--rating: names the score of a run that serves as RATINGS; give both or neither"
+            )
+        _refuse({"--same": bool(same), "--unfiltered": unfiltered}, "scores as ratings")
+    elif has_plan_ratings(ratings):
+        _refuse(of_reports | {"--same": bool(same)}, "ratings of plans")
+        _agree_on_plans(ratings, runs, seed, resamples, as_json)
+        return
+    elif has_item_labels(ratings):
+        _refuse(of_reports, "labels")
         _agree_on_items(ratings, runs, protocol, profile, judge, differ, same, seed, resamples, as_json)
         return
-    _refuse({"--same": bool(same)}, "ratings")
+    else:
+        _refuse({"--same": bool(same)}, "ratings")
     if plot is not None:
         require_plots()
     protocol, named = protocol_and_score(protocol, score)
     score = named or score
-    rated = load_ratings(ratings)
+    if rating is None:
+        rated = load_ratings(ratings)
+    else:
+        protocol_of_rating, path = protocol_and_score(None, rating)
+        rated = ratings_of_run(ratings, protocol_of_rating, profile, path or rating)
+    filtered = rating is None and not unfiltered
     protocols = [protocol_of(RunStore(run), protocol) for run in runs]
     joining = join_runs(runs, judge, differ)
     scores = [(one, method_reports(one, protocol, profile, score)) for one in joining.methods]
     joined = join(rated, scores)
-    found = _agreement(joined, rated.n_empty, joining.reason, ties, not unfiltered, seed, resamples)
+    found = _agreement(joined, rated.n_empty, joining.reason, ties, filtered, seed, resamples)
     if plot is not None:
         mark = ", modified since the run ended" if modifications() else ""
         title = f"score: {score} ({profile} profile{mark})"
-        picture = svg(agreement_scatter(joined.methods, title), f"{title} against human ratings")
+        picture = svg(
+            agreement_scatter(joined.methods, title), f"{title} against {rating or 'human ratings'}"
+        )
         RunStore(plot.parent).write_text(plot.name, picture)
     if as_json:
-        said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge}
+        said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge, "rating": rating}
         print_json(marked(said | agreement_json(found)))
         return
     print_marks()
     console = stdout()
-    console.print(
-        agreement_table(found, f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)")
-    )
+    raters = "human ratings" if rating is None else f"{rating} as ratings"
+    what = f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)"
+    console.print(agreement_table(found, safe(f"agreement with {raters}, {what}")))
     for table in (judges_table(found.over_judges, n_judges(found)), difference_table(found)):
         if table.row_count:
             console.print(table)
@@ -127,6 +160,28 @@ def _refuse(options: Mapping[str, bool], kind: str) -> None:
     for option, used in options.items():
         if used:
             raise ConfigError(f"{option}: has no meaning for {kind}; leave it out")
+
+
+def _agree_on_plans(path: Path, runs: Sequence[Path], seed: int, resamples: int, as_json: bool) -> None:
+    """Compare people's ratings of the items of plans with those of judges, and with each other."""
+    judges = [one for run in runs for one in load_plan_ratings(run / RATINGS)]
+    aspects = rated_aspects(load_plan_ratings(path), judges, seed=seed, draws=resamples)
+    names = tuple(dict.fromkeys(one.rater for one in judges))
+    metrics = tuple(
+        LabelledMetric(
+            one.aspect,
+            one.items,
+            tuple(name for name in names if any(name in item.judges for item in one.items)),
+            {},
+            (),
+        )
+        for one in aspects
+    )
+    n = sum(len(item.labels) for one in metrics for item in one.items)
+    labelled = LabelledRuns(metrics, n, 0, (), ())
+    orders = {one.aspect: one.order for one in aspects}
+    found = item_agreement(labelled, people=orders, clusters="tasks", seed=seed, draws=resamples)
+    print_found(item_json(found), [*item_tables(found), *item_notes(found)], as_json)
 
 
 def _agree_on_items(

@@ -9,6 +9,7 @@ numbers in any order.
     chance        Cohen's kappa, Krippendorff's alpha
     annotators    inter-annotator agreement
     inter_judge   inter-judge agreement on the items of reports
+    concordance   agreement of people on the order of what their items belong to
     stability     inter-judge agreement on scores and order of reports; stability of the order of systems
     method        agreement of a method with people, the difference of two methods, and means over judges
     items         agreement of judges with people's labels of single items
