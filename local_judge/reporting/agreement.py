@@ -49,7 +49,7 @@ class Agreement(NamedTuple):
     compared: tuple[Compared, ...]
     """One for each two judges, and each two ensembles, of `joined`."""
     reason: str
-    """What makes several runs one judge or several; empty for one run."""
+    """Reason why several runs are one judge or several; empty for one run."""
     ties: str
     filtered: bool
     """True if correlations within tasks use only the tasks that the ICC filter keeps."""

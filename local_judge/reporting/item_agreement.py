@@ -47,7 +47,7 @@ class ItemAgreement(NamedTuple):
     runs: LabelledRuns
     metrics: tuple[MetricAgreement, ...]
     reason: str
-    """What makes several runs one judge or several; empty for one run."""
+    """Reason why several runs are one judge or several; empty for one run."""
     clusters: str
     """Units that the bootstrap draws, such as reports."""
     seed: int

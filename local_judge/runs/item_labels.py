@@ -4,7 +4,7 @@ Items are a protocol's (`runs.tables.item_rows`), the winners of its comparisons
 claim set (`claims`). A label belongs to an item by report and item, and by metric, page and judge where these do not
 suffice.
 
-Invariants: nobody labels an item twice; a label that names several items is refused; a label without its item, or of an
+Invariants: no one labels an item twice; a label that names several items is refused; a label without its item, or of an
 item with another text, is counted and in no figure. An answer that failed is no answer.
 """
 
@@ -114,7 +114,7 @@ class LabelledRuns(NamedTuple):
     """Labels joined with the answers of judges."""
 
     metrics: tuple[LabelledMetric, ...]
-    """In the order of the labels."""
+    """Labelled metrics in the order of the labels."""
     n_labels: int
     n_empty: int
     """Rows without a label, or with `unclear`."""
@@ -140,7 +140,7 @@ def load_item_labels(path: Path) -> ItemLabels:
     Each row has `annotator`, `label`, `item` or `claim`, and `report` (the report's id) or `task` and `system`.
 
     Raises:
-        InputError: the file cannot be read, a row is invalid, or nobody has labelled anything.
+        InputError: the file cannot be read, a row is invalid, or there are no labels.
     """
     rows: list[ItemLabel] = []
     seen: dict[tuple[object, ...], str] = {}
@@ -273,7 +273,7 @@ def _metric(
     strange = tuple(sorted(labels - known)) if is_text else ()
     if strange and labels.isdisjoint(known):
         raise InputError(
-            f"{metric}: people's labels ({', '.join(strange[:5])}) are none of the judges' answers "
+            f"{metric}: people's labels ({', '.join(strange[:5])}) are no answers of judges "
             f"({', '.join(sorted(answers)[:5])}); name what is the same, such as --same "
             f"{min(answers, default='answer')},{strange[0]}, or accept a label by --same {strange[0]}"
         )

@@ -1,8 +1,8 @@
 """Runs joined by their judges: the scores of one judge may be in one run, or in one run for each system.
 
 Two runs are of one judge if they have the same judges (model, weights, engine, sampling) and no report in common; runs
-made from published files record no judge, and count as having the same. Runs with the same judge and reports in common
-are told apart by their settings. A report is a system's answer to a task; without both names, its id.
+made from published files record no judge, and count as having the same. Settings distinguish runs with the
+same judge and reports in common. A report is a system's answer to a task; without both names, its id.
 
 Invariants: no report counts twice for one judge; what makes runs one judge or several follows from the runs, and is
 said; where they allow both, the user decides.
@@ -22,7 +22,7 @@ from local_judge.runs.store import RunStore, canonical
 from local_judge.terminal import count
 
 Differ = Literal["systems", "judges"]
-"""What several runs differ in: all are one judge's, of different systems or tasks; or each is another judge's."""
+"""Difference of several runs: all are one judge's, of different systems or tasks; or each is another judge's."""
 
 
 class Source(NamedTuple):
@@ -55,7 +55,7 @@ class Joining(NamedTuple):
     methods: tuple[Method, ...]
     """An ensemble comes before its judges."""
     reason: str
-    """What makes the runs one judge or several, in one line; empty for one run."""
+    """Reason why the runs are one judge or several, in one line; empty for one run."""
 
 
 def run_names(runs: Sequence[Path], consequence: str) -> list[str]:

@@ -140,7 +140,7 @@ class JudgedRuns(NamedTuple):
     """Names of the judges: of their `runs.joining.Method`s."""
     columns: tuple[JudgedColumn, ...]
     reason: str
-    """What makes the runs several judges, in one line; empty for one run."""
+    """Reason why the runs are several judges, in one line; empty for one run."""
 
 
 def judged_runs(

@@ -221,7 +221,7 @@ def test_what_cannot_be_joined_is_counted_or_one_line(command: Command, tmp_path
     for row, said in (
         (
             (*good[:6], "yes"),
-            "local-judge: coverage: people's labels (yes) are none of the judges' answers (met,",
+            "local-judge: coverage: people's labels (yes) are no answers of judges (met,",
         ),
         (("mill", "cy", *good[2:]), f"{place} {nothing}; they have no report 'mill' by 'cy', but "),
         (

@@ -95,7 +95,7 @@ def test_pairs_of_deepresearch_bench() -> None:
     assert (found["people:supported"].value, found["people:unsupported"].value) == (0.96, 0.92)
     assert found["agreement"].value == 0.94
     # Agreement by chance: people 0.5 and 0.5, so that it is 0.5 whatever the judge's shares.
-    assert found["kappa"].value == pytest.approx((0.94 - 0.5) / 0.5)
+    assert found["kappa_unweighted"].value == pytest.approx((0.94 - 0.5) / 0.5)
 
 
 def test_labels_of_several_people_need_a_majority() -> None:
@@ -150,7 +150,12 @@ def test_numbers_are_compared_as_numbers() -> None:
         LabelledItem("b", {"ann": 1.0, "bob": 1.0}, {"judge": 1.0}, JUDGE),
     ]
     measures = agreement_with_labels(found, ["judge"], draws=0)
-    assert [one.id for one in measures] == ["agreement", "agreement_annotators", "kappa", "difference"]
+    assert [one.id for one in measures] == [
+        "agreement",
+        "agreement_annotators",
+        "kappa_quadratic",
+        "difference",
+    ]
     by_id = named(measures)
     # |2.5 - 3| + |2.5 - 2| + 0 + 0 over four labels.
     assert (by_id["difference"].value, by_id["difference"].n) == (0.25, 4)

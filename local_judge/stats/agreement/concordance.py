@@ -28,7 +28,7 @@ class RatedItem(NamedTuple):
     task: str
     """Unit of the bootstrap."""
     thing: str
-    """What the item is a part of, such as the plans by one method."""
+    """Whole that the item is a part of, such as the plans by one method."""
     person: str
     rating: float
 

@@ -7,7 +7,7 @@ by people's label.
 
     agreement              items on which the judge agrees with people's label / items with both
     agreement_annotators   pairs of an item's answer and one annotator's label that agree / pairs
-    kappa                  Cohen's kappa of the judge and people's label; with quadratic weights for numbers
+    kappa_WEIGHTS          Cohen's kappa of the judge and people's label; with quadratic weights for numbers
     difference             mean absolute difference from the labels of all annotators; numbers only
     people:LABEL           items that people call LABEL and the judge too / answered items that people call LABEL
     judge:LABEL            items that the judge calls LABEL and people too / labelled items that it calls LABEL
@@ -106,7 +106,7 @@ def agreement_with_labels(
         for own in reports.values()
     ]
     kappa = chance.pooled_kappa([chance.cross(pairs, weights) for pairs in both], weights).estimate(drawn)
-    rates = (*rates, Measure("kappa", f"kappa, {weights}", "items", kappa))
+    rates = (*rates, Measure(f"kappa_{weights}", f"kappa, {weights}", "items", kappa))
     if numbers:
         apart = SumStatistic(parts, partial(_difference, factor=factor)).estimate(drawn)
         return (*rates, Measure("difference", "mean difference, each annotator", "labels", apart))
