@@ -1,8 +1,7 @@
 """Labels by people of single items of reports, joined with the answers of judges.
 
-Items are a protocol's (`runs.tables.item_rows`), the winners of its comparisons (`winner`) and the verdicts of the
-claim set (`claims`). A label belongs to an item by report and item, and by metric, page and judge where these do not
-suffice.
+A label belongs to an item by report and item, and by metric, page and judge where these do not suffice
+(`runs.item_answers`).
 
 Invariants: no one labels an item twice; a label that names several items is refused; a label without its item, or of an
 item with another text, is counted and in no figure. An answer that failed is no answer.
@@ -12,23 +11,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
-from indexes.urls import UrlError, normalise_url
-from local_judge.claims.model import ClaimSet, Label
 from local_judge.errors import InputError
-from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.rows import read_cells
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.joining import Method, Source
-from local_judge.runs.labels import HumanLabel
-from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.item_answers import (
+    CLAIMS,
+    VOCABULARY,
+    ItemAnswer,
+    answers_of,
+    item_url,
+    judge_names,
+)
+from local_judge.runs.joining import Method
 from local_judge.runs.ratings import NUMBER, Unit
-from local_judge.runs.records import CaseRecord, load_records
-from local_judge.runs.scored import protocol_of
-from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.inter_judge import Answer
 from local_judge.stats.agreement.items import LabelledItem
@@ -40,36 +38,8 @@ COLUMNS = (
 )
 """Columns that are read; `claim` is an item of the metric `claims`, as `lab label` writes it."""
 
-CLAIMS, WINNER = "claims", "winner"
-"""Metrics of the claim set's verdicts and of the comparisons of reports."""
 UNCLEAR = "unclear"
 """Label of an item that a person could not decide; it enters no figure."""
-
-_VERDICTS: Mapping[Label, HumanLabel | None] = {
-    "supported": "supported",
-    "partial": "partial",
-    "contradicted": "contradicted",
-    "not_found": "unsupported",
-    "off_topic": "unsupported",
-    "unusable": None,
-}
-
-
-_VOCABULARY: Mapping[str, Sequence[str]] = {
-    CLAIMS: get_args(HumanLabel),
-    WINNER: ("report", "other", "tie"),
-}
-"""Answers of the metrics that every run has in common."""
-
-
-class ItemAnswer(NamedTuple):
-    """One answer of a judge."""
-
-    metric: str
-    item: str
-    url: str
-    text: str
-    value: Answer | None
 
 
 class ItemLabel(NamedTuple):
@@ -171,15 +141,16 @@ def _label(row: Mapping[str, str], place: str) -> ItemLabel:
     unit = (row["report"],) if row["report"] else (row["task"], row["system"])
     metric = row["metric"] or (CLAIMS if row["claim"] and not row["item"] else "")
     return ItemLabel(
-        unit, row["judge"], metric, item, _url(row["url"]), row["text"], row["annotator"], row["label"], place
+        unit,
+        row["judge"],
+        metric,
+        item,
+        item_url(row["url"]),
+        row["text"],
+        row["annotator"],
+        row["label"],
+        place,
     )
-
-
-def _url(url: str | None) -> str:
-    try:
-        return normalise_url(url) if url else ""
-    except UrlError:
-        return url or ""
 
 
 def _said(unit: Unit) -> str:
@@ -207,8 +178,8 @@ def label_items(
         InputError: a label names several items, or none of them an item of the runs.
     """
     merged = {one.casefold(): group[0].casefold() for group in same for one in group}
-    judged = {method.name: _by_report(method, protocol, profile) for method in methods}
-    names = {method.name: {method.name, *_judge_names(method)} for method in methods}
+    judged = {method.name: answers_of(method, protocol, profile) for method in methods}
+    names = {method.name: {method.name, *judge_names(method)} for method in methods}
     found: dict[str, dict[tuple[str, ...], LabelledItem]] = {}
     n_unanswered: dict[str, Counter[str]] = {}
     absent: list[str] = []
@@ -268,7 +239,7 @@ def _metric(
         if one.metric == metric and one.value is not None
     }
     labels = {_text(label) for item in items for label in item.labels.values()}
-    known = answers | set(merged) | set(merged.values()) | {*_VOCABULARY.get(metric, ())}
+    known = answers | set(merged) | set(merged.values()) | {*VOCABULARY.get(metric, ())}
     is_text = any(isinstance(label, str) for item in items for label in item.labels.values())
     strange = tuple(sorted(labels - known)) if is_text else ()
     if strange and labels.isdisjoint(known):
@@ -279,72 +250,6 @@ def _metric(
         )
     judges = tuple(name for name in judged if any(name in one.judges for one in items))
     return LabelledMetric(metric, tuple(items), judges, dict(n_unanswered), strange)
-
-
-def _by_report(method: Method, protocol: str | None, profile: Profile) -> Mapping[Unit, Sequence[ItemAnswer]]:
-    """Return all answers of a judge by report: under its id, and under its task and system."""
-    found: dict[Unit, list[ItemAnswer]] = {}
-    for source in method.sources:
-        store = RunStore(source.run)
-        names = protocols_of(store) if protocol is None else (protocol_of(store, protocol),)
-        protocols = [load_protocol(name) for name in names]
-        for record in load_records(store):
-            if record.status == "done":
-                answers = list(_of_report(store, record, source, protocols, profile, method.ensemble))
-                units: list[Unit] = [(record.id,)]
-                if record.task is not None and record.system is not None:
-                    units.append((record.task, record.system))
-                for unit in units:
-                    found.setdefault(unit, []).extend(answers)
-    return found
-
-
-def _of_report(
-    store: RunStore,
-    record: CaseRecord,
-    source: Source,
-    protocols: Sequence[AnyProtocol],
-    profile: Profile,
-    ensemble: bool,
-) -> Iterator[ItemAnswer]:
-    judges = judges_of(store) if ensemble else (source.judge,)
-    for protocol in protocols:
-        findings = [
-            store.read_item(findings_file(protocol.name, judge), record.key, protocol.findings_type)
-            for judge in judges
-        ]
-        for row in protocol.items(findings[0]) if not ensemble else ():
-            yield ItemAnswer(row.metric, row.item, _url(row.url), row.text, row.value)
-        for contest in protocol.contests(findings, profile):
-            text = f"{record.id} compared with {contest.case or contest.opponent}"
-            yield ItemAnswer(WINNER, contest.case or contest.opponent, "", text, _winner(contest.points))
-    claims = None if ensemble else store.find_item(claims_file(source.judge), record.key, ClaimSet)
-    if claims is not None:
-        texts = {claim.id: claim.text for claim in claims.claims}
-        for verdict in claims.verdicts:
-            value = None if verdict.label is None else _VERDICTS[verdict.label]
-            yield ItemAnswer(CLAIMS, verdict.claim, _url(verdict.url), texts[verdict.claim], value)
-
-
-def _winner(points: Sequence[float | None]) -> str | None:
-    """Return who won most of the games: `report`, `other` or `tie`; None if one failed."""
-    known = [one for one in points if one is not None]
-    if len(known) != len(points) or not known:
-        return None
-    total = math.fsum(known) - len(known) / 2
-    return "tie" if total == 0 else "report" if total > 0 else "other"
-
-
-def _judge_names(method: Method) -> set[str]:
-    """Return the names of a judge in its runs."""
-    if method.ensemble:
-        return set()
-    return {
-        judge["name"]
-        for source in method.sources
-        for judge in read_manifest(RunStore(source.run)).get("judges", [])
-        if source.judge in (None, judge["name"])
-    }
 
 
 def _meant(label: ItemLabel, answers: Sequence[ItemAnswer]) -> list[ItemAnswer]:

@@ -13,7 +13,7 @@ from scipy import stats
 from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.chance import Scale, Weights, cohen_kappa, krippendorff_alpha
 from local_judge.stats.agreement.icc import icc_1_1, icc_2_1, icc_2_k
-from local_judge.stats.agreement.method import agreement_of_method, over_judges
+from local_judge.stats.agreement.method import agreement_of_method
 from local_judge.stats.agreement.ratings import (
     Measure,
     RatedReport,
@@ -21,6 +21,7 @@ from local_judge.stats.agreement.ratings import (
     Ties,
     compare,
     method_rate,
+    over_judges,
     people_rate,
 )
 from local_judge.stats.correlation import fisher_interval, kendall_tau_b, kendall_w, pearson, spearman

@@ -12,8 +12,7 @@ from local_judge.stats.agreement.items import (
     agreement_of_annotators,
     agreement_with_labels,
 )
-from local_judge.stats.agreement.method import over_judges
-from local_judge.stats.agreement.ratings import Measure
+from local_judge.stats.agreement.ratings import Measure, over_judges
 from local_judge.stats.estimate import Estimate
 
 JUDGE, BOTH = frozenset({"judge"}), frozenset({"one", "two"})

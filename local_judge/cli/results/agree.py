@@ -53,8 +53,8 @@ from local_judge.runs.seal import modifications
 from local_judge.runs.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
-from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods, over_judges
-from local_judge.stats.agreement.ratings import Ties
+from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
+from local_judge.stats.agreement.ratings import Ties, over_judges
 from local_judge.stats.estimate import DRAWS
 from local_judge.terminal import safe, stdout
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from statistics import mean, pstdev
+from statistics import mean
 from typing import Any, Literal, NamedTuple
 
 from local_judge.stats.agreement.icc import icc_1_1
@@ -281,43 +281,6 @@ def _part(task: RatedTask) -> Part:
         reports,
         task_agreement(task),
     )
-
-
-class OverJudges(NamedTuple):
-    """One measure over several judges."""
-
-    id: str
-    label: str
-    unit: str
-    """Unit of the measure; this mean is over judges."""
-    mean: float | None
-    """Mean over the judges that have the measure."""
-    std: float | None
-    """Population standard deviation over them; None for fewer than two."""
-    n: int
-    n_undefined: int
-    """Judges without the measure."""
-
-
-def over_judges(judges: Sequence[Sequence[Measure]]) -> tuple[OverJudges, ...]:
-    """Return each measure's mean and standard deviation over judges, in the order of the measures.
-
-    Formula (DEER, Table 3): mean, and sqrt(sum((x - mean)^2) / n). That it divides by n follows from the five judges of
-    Table 17: 0.06, 0.06 and 0.03, where n - 1 gives 0.07, 0.06 and 0.04.
-    """
-    found: list[OverJudges] = []
-    for measures in zip(*judges, strict=True):
-        values = [one.estimate.value for one in measures if one.estimate.value is not None]
-        found.append(
-            OverJudges(
-                *measures[0][:3],
-                mean=mean(values) if values else None,
-                std=pstdev(values) if len(values) > 1 else None,
-                n=len(values),
-                n_undefined=len(measures) - len(values),
-            )
-        )
-    return tuple(found)
 
 
 class Difference(NamedTuple):
