@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -83,23 +83,26 @@ def read_csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         InputError: the file cannot be read, is not UTF-8 or not CSV, two columns have the same name, or a row has more
             cells than there are columns.
     """
+    lines = _csv_lines(path)
+    top, header = next(lines, (str(path), []))
+    check_columns(header, top)
+    for place, cells in lines:
+        if len(cells) > len(header):
+            raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
+        yield place, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield place and cells of each line of a CSV file that is not empty."""
     text = read_text(path)
     limit = csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may hold a page
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
     line = 1
     try:
         for cells in reader:
             place, line = f"{path}:{line}", reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header is None:
-                header = cells
-                check_columns(header, place)
-            elif len(cells) > len(header):
-                raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
-            else:
-                yield place, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+            if any(cell.strip() for cell in cells):
+                yield place, cells
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
     finally:
@@ -115,6 +118,68 @@ def check_columns(header: Sequence[str], place: str) -> None:
     names = Counter(name.strip().lower() for name in header if name.strip())
     if twice := next((name for name, times in names.items() if times > 1), None):
         raise InputError(f"{place}: two columns are named {twice!r}; remove or rename one")
+
+
+class Cells(NamedTuple):
+    """Rows of texts by column, from a table or from JSON objects."""
+
+    is_table: bool
+    """Flag: the columns are those of a header, which all rows share."""
+    place: str
+    """Place of the header or of the first row, for messages."""
+    names: tuple[str, ...]
+    """Columns of the header, or keys of the first row."""
+    rows: tuple[tuple[str, dict[str, str]], ...]
+    """Place and cells of each row that is not empty; a missing cell is an empty text."""
+
+
+def read_cells(path: Path, columns: Collection[str], numbers: Collection[str] = ()) -> Cells:
+    """Read a CSV file (`.csv`) or a JSONL file (any other name), in which every cell is text.
+
+    Args:
+        path: the file.
+        columns: columns that are read; a file may have others, in any order.
+        numbers: columns in which JSON numbers may have a fraction.
+
+    Raises:
+        InputError: the file cannot be read, is not CSV or JSONL, has a column twice or another number of cells in a
+            row, or a JSON value is neither a text nor an ordinary number.
+    """
+    if path.suffix.lower() == ".csv":
+        return _table(path)
+    given = list(read_jsonl(path))
+    rows = tuple(
+        (place, {name: _cell(row.get(name), name, name in numbers, place) for name in columns})
+        for place, row in given
+    )
+    place, first = given[0] if given else (str(path), {})
+    return Cells(False, place, tuple(first), rows)
+
+
+def _table(path: Path) -> Cells:
+    lines = _csv_lines(path)
+    top, cells = next(lines, (str(path), []))
+    header = tuple(cell.strip().lower() for cell in cells)
+    check_columns(header, top)
+    rows: list[tuple[str, dict[str, str]]] = []
+    for place, cells in lines:
+        if len(cells) != len(header):
+            raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
+        rows.append((place, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}))
+    return Cells(True, top, header, tuple(rows))
+
+
+def _cell(value: object, name: str, is_number: bool, place: str) -> str:
+    """Return a JSON value as the text of a CSV cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and is_text(value):
+        return value.strip()
+    if isinstance(value, float) and is_number:
+        return repr(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
+        return str(value)
+    raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
 
 
 def read_models(path: Path, model: type[M]) -> Iterator[tuple[str, M]]:

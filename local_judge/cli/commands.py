@@ -118,7 +118,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
             "agree": Lazy(
                 "results.agree:agree",
-                "Compare the scores of runs with human ratings: pairwise agreement, correlation, reliability.",
+                "Compare the scores of runs with human ratings, or the answers to items with human labels.",
             ),
             "correct": Lazy(
                 "results.correct:correct",

@@ -18,9 +18,13 @@ FORMATS = readable_formats()
 
 
 def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(help="; ".join(f"{one.title}: {one.reads}" for one in FORMATS.values()) + "."),
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="; ".join(f"{one.title}: {one.reads}" for one in FORMATS.values())
+            + ". Several files or folders, or a folder of such folders: one system each.",
+        ),
     ],
     out: Annotated[Path, typer.Argument(help="The run directory: empty or new.")],
     format: Annotated[str, format_option([AUTO, *FORMATS])] = AUTO,
@@ -29,7 +33,7 @@ def import_(
 ) -> None:
     """Make a run from judgements in the format of a published project."""
     store = RunStore(out)
-    records = import_files(file, store, format, None if system is None else said("--system", system))
+    records = import_files(files, store, format, None if system is None else said("--system", system))
     found = Results.load(store, records)
     if as_json:
         print_json(found.as_json())

@@ -71,6 +71,15 @@ Plot = Annotated[Path | None, typer.Option("--plot", help="Write a plot to this 
 OneOfJudges = Annotated[
     str | None, typer.Option("--judge", help="Use the scores of this judge instead of the ensemble's.")
 ]
+RunsDiffer = Annotated[
+    Literal["systems", "judges"] | None,
+    typer.Option(
+        "--differ",
+        help="What several runs differ in: all are one judge's, of different systems or tasks, or each is another "
+        "judge's.",
+        show_default="follows from the runs",
+    ),
+]
 OneReport = Annotated[str | None, typer.Option("--report", help="Use only the report with this id.")]
 ProfileName = Annotated[Profile, PROFILE]
 PromptsFrom = Annotated[

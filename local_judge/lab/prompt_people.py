@@ -201,7 +201,7 @@ def rated_prompts(
         seed: random seed of the bootstrap.
         draws: number of resamples.
     """
-    first, second = (run.tasks for run in joined.runs)
+    first, second = (one.tasks for one in joined.methods)
     # Without two ratings of a report, the filter by the agreement of people would remove every task.
     filtered = any(len(report.ratings) > 1 for task in joined.tasks for report in task.reports)
     sides = [

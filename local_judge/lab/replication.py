@@ -16,7 +16,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Literal, Self, cast
@@ -178,13 +178,13 @@ def prints_statistics(command: Sequence[str]) -> bool:
 
 
 def _written(command: Sequence[str]) -> Iterator[str]:
-    """Yield the places that a command writes: the second argument of `import`, values of `--out` and `--plot`.
+    """Yield the places that a command writes: the last argument of `import`, values of `--out` and `--plot`.
 
     An empty place stands for one that the command would choose by itself.
     """
     if command[0] == "import":
-        arguments = command[1:3]
-        yield command[2] if len(arguments) == 2 and not any(word[0] == "-" for word in arguments) else ""
+        arguments = list(takewhile(lambda word: word[0] != "-", command[1:]))
+        yield arguments[-1] if len(arguments) > 1 else ""
     elif not prints_statistics(command) and not any(word.split("=")[0] == "--out" for word in command):
         yield ""
     for option, value in pairwise(word for one in command for word in one.split("=", 1)):

@@ -143,7 +143,9 @@ class FailedReport(NamedTuple):
     """A report that the published code could not evaluate."""
 
     id: str
-    """Its id, unique within the files; its task's too."""
+    """Its id, unique within the files."""
+    task: str
+    """Id of its task."""
     system: str | None
     """System that wrote it, if the files name it."""
     error: str

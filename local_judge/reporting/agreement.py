@@ -1,8 +1,8 @@
 """Agreement with human ratings, as terminal tables and as JSON.
 
-Invariants: every measure is printed with its interval, its n and the number of undefined cases. A measure without a
-value in any column has no row, and the reason for each dash and each missing row is printed below the table. Names from
-files are printed as plain text.
+Invariants: every measure is printed with its unit, its interval, its n and the number of undefined cases. A measure
+without a value in any column has no row, and the reason for each dash and each missing row is printed below the table.
+Names from files are printed as plain text.
 """
 
 from __future__ import annotations
@@ -14,19 +14,24 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
-from local_judge.runs.ratings import Joined, JoinedRun
+from local_judge.runs.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
-from local_judge.stats.agreement.ratings import Measure, RatedTask
+from local_judge.stats.agreement.ratings import Measure, OverJudges, RatedTask
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import NONE, count, plain_table, safe
+
+_BLANK = ("", "", "")
+OVER_JUDGES = (
+    "over judges: mean and population standard deviation of each judge's own measure; no ensemble is in it"
+)
 
 
 class Compared(NamedTuple):
-    """Comparison of two runs."""
+    """Comparison of two judges."""
 
-    first: JoinedRun
-    second: JoinedRun
+    first: JoinedScores
+    second: JoinedScores
     difference: Difference
 
 
@@ -38,9 +43,13 @@ class Agreement(NamedTuple):
     """Number of rating rows without a score."""
     people: tuple[Measure, ...]
     methods: tuple[MethodAgreement, ...]
-    """One for each run of `joined`."""
+    """One for each judge or ensemble of `joined`."""
+    over_judges: tuple[OverJudges, ...]
+    """Each measure over all judges, without ensembles; none for fewer than two."""
     compared: tuple[Compared, ...]
-    """One for each two runs of `joined`."""
+    """One for each two judges, and each two ensembles, of `joined`."""
+    reason: str
+    """Reason why several runs are one judge or several; empty for one run."""
     ties: str
     filtered: bool
     """True if correlations within tasks use only the tasks that the ICC filter keeps."""
@@ -48,28 +57,48 @@ class Agreement(NamedTuple):
     draws: int
 
 
-def agreement_table(found: Agreement, what: str) -> Table:
-    """Return all measures of the score named `what`: of each run, and of the annotators among themselves."""
-    table = plain_table(f"agreement with human ratings, {safe(what)}")
-    table.add_column("", no_wrap=True)
-    people = [measure for measure in found.people if measure.estimate.value is not None]
-    for name in (*(["annotators"] if people else []), *(_title(run) for run in found.joined.runs)):
-        table.add_column(name, justify="right")
-        table.add_column("n", justify="right")
-        table.add_column("undef.", justify="right")
+def agreement_table(found: Agreement, title: str) -> Table:
+    """Return all measures of a score: of each judge, and of the annotators among themselves."""
+    columns = [
+        (_title(one), method.measures)
+        for one, method in zip(found.joined.methods, found.methods, strict=True)
+    ]
+    return measures_table(title, found.people, columns)
+
+
+def measures_table(
+    title: str, people: Sequence[Measure], columns: Sequence[tuple[str, Sequence[Measure]]]
+) -> Table:
+    """Return measures of the annotators among themselves, then those of each judge."""
+    people = [measure for measure in people if measure.estimate.value is not None]
+    table = plain_table(title, ["", "unit"])
+    for name in (*(["annotators"] if people else []), *(name for name, _ in columns)):
+        for heading in (name, "n", "undef."):
+            table.add_column(heading, justify="right")
     for measure in people:
-        table.add_row(measure.label, *_cells(measure))
+        table.add_row(measure.label, measure.unit, *_cells(measure))
     table.add_section()
-    for measures in zip(*(method.measures for method in found.methods), strict=True):
-        if _any_value(measures):
-            cells = [cell for measure in measures for cell in _cells(measure)]
-            table.add_row(measures[0].label, *(["", "", ""] if people else []), *cells)
+    for first in columns[0][1]:
+        own = [next((one for one in measures if one.id == first.id), None) for _, measures in columns]
+        if _any_value([one for one in own if one is not None]):
+            cells = [cell for one in own for cell in (_cells(one) if one is not None else _BLANK)]
+            table.add_row(first.label, first.unit, *(_BLANK if people else ()), *cells)
+    return table
+
+
+def judges_table(measures: Sequence[OverJudges], n: int) -> Table:
+    """Return the mean and the standard deviation of each measure over `n` judges."""
+    table = plain_table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
+    for one in measures:
+        if one.mean is not None:
+            std = NONE if one.std is None else f"{one.std:.3f}"
+            table.add_row(one.label, one.unit, f"{one.mean:.3f}", std, str(one.n))
     return table
 
 
 def difference_table(found: Agreement) -> Table:
-    """Return each measure of one run minus that of another, for each two runs."""
-    table = plain_table("differences between runs")
+    """Return each measure of one judge minus that of another, for each two judges or ensembles."""
+    table = plain_table("differences between judges")
     table.add_column("", no_wrap=True)
     for one in found.compared:
         table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")
@@ -90,15 +119,19 @@ def _any_value(measures: Sequence[Measure]) -> bool:
     return any(measure.estimate.value is not None for measure in measures)
 
 
-def _title(run: JoinedRun) -> str:
-    return safe(run.run.name or str(run.run), 30)
+def _title(one: JoinedScores) -> str:
+    return safe(one.method.name, 30)
 
 
 def agreement_notes(found: Agreement) -> Iterator[str]:
     """Yield the notes below the table, one line each, without control characters."""
     yield f"{LEVEL}% bootstrap intervals over tasks of {found.draws:,} draws, seed {found.seed}; ties: {found.ties}"
     yield _table_of_ratings(found.joined.tasks, found.n_empty)
-    for method, run in zip(found.methods, found.joined.runs, strict=True):
+    if found.reason:
+        yield found.reason
+    if found.over_judges:
+        yield OVER_JUDGES
+    for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
         if run.coverage.n_in_part:
             yield f"  {coverage_line(run.coverage)}"
@@ -128,8 +161,8 @@ def _tasks(method: MethodAgreement, filtered: bool) -> str:
 
 
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
-    """Yield measures with the name of their run, or of their two runs."""
-    for method, run in zip(found.methods, found.joined.runs, strict=True):
+    """Yield measures with the name of their judge, or of their two judges."""
+    for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: ", method.measures
     for one in found.compared:
         yield f"{_title(one.first)} - {_title(one.second)}: ", one.difference.measures
@@ -143,11 +176,11 @@ def _paired(one: Compared) -> str:
     alone = "".join(f"; {count(n, 'report')} of {_title(run)} alone left out" for n, run in left if n)
     return (
         f"{_title(one.first)} - {_title(one.second)}: {count(of.n_reports, 'report')} on {count(tasks, 'task')} that "
-        f"both runs scored, with the same tasks in each bootstrap draw{alone}"
+        f"both scored, with the same tasks in each bootstrap draw{alone}"
     )
 
 
-def _failed_joins(run: JoinedRun) -> Iterator[str]:
+def _failed_joins(run: JoinedScores) -> Iterator[str]:
     for reports, what in (
         (run.absent, "rated, but not in the run"),
         (run.unscored, "rated, but without a score"),
@@ -197,17 +230,19 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
             "n_missing": sum(task.n_missing for task in tasks),
             "n_empty": found.n_empty,
             "task_unknown": list(found.joined.taskless),
-            "measures": [_measure(measure) for measure in found.people],
+            "measures": [measure_json(measure) for measure in found.people],
         },
         "runs": [
             {
-                "run": str(run.run),
+                "name": run.method.name,
+                "ensemble": run.method.ensemble,
+                "runs": [str(source.run) for source in run.method.sources],
                 "n_joined": run.n_joined,
                 "coverage": run.coverage._asdict(),
                 "not_in_run": list(run.absent),
                 "without_score": list(run.unscored),
                 "not_rated": list(run.unrated),
-                "measures": [_measure(measure) for measure in method.measures],
+                "measures": [measure_json(measure) for measure in method.measures],
                 "tasks": [
                     {
                         "task": task.task,
@@ -221,23 +256,36 @@ def agreement_json(found: Agreement) -> dict[str, Any]:
                     for task in method.tasks
                 ],
             }
-            for run, method in zip(found.joined.runs, found.methods, strict=True)
+            for run, method in zip(found.joined.methods, found.methods, strict=True)
         ],
+        "joined": found.reason,
+        "over_judges": over_judges_json(found.over_judges, n_judges(found)),
         "differences": [
             {
-                "first": str(one.first.run),
-                "second": str(one.second.run),
+                "first": one.first.method.name,
+                "second": one.second.method.name,
                 "n_reports": one.difference.n_reports,
                 "only_first": one.difference.n_first,
                 "only_second": one.difference.n_second,
-                "measures": [_measure(measure) for measure in one.difference.measures],
+                "measures": [measure_json(measure) for measure in one.difference.measures],
             }
             for one in found.compared
         ],
     }
 
 
-def _measure(measure: Measure) -> dict[str, Any]:
+def n_judges(found: Agreement) -> int:
+    """Return the number of judges, without ensembles."""
+    return sum(not one.method.ensemble for one in found.joined.methods)
+
+
+def over_judges_json(measures: Sequence[OverJudges], n: int) -> dict[str, Any]:
+    """Return measures over `n` judges as plain data."""
+    return {"n_judges": n, "measures": [one._asdict() for one in measures]}
+
+
+def measure_json(measure: Measure) -> dict[str, Any]:
+    """Return a measure as plain data."""
     return {
         "id": measure.id,
         "label": measure.label,

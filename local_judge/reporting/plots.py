@@ -25,7 +25,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from local_judge.errors import UserError, plain
-from local_judge.runs.ratings import JoinedRun
+from local_judge.runs.ratings import JoinedScores
 from local_judge.stats.agreement.method import system_means
 from local_judge.stats.calibration.measures import Bin
 
@@ -179,11 +179,11 @@ def reliability_diagram(title: str, panels: Sequence[tuple[str, Sequence[Bin]]])
     return figure
 
 
-def agreement_scatter(runs: Sequence[JoinedRun], score: str) -> Figure:
-    """A panel for each run: a small marker for each report, a large one for each system's means.
+def agreement_scatter(runs: Sequence[JoinedScores], score: str) -> Figure:
+    """A panel for each judge: a small marker for each report, a large one for each system's means.
 
     Args:
-        runs: with at least one report that has ratings and a score each.
+        runs: scores of the judges, with at least one report that has ratings and a score each.
         score: what the vertical axes show.
     """
     names = sorted({name for run in runs for name in system_means(run.tasks)})
@@ -201,7 +201,7 @@ def agreement_scatter(runs: Sequence[JoinedRun], score: str) -> Figure:
                 colour, marker = looks[system]
                 _point(ax, means, colour, marker, s=90, edgecolors="black", zorder=3)
             ax.margins(0.06)
-            ax.set(title=_name(run.run.name or str(run.run)), xlabel="mean rating by people")
+            ax.set(title=_name(run.method.name), xlabel="mean rating by people")
             ax.set(ylabel=_name(score) if number % 3 == 0 else "")
         key = [(_name(name), _handle(*looks[name], size=8, edge="black")) for name in names]
         if any(report.system is None for run in runs for task in run.tasks for report in task.reports):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from local_judge.errors import InputError
 from local_judge.rows import attributes_of, is_text, read_jsonl, row_id
 from local_judge.runs.config import varied_settings
+from local_judge.runs.joining import run_names
 from local_judge.runs.manifest import judge_of, judges_of, read_manifest
 from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.resume import is_finished, unfinished_records
-from local_judge.runs.side_by_side import run_names
 from local_judge.runs.store import RunStore
 from local_judge.tasks.load import OTHER_KEYS
 

@@ -6,6 +6,7 @@ manifest in place of a judge.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -16,7 +17,7 @@ import local_judge
 from local_judge.documents import Problem, UnreadableReport, check_health, parse_report
 from local_judge.errors import ConfigError, InputError, RunError
 from local_judge.protocols.base import Findings, file_formats
-from local_judge.protocols.file_formats import Imported, ImportedReport, ReadableFormat, glimpse
+from local_judge.protocols.file_formats import FailedReport, Imported, ImportedReport, ReadableFormat, glimpse
 from local_judge.protocols.stated import ALL
 from local_judge.runs.items import file_key, findings_file
 from local_judge.runs.lock import LOCK, locked
@@ -38,20 +39,23 @@ def readable_formats() -> dict[str, ReadableFormat[Any]]:
 
 
 def import_files(
-    path: Path, store: RunStore, format: str = AUTO, system: str | None = None
+    paths: Sequence[Path], store: RunStore, format: str = AUTO, system: str | None = None
 ) -> list[CaseRecord]:
     """Make a run from the judgements of a published project.
 
+    Several paths, and the folders below one that has no results itself, are of one system each. A system that its
+    files do not name has the name of their folder.
+
     Args:
-        path: file or folder in the format.
+        paths: files or folders in the format, or a folder of such folders.
         store: a new or empty directory.
         format: name of the protocol; `auto` for the one, or the several ones, whose files these are.
         system: agent that wrote the reports; None for the one that the files name, if any.
 
     Raises:
         ConfigError: the protocol reads no files.
-        InputError: a file cannot be read, has another format, is of several systems and `system` is given, or has means
-            of a system that it does not name and `system` is not given.
+        InputError: a file cannot be read, has another format than the others, is of several systems and `system` is
+            given, has means of a system that it does not name and `system` is not given, or is of another one's system.
         RunError: the directory is not empty.
     """
     offered = readable_formats()
@@ -60,39 +64,81 @@ def import_files(
             f"files of {format!r} cannot be read; readable formats: {', '.join((AUTO, *offered))}"
         )
     _check_empty(store)
-    names = [format] if format != AUTO else _recognised(path, offered)
-    found = {name: offered[name].read(path) for name in names}
-    _check_system(path, [one for imported in found.values() for one in imported.reports], system)
+    if format != AUTO:
+        offered = {format: offered[format]}
+    parts = {part: names for path in paths for part, names in _parts(path, offered).items()}
+    first, *_ = parts
+    for part, names in parts.items():
+        if names != parts[first]:
+            said = [", ".join(one) for one in (names, parts[first])]
+            raise InputError(
+                f"{part}: results of {said[0]}, and {first} has those of {said[1]}; import one kind"
+            )
+    read = {name: {part: offered[name].read(part) for part in parts} for name in parts[first]}
+    found = {
+        name: next(iter(own.values())) if len(own) == 1 else _combined(own) for name, own in read.items()
+    }
+    _check_system(first, [one for imported in found.values() for one in imported.reports], system)
     with locked(store.root):
         _check_empty(store)  # again, because another process may have been faster
-        return _sealed(path, found, store, system)
+        return _sealed(first, found, store, system)
+
+
+def _parts(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> dict[Path, list[str]]:
+    """Return a file or folder with the protocols of which it has results, or those of the folders below it."""
+    names = _recognised(path, offered)
+    if names:
+        return {path: names}
+    for depth in ("*", "*/*"):
+        folders = [one for one in sorted(path.glob(depth)) if one.is_dir()]
+        below: dict[Path, list[str]] = {}
+        for folder in folders:
+            with suppress(InputError):  # a folder that cannot be read is not one of results
+                if known := _recognised(folder, offered):
+                    below[folder] = known
+        kinds = {tuple(one) for one in below.values()}
+        if len(kinds) > 1:
+            listed = ", ".join(str(one.relative_to(path)) for one in islice(below, NAMED))
+            raise InputError(f"{path}: results of several protocols; import those of one: {listed}")
+        if below:
+            return below
+    if len(offered) == 1:
+        return {path: list(offered)}  # its reader says what is missing
+    above = next((one for one in path.absolute().parents[:2] if _recognised(one, offered)), None)
+    other = "" if above is None else f"import {above}, or "
+    raise InputError(
+        f"{path}: results of no known format; {other}name the format with --format {'|'.join(offered)}"
+    )
 
 
 def _recognised(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> list[str]:
     """Return the protocols of which a file or folder has results."""
     seen = glimpse(path)
-    names = [name for name, one in offered.items() if one.recognises(seen)]
-    if not names:
-        raise InputError(f"{path}: {_nearby(path, offered)}")
-    return names
+    return [name for name, one in offered.items() if one.recognises(seen)]
 
 
-def _nearby(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> str:
-    """Return where the results are that a path of no known format belongs to, or else how to name the format."""
-
-    def known(folder: Path) -> bool:
-        with suppress(InputError):  # a folder that cannot be read is no hint
-            seen = glimpse(folder)
-            return any(one.recognises(seen) for one in offered.values())
-        return False
-
-    folders = (one for depth in ("*", "*/*") for one in sorted(path.glob(depth)) if one.is_dir())
-    below = list(islice((str(one.relative_to(path)) for one in folders if known(one)), NAMED))
-    if below:
-        return f"results of several systems or protocols; import one of its folders: {', '.join(below)}"
-    above = next((one for one in path.absolute().parents[:2] if known(one)), None)
-    other = "" if above is None else f"import {above}, or "
-    return f"results of no known format; {other}name the format with --format {'|'.join(offered)}"
+def _combined(parts: Mapping[Path, Imported[Findings]]) -> Imported[Findings]:
+    """Return the results of several systems together; a report's id begins with its system."""
+    reports: list[ImportedReport[Findings]] = []
+    failed: list[FailedReport] = []
+    known: dict[str, Path] = {}
+    for part, imported in parts.items():
+        folder = part.resolve() if part.is_dir() else part.resolve().parent
+        for one in imported.reports:
+            system = one.system or folder.name
+            if known.setdefault(system, part) != part:
+                raise InputError(
+                    f"{part}: of the system {system!r}, as {known[system]}; import the results of one judge at a time"
+                )
+            id = one.findings.case
+            id = system if one.task == ALL else id if id.startswith(f"{system}/") else f"{system}/{id}"
+            findings = one.findings.model_copy(update={"case": id})
+            reports.append(one._replace(findings=findings, system=system))
+        for lost in imported.failed:
+            system = lost.system or folder.name
+            failed.append(lost._replace(id=f"{system}/{lost.id}", system=system))
+    digests = b"".join(bytes.fromhex(one.sha256) for one in parts.values())
+    return Imported(reports, hashlib.sha256(digests).hexdigest(), failed)
 
 
 def _check_empty(store: RunStore) -> None:
@@ -124,7 +170,7 @@ def _sealed(
         CaseRecord(
             id=one.id,
             key=file_key(one.id),
-            task=one.id,
+            task=one.task,
             system=one.system if system is None else system,
             status="crashed",
             detail=one.error,

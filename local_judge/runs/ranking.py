@@ -15,10 +15,11 @@ from typing import NamedTuple
 from local_judge.errors import InputError, RunError
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.items import findings_file
-from local_judge.runs.manifest import judge_of, judges_of, protocols_of, read_manifest
+from local_judge.runs.joining import by_judges, identities
+from local_judge.runs.manifest import judge_of, judges_of, protocols_of
 from local_judge.runs.records import load_records
 from local_judge.runs.scored import SystemScore, find_path, protocol_of, scored_reports, system_scores
-from local_judge.runs.store import RunStore, canonical
+from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import Coverage, coverage_of
 from local_judge.scoring.node import Profile, Score
 from local_judge.stats.numeric import exact
@@ -66,7 +67,7 @@ def compared(
         if loaded is None or not loaded.compares_reports:
             raise RunError(f"{run}: {name} compared no reports there; give --score to compare scores")
         chosen = judge_of(store, judge)
-        judges = _identities(store, chosen)
+        judges = identities(store, chosen)
         names = (chosen,) if chosen is not None else judges_of(store) or (None,)
         for record in load_records(store):
             if record.status != "done" or record.document is None:
@@ -95,15 +96,6 @@ def compared(
             f"{runs[0]}: {name} compared no reports of two systems; give --score to compare scores"
         )
     return Matches(tuple(matches), name, tuple(without), own)
-
-
-def _identities(store: RunStore, chosen: str | None) -> list[str]:
-    """Return the identity and sampling of each judge of a run, or of the chosen one, regardless of its name."""
-    return [
-        canonical([judge["identity"], judge["sampling"]])
-        for judge in read_manifest(store).get("judges", [])  # none in an imported run
-        if chosen in (None, judge["name"])
-    ]
 
 
 def _comparing(run: Path) -> str:
@@ -138,26 +130,25 @@ def by_scores(
             systems.
         InputError: two runs of the same judges contain the same report of a system.
     """
-    groups: dict[tuple[str, str], list[tuple[str, str, Fraction | None]]] = {}
+    groups: dict[tuple[int, str], list[tuple[str, str, Fraction | None]]] = {}
     scores: list[Score] = []
-    seen: dict[tuple[str, str | None, str], tuple[int, Path]] = {}
     without: list[str] = []
-    for number, run in enumerate(runs):
-        store = RunStore(run)
-        judges = canonical(_identities(store, judge_of(store, judge)))
-        for report in scored_reports(run, protocol, profile, score, judge):
-            there, before = seen.setdefault((judges, report.system, report.case), (number, run))
-            if there != number:
-                raise InputError(
-                    f"report {report.case!r} stands in {before} and in {run}: a report counts once"
-                )
-            if report.value is None:
-                without.append(report.case)
-            if report.score is not None:
-                scores.append(report.score)
-            compared_by = None if report.value is None else exact(report.value)
-            entry = (report.system or report.case, report.case, compared_by)
-            groups.setdefault((judges, report.task or report.case), []).append(entry)
+    for judges, joined in enumerate(by_judges(runs, judge)):
+        seen: dict[tuple[str | None, str], tuple[int, Path]] = {}
+        for number, run in enumerate(joined):
+            for report in scored_reports(run, protocol, profile, score, judge):
+                there, before = seen.setdefault((report.system, report.case), (number, run))
+                if there != number:
+                    raise InputError(
+                        f"report {report.case!r} stands in {before} and in {run}: a report counts once"
+                    )
+                if report.value is None:
+                    without.append(report.case)
+                if report.score is not None:
+                    scores.append(report.score)
+                compared_by = None if report.value is None else exact(report.value)
+                entry = (report.system or report.case, report.case, compared_by)
+                groups.setdefault((judges, report.task or report.case), []).append(entry)
     matches = [
         Match(task, one, other, (_points(first, second),))
         for (_, task), entries in groups.items()

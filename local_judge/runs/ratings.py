@@ -7,26 +7,27 @@ system; reports without a partner are listed. Agreement between people does not 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import InputError, RunError
-from local_judge.rows import is_text, read_jsonl, read_text
-from local_judge.runs.scored import ScoredReport
+from local_judge.rows import Cells, read_cells
+from local_judge.runs.joining import Method, join_runs
+from local_judge.runs.scored import ScoredReport, method_reports
 from local_judge.scoring.coverage import Coverage, coverage_of
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask, ordered
 from local_judge.stats.numeric import exact
 
 COLUMNS = ("task", "system", "report", "annotator", "score")
 """Columns that are read; a file may have others, in any order."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+"""A number as people write it."""
 
 Unit = tuple[str, ...]
 """Identity of a rated report: (report,) or (task, system)."""
@@ -71,9 +72,11 @@ def load_ratings(path: Path) -> Ratings:
     rows: list[Rating] = []
     seen: dict[tuple[Unit, str], str] = {}
     n_empty = 0
-    cells = _csv(path) if path.suffix.lower() == ".csv" else _jsonl(path)
     by_report: bool | None = None
-    for place, row in cells:
+    cells = read_cells(path, COLUMNS, ("score",))
+    if cells.is_table and cells.names:
+        _check_header(cells)
+    for place, row in cells.rows:
         rating = _rating(row, place)
         if by_report is None:
             by_report = rating.report is not None
@@ -92,6 +95,37 @@ def load_ratings(path: Path) -> Ratings:
     return Ratings(tuple(rows), n_empty, bool(by_report))
 
 
+def ratings_of_run(run: Path, protocol: str | None, profile: Profile, score: str) -> Ratings:
+    """Return a score of a run's reports as ratings, whose annotators are the run's judges.
+
+    Raises:
+        RunError: there is no finished run, or no such protocol, profile or score.
+        InputError: no report has the score.
+    """
+    found = [
+        (method.name, report)
+        for method in join_runs([run]).methods
+        if not method.ensemble
+        for report in method_reports(method, protocol, profile, score)
+    ]
+    by_report = any(report.task is None or report.system is None for _, report in found)
+    rows = tuple(
+        Rating(
+            report.case if by_report else None,
+            report.task,
+            report.system,
+            name,
+            exact(report.value),
+            f"{run}: {report.case}",
+        )
+        for name, report in found
+        if report.value is not None
+    )
+    if not rows:
+        raise InputError(f"{run}: no report has a score {score!r}")
+    return Ratings(rows, len(found) - len(rows), by_report)
+
+
 def _rating(row: Mapping[str, str], place: str) -> Rating:
     report, task, system, annotator = (
         row.get(key) or None for key in ("report", "task", "system", "annotator")
@@ -107,87 +141,45 @@ def _score(text: str, place: str) -> Fraction:
     """Parse a score; 0 for an empty cell, whose row is not kept."""
     if not text:
         return Fraction(0)
-    if len(text) > 40 or not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+    if len(text) > 40 or not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise InputError(f"{place}: score {text[:40]!r} is not a number such as 7 or 7.5")
     return exact(float(text))
 
 
-def _csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield `(place, cells by column)` for each row that is not empty."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    header: list[str] | None = None
-    line = 1
-    try:
-        for cells in reader:
-            place, line = f"{path}:{line}", reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header is None:
-                header = _header([cell.strip().lower() for cell in cells], place)
-            elif len(cells) != len(header):
-                raise InputError(f"{place}: {len(cells)} cells under {len(header)} columns")
-            else:
-                yield place, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
-
-
-def _header(names: list[str], place: str) -> list[str]:
-    known = [name for name in names if name in COLUMNS]
-    twice = next((name for name in known if known.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{place}: column {twice!r} appears twice")
-    if not {"annotator", "score"} <= {*known} or not ("report" in known or {"task", "system"} <= {*known}):
-        listed = ", ".join(map(repr, names[:10]))
+def _check_header(cells: Cells) -> None:
+    names = {*cells.names}
+    if not {"annotator", "score"} <= names or not ("report" in names or {"task", "system"} <= names):
+        listed = ", ".join(map(repr, cells.names[:10]))
         raise InputError(
-            f"{place}: needs columns annotator, score, and report or task and system; has {listed}"
+            f"{cells.place}: needs columns annotator, score, and report or task and system; has {listed}"
         )
-    return names
 
 
-def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    for place, row in read_jsonl(path):
-        yield place, {name: _cell(row.get(name), name, place) for name in COLUMNS}
+class JoinedScores(NamedTuple):
+    """Rated reports with the scores of one judge, from one run or several."""
 
-
-def _cell(value: object, name: str, place: str) -> str:
-    """Return a JSON value as the text of a CSV cell."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and is_text(value):
-        return value.strip()
-    if isinstance(value, float) and name == "score":
-        return repr(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
-        return str(value)
-    raise InputError(f"{place}: {name} {str(value)[:40]!r} is neither a text nor an ordinary number")
-
-
-class JoinedRun(NamedTuple):
-    """Rated reports with the scores of one run."""
-
-    run: Path
+    method: Method
     tasks: tuple[RatedTask, ...]
     n_joined: int
     """Reports with ratings and a score."""
     coverage: Coverage
     """Coverage of their scores."""
     absent: tuple[str, ...]
-    """Rated reports that are not in the run."""
+    """Rated reports that are not in the runs."""
     unscored: tuple[str, ...]
-    """Rated reports of the run without a score."""
+    """Rated reports of the runs without a score."""
     unrated: tuple[str, ...]
-    """Reports of the run without a rating."""
+    """Reports of the runs without a rating."""
 
 
 class Joined(NamedTuple):
-    """All ratings, and the scores of each run joined to them."""
+    """All ratings, and the scores of each judge joined to them."""
 
     tasks: tuple[RatedTask, ...]
     """Ratings by task, without scores."""
     taskless: tuple[str, ...]
     """Rated reports whose task is unknown; they are left out of every number."""
-    runs: tuple[JoinedRun, ...]
+    methods: tuple[JoinedScores, ...]
 
 
 class _Rated(NamedTuple):
@@ -209,24 +201,24 @@ class _Rated(NamedTuple):
         return self._replace(task=self.task or task, system=self.system or system)
 
 
-def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) -> Joined:
-    """Join ratings with the scores of `runs`.
+def join(ratings: Ratings, methods: Sequence[tuple[Method, Sequence[ScoredReport]]]) -> Joined:
+    """Join ratings with the scores of judges.
 
     Raises:
         InputError: rows of one report, or a row and a run, name different tasks or systems.
-        RunError: a run has several reports of a system on a task and the ratings do not say which one is meant, or no
-            report with a rating and a score.
+        RunError: a judge scored several reports of a system on a task, or several reports of one id, and the ratings do
+            not say which one is meant, or no report with a rating and a score.
     """
-    by_unit = [(run, _by_unit(run, reports, ratings)) for run, reports in runs]
+    by_unit = [(method, _by_unit(method, reports, ratings)) for method, reports in methods]
     rated: dict[Unit, _Rated] = {}
     for row in ratings.rows:
         before = rated.setdefault(row.unit, _Rated(row, row.task, row.system, {}))
         before.ratings[row.annotator] = row.score
         rated[row.unit] = before.with_source(row.task, row.system, row, f"in {before.first.place}")
-    for run, reports in by_unit:
+    for method, reports in by_unit:
         for unit in [unit for unit in rated if unit in reports]:
             scored, one = reports[unit], rated[unit]
-            rated[unit] = one.with_source(scored.task, scored.system, one.first, f"in {run}")
+            rated[unit] = one.with_source(scored.task, scored.system, one.first, f"in {method.place}")
     taskless = tuple(_name(unit) for unit, report in rated.items() if report.task is None)
     if len(taskless) == len(rated):
         raise InputError(
@@ -234,35 +226,44 @@ def join(ratings: Ratings, runs: Sequence[tuple[Path, Sequence[ScoredReport]]]) 
         )
     known = {unit: report for unit, report in rated.items() if report.task is not None}
     return Joined(
-        _tasks(known, {}), taskless, tuple(_joined(run, reports, rated, known) for run, reports in by_unit)
+        _tasks(known, {}),
+        taskless,
+        tuple(_joined(method, reports, rated, known) for method, reports in by_unit),
     )
 
 
-def _by_unit(run: Path, reports: Sequence[ScoredReport], ratings: Ratings) -> dict[Unit, ScoredReport]:
-    if ratings.by_report:
-        return {(report.case,): report for report in reports}
+def _by_unit(method: Method, reports: Sequence[ScoredReport], ratings: Ratings) -> dict[Unit, ScoredReport]:
     rated = {row.unit for row in ratings.rows}
     found: dict[Unit, ScoredReport] = {}
     for report in reports:
         # Ratings that name a task and a system cannot mean a report without them.
-        unit = (report.task, report.system) if report.task and report.system else (report.case,)
+        whole = not ratings.by_report and report.task and report.system
+        unit = (report.task or "", report.system or "") if whole else (report.case,)
         before = found.setdefault(unit, report)
         if before is not report and unit in rated:
+            if ratings.by_report:
+                raise RunError(
+                    f"{method.place}: {report.case!r} is the id of a report by {before.system!r} and of one by "
+                    f"{report.system!r}; name `task` and `system` in the ratings"
+                )
             raise RunError(
-                f"{run}: {before.case!r} and {report.case!r} are both by {report.system!r} on {report.task!r}; "
-                "name the `report` in their ratings"
+                f"{method.place}: {before.case!r} and {report.case!r} are both by {report.system!r} on "
+                f"{report.task!r}; name the `report` in their ratings"
             )
     return found
 
 
 def _joined(
-    run: Path, reports: dict[Unit, ScoredReport], rated: dict[Unit, _Rated], known: dict[Unit, _Rated]
-) -> JoinedRun:
+    method: Method,
+    reports: dict[Unit, ScoredReport],
+    rated: dict[Unit, _Rated],
+    known: dict[Unit, _Rated],
+) -> JoinedScores:
     both = {unit: reports[unit] for unit in known if unit in reports}
     scores = {unit: exact(report.value) for unit, report in both.items() if report.value is not None}
     if not scores:
         if both:
-            raise RunError(f"{run}: none of its {len(both)} rated reports has a score")
+            raise RunError(f"{method.place}: none of its {len(both)} rated reports has a score")
         shown = next(iter(reports.values()), None)
         example = (
             "is empty"
@@ -270,10 +271,10 @@ def _joined(
             else f"has {shown.case!r} (task {shown.task!r}, system {shown.system!r})"
         )
         raise RunError(
-            f"{run}: none of its reports is rated: it {example}, the ratings {_name(next(iter(rated)))!r}"
+            f"{method.place}: none of its reports is rated: it {example}, the ratings {_name(next(iter(rated)))!r}"
         )
-    return JoinedRun(
-        run,
+    return JoinedScores(
+        method,
         _tasks(known, scores),
         len(scores),
         coverage_of(report.score for report in both.values() if report.score is not None),

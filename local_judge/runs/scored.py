@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.errors import RunError
+from local_judge.runs.joining import Method
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, Steps, each_node, each_score, load_records
 from local_judge.runs.store import RunStore
@@ -135,6 +136,15 @@ def scored_reports(
     known = (row.path for row in report_scores(store, name, profile, judge))
     path = find_path(known, score, f"{run}: {name}")
     return reports_of(load_scored(run, name, profile, judge, [path]), path)
+
+
+def method_reports(method: Method, protocol: str | None, profile: Profile, score: str) -> list[ScoredReport]:
+    """Return one score of all reports of a judge, run by run; arguments and errors as `scored_reports`."""
+    return [
+        report
+        for source in method.sources
+        for report in scored_reports(source.run, protocol, profile, score, source.judge)
+    ]
 
 
 def reports_of(scored: Scored, path: tuple[str, ...]) -> list[ScoredReport]:

@@ -1,8 +1,8 @@
 """Scores of several finished runs side by side: with the lengths of their reports, or by several judges.
 
 Invariants: a report counts once; with lengths, it is one observation of each score or is counted with the reason why it
-is not; by judges, the same id means the same text and task in every run, and each judge of each run counts as one
-judge, so that a judge that ran twice is compared with itself.
+is not; by judges, the same id and system mean the same text and task in every run, and a judge that judged a report
+twice counts as two, so that it is compared with itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.runs.manifest import judges_of
+from local_judge.runs.joining import Differ, join_runs
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.scored import Nodes, find_paths, load_scored, protocol_of
 from local_judge.runs.store import RunStore
@@ -137,19 +137,18 @@ class JudgedRuns(NamedTuple):
 
     protocol: str
     judges: tuple[str, ...]
-    """Names of the judges of one run; of several runs, the run's name, and the judge's if the run has several."""
+    """Names of the judges: of their `runs.joining.Method`s."""
     columns: tuple[JudgedColumn, ...]
-
-
-class _RunJudge(NamedTuple):
-    """One judge of one run."""
-
-    run: Path
-    judge: str | None
+    reason: str
+    """Reason why the runs are several judges, in one line; empty for one run."""
 
 
 def judged_runs(
-    runs: Sequence[Path], protocol: str | None, profile: Profile, wanted: str | None
+    runs: Sequence[Path],
+    protocol: str | None,
+    profile: Profile,
+    wanted: str | None,
+    differ: Differ | None = None,
 ) -> JudgedRuns:
     """Return the scores named by `wanted`, of all reports of `runs`, by each judge.
 
@@ -158,13 +157,19 @@ def judged_runs(
         protocol: name of the protocol; None if the runs have only one.
         profile: name of the profile.
         wanted: a score, as `find_paths` takes it.
+        differ: as of `join_runs`.
 
     Raises:
         RunError: a directory contains no finished run, or none of this protocol or profile; or there is no such score.
-        InputError: there is only one judge, a run is given twice, runs have different protocols, or a report has
-            another text or task in another run.
+        InputError: there is only one judge, runs have different protocols, a report has another text or task in another
+            run, or `join_runs` refuses the runs.
     """
-    sources = _run_judges(runs)
+    joining = join_runs(runs, differ=differ)
+    methods = [one for one in joining.methods if not one.ensemble]
+    if len(methods) < 2:
+        raise InputError(
+            f"{runs[0]}: one judge scored its reports; give a run with several judges, or several runs"
+        )
     names = {run: protocol_of(RunStore(run), protocol) for run in runs}
     for run, name in names.items():
         if name != names[runs[0]]:
@@ -173,15 +178,19 @@ def judged_runs(
             )
     known: dict[str, tuple[CaseRecord, Path]] = {}
     given: dict[str, dict[str, Nodes]] = {}
-    for label, source in sources.items():
-        scored = load_scored(source.run, names[source.run], profile, source.judge)
-        given[label] = scored.nodes
-        for record in scored.records:
-            before, place = known.setdefault(record.id, (record, source.run))
-            if (before.document, before.task) != (record.document, record.task):
-                raise InputError(
-                    f"report {record.id!r} has another text or another task in {place} than in {source.run}"
-                )
+    for method in methods:
+        own = given.setdefault(method.name, {})
+        for source in method.sources:
+            scored = load_scored(source.run, names[source.run], profile, source.judge)
+            for record in scored.records:
+                key = f"{record.id}\0{record.system or ''}"  # in the order of the ids
+                before, place = known.setdefault(key, (record, source.run))
+                if (before.document, before.task) != (record.document, record.task):
+                    raise InputError(
+                        f"report {record.id!r} has another text or another task in {place} than in {source.run}"
+                    )
+                if record.id in scored.nodes:
+                    own[key] = scored.nodes[record.id]
     paths = (path for nodes in given.values() for own in nodes.values() for path in own)
     columns = [
         JudgedColumn(
@@ -193,35 +202,7 @@ def judged_runs(
         )
         for path in find_paths(paths, wanted, f"{runs[0]}: {names[runs[0]]}")
     ]
-    return JudgedRuns(names[runs[0]], tuple(sources), tuple(columns))
-
-
-def run_names(runs: Sequence[Path], consequence: str) -> list[str]:
-    """Return the names of runs: of their directories, or their paths if two directories have the same name.
-
-    Raises:
-        InputError: a directory is given twice; the message ends with `consequence`.
-    """
-    resolved = [path.resolve() for path in runs]
-    twice = next((path for place, path in enumerate(runs) if resolved[place] in resolved[:place]), None)
-    if twice is not None:
-        raise InputError(f"{twice}: given twice; {consequence}")
-    unique = len({path.name for path in resolved}) == len(runs)
-    return [full.name if unique else str(path) for full, path in zip(resolved, runs, strict=True)]
-
-
-def _run_judges(runs: Sequence[Path]) -> dict[str, _RunJudge]:
-    """Return the judges of all runs by their names in the result."""
-    sources: dict[str, _RunJudge] = {}
-    for run, title in zip(runs, run_names(runs, "a run agrees with itself"), strict=True):
-        for judge in judges_of(RunStore(run)) or (None,):
-            label = title if judge is None else judge if len(runs) == 1 else f"{title}/{judge}"
-            sources[label] = _RunJudge(run, judge)
-    if len(sources) < 2:
-        raise InputError(
-            f"{runs[0]}: one judge scored its reports; give a run with several judges, or several runs"
-        )
-    return sources
+    return JudgedRuns(names[runs[0]], tuple(given), tuple(columns), joining.reason)
 
 
 def _scores(id: str, path: tuple[str, ...], given: dict[str, dict[str, Nodes]]) -> dict[str, float]:

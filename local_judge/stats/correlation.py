@@ -120,6 +120,17 @@ def kendall_w(ratings: Sequence[Sequence[Number]]) -> Estimate:
     return Estimate(float(Fraction(12 * deviations, 4 * n * denominator)), n)
 
 
+def kendall_w_test(w: float, people: int, things: int) -> float:
+    """P-value of Kendall's W: how often orders at random give a W of this size or more.
+
+    Formula (Kendall and Babington Smith 1939; Friedman 1937): chi^2 = m (n - 1) W with n - 1 degrees of freedom, for m
+    people and n things. An approximation that needs more than a few people.
+    """
+    from scipy import stats
+
+    return float(stats.chi2.sf(people * (things - 1) * w, things - 1))
+
+
 def centred(values: Floats, groups: Ints) -> Floats:
     """Each value less the mean of its group, along the last axis; exactly 0 where a group's values are all equal.
 

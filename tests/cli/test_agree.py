@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from local_judge.runs.items import file_key
-from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.records import CaseRecord, ScoreRecord, load_records
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
+from serving.types import EngineIdentity
 
 from .conftest import Command
 
@@ -44,12 +47,47 @@ def node(id: str, value: float | None, *children: ScoreNode) -> ScoreNode:
     return ScoreNode(id=id, label=id, score=Score(value=value), children=children)
 
 
-def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float | None]) -> Path:
-    """A run directory of reports by task and system, with ids `task-system`."""
+def records(
+    scores: Mapping[tuple[str | None, str | None], float | None], judge: str | None = None
+) -> list[ScoreRecord]:
+    return [
+        ScoreRecord(
+            case=f"{task}-{system}",
+            protocol="deer",
+            version="2",
+            profile="paper",
+            judge=judge,
+            scores=(node("form", 1.0, node("style", value)), node("overall", value)),
+        )
+        for (task, system), value in scores.items()
+    ]
+
+
+def write_run(
+    folder: Path,
+    scores: Mapping[tuple[str | None, str | None], float | None],
+    judges: Mapping[str, str] | None = None,
+) -> Path:
+    """A run directory of reports by task and system, with ids `task-system`; judges with versions of engines."""
     store = RunStore(folder)
+    judged = [
+        {
+            "name": name,
+            "identity": EngineIdentity(engine="vllm", model="m", engine_version=version).model_dump(
+                mode="json"
+            ),
+            "sampling": {},
+        }
+        for name, version in (judges or {}).items()
+    ]
     store.write_json(
         "manifest.json",
-        {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}},
+        {
+            "format_version": 4,
+            "config": {"protocols": ["deer"]},
+            "reports": {"n": 0},
+            **({"judges": judged} if judged else {}),
+        },
     )
     cases = [
         CaseRecord(id=id, key=file_key(id), task=task, system=system, status="done")
@@ -57,21 +95,7 @@ def write_run(folder: Path, scores: Mapping[tuple[str | None, str | None], float
         for id in [f"{task}-{system}"]
     ]
     store.write_jsonl("cases.jsonl", cases)
-    write_scores(
-        store,
-        "deer",
-        cases,
-        [
-            ScoreRecord(
-                case=case.id,
-                protocol="deer",
-                version="2",
-                profile="paper",
-                scores=(node("form", 1.0, node("style", value)), node("overall", value)),
-            )
-            for case, value in zip(cases, scores.values(), strict=True)
-        ],
-    )
+    write_scores(store, "deer", cases, records(scores))
     seal_run(store)
     return folder
 
@@ -114,37 +138,193 @@ def test_runs_side_by_side(command: Command, ratings: Path, tmp_path: Path) -> N
     assert command("results", "agree", ratings, one, other, "--resamples", "50").out == table
 
     [difference] = found["differences"]
-    assert (difference["first"], difference["second"]) == (str(one), str(other))
+    assert (difference["first"], difference["second"]) == ("one", "other")
+    assert [run["runs"] for run in (first, second)] == [[str(one)], [str(other)]]
+    assert found["joined"] == "2 runs taken as 2 judges, with 5 reports in common"
     assert (difference["n_reports"], difference["only_first"], difference["only_second"]) == (5, 0, 0)
     # 3 of 4 pairs less 1 of 4; in each draw of the two tasks, heat (3/3 less 0/3) and water (0/1 less 1/1).
     pairwise = difference["measures"][0]
     assert (pairwise["id"], pairwise["value"], pairwise["n"]) == ("pairwise", 0.5, 2)
     assert (pairwise["low"], pairwise["high"]) == (-1.0, 1.0)
-    assert "differences between runs" in table and "one - other" in table
+    assert "differences between judges" in table and "one - other" in table
     assert "+0.500 (-1.00 to +1.00)" in table
     assert (
-        "one - other: 5 reports on 2 tasks that both runs scored, with the same tasks in each bootstrap draw"
+        "one - other: 5 reports on 2 tasks that both scored, with the same tasks in each bootstrap draw"
         in table
     )
     alone = command("results", "agree", ratings, one, "--resamples", "50")
     assert "differences" not in alone.out
 
 
-def test_runs_without_a_report_in_common_have_no_difference(
+def test_runs_of_systems_are_one_judge(command: Command, ratings: Path, tmp_path: Path) -> None:
+    """A run for each system, or for each task, measures what one run of all reports does."""
+    whole = write_run(tmp_path / "whole", SCORES)
+    options = ("--resamples", "20", "--json")
+    [expected] = json.loads(command("results", "agree", ratings, whole, *options).out)["runs"]
+    for by in (0, 1):
+        parts = [
+            write_run(tmp_path / part, {unit: score for unit, score in SCORES.items() if unit[by] == part})
+            for part in dict.fromkeys(unit[by] or "" for unit in SCORES)
+        ]
+        found = json.loads(command("results", "agree", ratings, *parts, *options).out)
+        assert found["joined"] == f"{len(parts)} runs without a report in common, taken as one judge's"
+        [one] = found["runs"]
+        assert (one["name"], one["runs"]) == (f"{parts[0].name} + {len(parts) - 1}", [*map(str, parts)])
+        kept = ("n_joined", "coverage", "not_in_run", "not_rated", "measures", "tasks")
+        assert {key: one[key] for key in kept} == {key: expected[key] for key in kept}
+        assert (found["differences"], found["over_judges"]["measures"]) == ([], [])
+        alike = json.loads(command("results", "agree", ratings, *parts, *options, "--differ", "systems").out)
+        assert alike == found
+
+
+def test_published_folders_of_systems_give_the_four_measures(command: Command, tmp_path: Path) -> None:
+    """DeepResearch Bench, appendix I, from a RACE folder for each system, imported together or one by one.
+
+    Three tasks with the ratings of two people, reports a, b, c:
+
+        task   ann      bob      mean       method       ICC(1,1)                 pairs   Pearson
+        1      1 2 3    1 2 3    1 2 3      .1 .2 .3     1: MSW = 0               3 of 3  1
+        2      1 2 3    2 3 1    1.5 2.5 2  .3 .2 .1     MSB = .5, MSW = 5/6: < 0  1 of 3  left out
+        3      5 6 7    5 7 9    5 6.5 8    .2 .4 .3     > 0                      2 of 3  0.5
+
+    Task 2: means 1.5 2.5 2 order a < c < b, the method c < b < a: only c < b is alike. PAR = 6/9, FAP = FAS = 0.75.
+    Means of systems: people 2.5, 11/3, 13/3, method .2, .8/3, .7/3: with 6 times the first 15, 22, 26 and 30 times the
+    second 6, 8, 7, deviations -6, 1, 5 and -1, 1, 0: OPC = 7 / sqrt(62 * 2).
+    """
+    ratings = {"ann": [(1, 2, 3), (1, 2, 3), (5, 6, 7)], "bob": [(1, 2, 3), (2, 3, 1), (5, 7, 9)]}
+    method = {"a": (0.1, 0.3, 0.2), "b": (0.2, 0.2, 0.4), "c": (0.3, 0.1, 0.3)}
+    rated = tmp_path / "ratings.csv"
+    rows = [
+        f"{task},{system},{annotator},{score}"
+        for annotator, tasks in ratings.items()
+        for task, scores in enumerate(tasks, 1)
+        for system, score in zip("abc", scores, strict=True)
+    ]
+    rated.write_text("\n".join(["task,system,annotator,score", *rows]))
+    names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+    for system, values in method.items():
+        folder = tmp_path / "race" / system
+        folder.mkdir(parents=True)
+        lines = [json.dumps({"id": id, **dict.fromkeys(names, one)}) for id, one in enumerate(values, 1)]
+        (folder / "raw_results.jsonl").write_text("\n".join(lines))
+        assert command("import", folder, tmp_path / f"run_{system}").code == 0
+    assert command("import", tmp_path / "race", tmp_path / "all").code == 0
+    single = [tmp_path / f"run_{system}" for system in method]
+    for runs in ([tmp_path / "all"], single):
+        found = json.loads(command("results", "agree", rated, *runs, "--resamples", "20", "--json").out)
+        [one] = found["runs"]
+        measures = {measure["id"]: measure["value"] for measure in one["measures"]}
+        assert [task["filter"] for task in one["tasks"]] == ["kept", "removed", "kept"]
+        assert measures["pairwise"] == pytest.approx(6 / 9)
+        assert measures["overall_pearson"] == pytest.approx(7 / math.sqrt(62 * 2))
+        assert measures["filtered_pearson"] == measures["filtered_spearman"] == 0.75
+        assert measures["overall"] == pytest.approx((6 / 9 + 7 / math.sqrt(124) + 0.75 + 0.75) / 4)
+    # Published folders record no judge: with two files of every system, nothing says which belong together.
+    again = [tmp_path / f"again_{system}" for system in method]
+    for system, run in zip(method, again, strict=True):
+        assert command("import", tmp_path / "race" / system, run).code == 0
+    said = command("results", "agree", rated, *single, *again).line()
+    assert "put the results of each judge into one run, or give --differ judges" in said
+    assert command("import", tmp_path / "race", tmp_path / "other").code == 0
+    found = json.loads(command("results", "agree", rated, tmp_path / "all", tmp_path / "other", "--json").out)
+    assert found["joined"] == "2 runs taken as 2 judges, with 9 reports in common"
+
+
+def test_judges_without_a_report_in_common_have_no_difference(
     command: Command, ratings: Path, tmp_path: Path
 ) -> None:
     runs = [
         write_run(tmp_path / task, {unit: score for unit, score in SCORES.items() if unit[0] == task})
         for task in ("heat", "water")
     ]
-    ended = command("results", "agree", ratings, *runs, "--resamples", "5")
+    ended = command("results", "agree", ratings, *runs, "--resamples", "5", "--differ", "judges")
     assert (ended.code, ended.err) == (0, "")
-    assert "differences between runs" not in ended.out
-    assert "heat - water: pairwise, mean rating; pairwise, each annotator; overall Pearson; " in ended.out
+    assert "differences between judges" not in ended.out
+    assert "taken as 2 judges, with 0 reports in common" in ended.out
+    assert "heat - water: pairwise, mean rating; pairwise by task, mean rating; pairwise, each" in " ".join(
+        ended.out.split()
+    )
     assert "of the four: no " in " ".join(ended.out.split())
     assert "3 reports of heat alone left out; 2 reports of water alone left out" in " ".join(
         ended.out.split()
     )
+
+
+def test_what_could_be_one_judge_or_several_is_one_line(
+    command: Command, ratings: Path, tmp_path: Path
+) -> None:
+    def part(name: str, *systems: str, **judge: Any) -> Path:
+        own = {unit: score for unit, score in SCORES.items() if unit[1] in systems}
+        return write_run(tmp_path / name, own, **judge)
+
+    alpha, beta, both = part("a", "alpha"), part("b", "beta"), part("both", "alpha", "beta")
+    # `both` has reports of either, and nothing says with which of the two it belongs.
+    said = command("results", "agree", ratings, alpha, both, beta).line()
+    assert "have reports in common" in said and said.endswith(
+        "--differ judges to take each run as another judge"
+    )
+    assert command("results", "agree", ratings, alpha, both, beta, "--differ", "judges").code == 0
+    said = command("results", "agree", ratings, alpha, both, "--differ", "systems").line()
+    assert said == (
+        f"local-judge: --differ systems: 'heat' by 'alpha' is in {alpha} and in {both}, and a report counts once"
+    )
+    # Another version of the judge on other reports: its next version, or another judge?
+    newer = part("newer", "beta", judges={"one": "1.1"})
+    older = part("older", "alpha", judges={"one": "1.0"})
+    said = command("results", "agree", ratings, older, newer).line()
+    assert said.startswith(
+        f"local-judge: {older} and {newer} have different judges and no report in common; "
+    )
+    found = command("results", "agree", ratings, older, newer, "--differ", "systems", "--json").out
+    assert len(json.loads(found)["runs"]) == 1
+    # Of two judges with a run for each system, equal judges are joined.
+    runs = [older, newer, part("c", "alpha", judges={"one": "1.1"}), part("d", "beta", judges={"one": "1.0"})]
+    found = json.loads(command("results", "agree", ratings, *runs, "--json", "--resamples", "5").out)
+    assert [run["runs"] for run in found["runs"]] == [
+        [str(older), str(tmp_path / "d")],
+        [str(newer), str(tmp_path / "c")],
+    ]
+    assert found["joined"] == "4 runs taken as 2 judges, with 4 reports in common"
+
+
+def test_each_judge_of_a_run_stands_beside_the_ensemble(
+    command: Command, ratings: Path, tmp_path: Path
+) -> None:
+    """Two judges: one with 3 of 4 pairs, one with 1 of 4; the ensemble is neither, nor their mean."""
+    run = write_run(tmp_path / "run", SCORES, judges={"first": "1", "second": "2"})
+    store = RunStore(run)
+    other = {unit: 1 - (score or 0) for unit, score in SCORES.items()}
+    write_scores(
+        store,
+        "deer",
+        load_records(store),
+        [
+            *records(SCORES, None),
+            *records(SCORES, "first"),
+            *records(other, "second"),
+        ],
+    )
+    seal_run(store)
+    found = json.loads(command("results", "agree", ratings, run, "--resamples", "10", "--json").out)
+    assert [(one["name"], one["ensemble"]) for one in found["runs"]] == [
+        ("ensemble", True),
+        ("first", False),
+        ("second", False),
+    ]
+    over = found["over_judges"]
+    # Mean (0.75 + 0.25) / 2; both are 0.25 from it. By task: heat 3/3 and water 0/1, and the opposite.
+    measures = {one["id"]: one for one in over["measures"]}
+    assert over["n_judges"] == 2
+    assert [measures["pairwise"][key] for key in ("mean", "std", "n", "unit")] == [0.5, 0.25, 2, "pairs"]
+    assert [measures["pairwise_tasks"][key] for key in ("mean", "std", "n", "unit")] == [0.5, 0.0, 2, "tasks"]
+    assert [one["first"] + " - " + one["second"] for one in found["differences"]] == ["first - second"]
+    shown = command("results", "agree", ratings, run, "--resamples", "10").out
+    assert "over 2 judges" in shown and "ensemble" in shown
+    one = json.loads(
+        command("results", "agree", ratings, run, "--resamples", "10", "--json", "--judge", "second").out
+    )
+    assert [each["name"] for each in one["runs"]] == ["run"]
+    assert one["runs"][0]["measures"] == found["runs"][2]["measures"]
 
 
 def test_one_annotator_gives_correlations_of_all_tasks_and_no_rows_of_dashes(

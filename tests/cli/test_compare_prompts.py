@@ -187,7 +187,7 @@ def test_ratings_of_reports(command: Command, tmp_path: Path, runs: tuple[Path, 
     assert pairwise["difference"]["value"] == pytest.approx(2 / 3)
     shown = command(*given).out
     assert "deepresearcheval: quality, people: pairwise, mean rating" in shown
-    assert "overall Pearson: fewer than 2 pairs of values" in shown
+    assert "overall Pearson; overall tau-b: fewer than 2 pairs of values" in shown.replace("people: ", "")
     agreed = json.loads(
         command("results", "agree", rated, published, own, "--score", "quality", "--json").out
     )

@@ -209,3 +209,23 @@ def test_labels_on_the_page_are_of_one_run(command: Command, run: Path, tmp_path
     ended = command("report", run, other, "-o", tmp_path / "page.html", "--labels", labels)
     assert ended.code == 1 and not (tmp_path / "page.html").exists()
     assert "labels are of the claims of one run, and 2 runs are given" in ended.err
+
+
+def test_the_labels_are_compared_with_the_judge(command: Command, run: Path, tmp_path: Path) -> None:
+    """The stub supports all claims; of the labelled two, ada supports neither."""
+    labels = written(tmp_path / "labels.jsonl", run, "unsupported")
+    found = json.loads(command("results", "agree", labels, run, "--json", "--resamples", "5").out)
+    [measures] = found["metrics"]["claims"]["judges"].values()
+    by_id = {one["id"]: (one["hits"], one["n"]) for one in measures}
+    n = len(labels.read_text(encoding="utf-8").splitlines())
+    assert (by_id["agreement"], by_id["people:unsupported"], by_id["judge:supported"]) == (
+        (0, n),
+        (0, n),
+        (0, n),
+    )
+    labels = written(tmp_path / "labels.jsonl", run, "partial")
+    merged = command(
+        "results", "agree", labels, run, "--json", "--resamples", "5", "--same", "supported,partial"
+    )
+    [measures] = json.loads(merged.out)["metrics"]["claims"]["judges"].values()
+    assert measures[0]["value"] == 1.0

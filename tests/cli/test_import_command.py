@@ -124,21 +124,69 @@ def test_what_cannot_be_imported_is_one_line(command: Command, tmp_path: Path) -
     )
 
 
-def test_a_part_of_a_result_folder_and_a_folder_above_one_name_it(command: Command, tmp_path: Path) -> None:
-    system = tmp_path / "results" / "fact" / "ada"
-    write(system / "validated.jsonl", [row(1, "supported")])
-    (tmp_path / "results" / "race").mkdir()
+def test_a_part_of_a_result_folder_names_the_folder_above(command: Command, tmp_path: Path) -> None:
     deer = tmp_path / "deer" / "others"
     write(deer / "0001.json", [])
+    for given in (deer, deer / "0001.json"):
+        line = command("import", given, tmp_path / "run").line()
+        assert line.endswith(FORMATS) and f"import {deer.parent}, or " in line
+
+
+def race(path: Path, *values: float | None) -> Path:
+    """RACE's rows of one system; None for a report that its judge could not compare."""
+    names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+    rows: list[dict[str, Any]] = []
+    for id, one in enumerate(values, 1):
+        scores: dict[str, Any] = {"error": "no reply"} if one is None else dict.fromkeys(names, one)
+        rows.append({"id": id, "prompt": "?", **scores})
+    return write(path / "raw_results.jsonl", rows)
+
+
+def test_a_folder_of_systems_is_one_run(command: Command, tmp_path: Path) -> None:
+    results = tmp_path / "results" / "race"
+    race(results / "ada", 0.4, 0.5)
+    race(results / "bo", 0.6, None)
+    elsewhere = [tmp_path / "results", results, [results / "ada", results / "bo" / "raw_results.jsonl"]]
+    digests: set[str] = set()
+    for number, given in enumerate(elsewhere):
+        run = tmp_path / f"run{number}"
+        paths = given if isinstance(given, list) else [given]
+        ended = command("import", *paths, run, "--json")
+        assert (ended.code, ended.err) == (0, "")
+        inputs = [json.loads(line) for line in (run / "inputs.jsonl").read_text().splitlines()]
+        assert [tuple(one.values()) for one in inputs] == [
+            ("ada/1", "ada", "1"),
+            ("ada/2", "ada", "2"),
+            ("bo/1", "bo", "1"),
+            ("bo/2", "bo", "2"),
+        ]
+        digests.add(json.loads((run / "manifest.json").read_text())["imported"]["sha256"])
+        rank = json.loads(command("results", "rank", run, "--score", "overall", "--json").out)
+        # Task 1: bo before ada. Of task 2 bo has no score.
+        assert [(one["system"], one["wins"], one["games"]) for one in rank["systems"]] == [
+            ("bo", 1, 1),
+            ("ada", 0, 1),
+        ]
+    assert len(digests) == 1
+
+
+def test_results_that_are_not_of_one_judge_are_one_line(command: Command, tmp_path: Path) -> None:
+    ada = race(tmp_path / "one" / "race" / "ada", 0.4)
+    again = race(tmp_path / "two" / "race" / "ada", 0.5)
+    fact = write(tmp_path / "one" / "fact" / "ada" / "validated.jsonl", [row(1, "supported")])
     run = tmp_path / "run"
-    for given, said in (
-        (tmp_path / "results", "of several systems or protocols; import one of its folders: fact/ada"),
-        (tmp_path / "results" / "fact", "of several systems or protocols; import one of its folders: ada"),
-        (deer, FORMATS),
-        (deer / "0001.json", FORMATS),
-    ):
-        line = command("import", given, run).line()
-        assert line.endswith(said) and (said != FORMATS or f"import {deer.parent}, or " in line)
+    said = command("import", ada, again, run).line()
+    assert said == (
+        f"local-judge: {again}: of the system 'ada', as {ada}; import the results of one judge at a time"
+    )
+    assert command("import", ada, fact, run).line() == (
+        f"local-judge: {fact}: results of fact, and {ada} has those of race; import one kind"
+    )
+    said = command("import", tmp_path / "one", run).line()
+    assert said.endswith("one: results of several protocols; import those of one: fact/ada, race/ada")
+    bo = race(tmp_path / "one" / "race" / "bo", 0.4)
+    assert "2 systems; leave --system out" in command("import", ada, bo, run, "--system", "ada").line()
+    assert not run.exists()
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="golden vectors are not here")

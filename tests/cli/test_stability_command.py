@@ -117,7 +117,7 @@ def test_what_cannot_be_compared_is_one_line(command: Command, tmp_path: Path) -
     both = write_run(tmp_path / "both", {"steady": STEADY, "shaky": SHAKY}, protocols=("deer", "race"))
     for arguments, message in (
         ((run,), "one judge scored its reports; give a run with several judges, or several runs"),
-        ((run, run), "given twice; a run agrees with itself"),
+        ((run, run), "given twice; a report counts once"),
         ((run, other), "report 'a' has another text or another task in "),
         ((run, race), "name one with --protocol"),
         ((both,), "choose a protocol with --protocol; there are: deer, race"),

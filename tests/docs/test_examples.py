@@ -64,6 +64,7 @@ from local_judge.protocols.race.static import static_criteria
 from local_judge.rows import read_jsonl
 from local_judge.runs.attributes import load_attributes
 from local_judge.runs.inputs import load_reports
+from local_judge.runs.item_labels import load_item_labels
 from local_judge.runs.labels import load_labels
 from local_judge.runs.ratings import load_ratings
 from local_judge.runs.run_file import RunFile, load_config
@@ -283,6 +284,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "evidence_gaps"): reader(read_evidence_gaps, ".jsonl"),
     ("jsonl", "searches"): reader(lambda path: list(read_searches(path)), ".jsonl"),
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
+    ("csv", "labels"): reader(lambda path: load_item_labels(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
     ("text", ""): check_figure,
     ("toml", ""): check_figure,

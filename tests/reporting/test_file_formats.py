@@ -137,7 +137,7 @@ def test_a_run_is_written_said_and_read_back(tmp_path: Path) -> None:
         "b: left out: unreadable",
     ]
     again = RunStore(tmp_path / "again")
-    [read] = import_files(out / "points.txt", again, "tally")
+    [read] = import_files([out / "points.txt"], again, "tally")
     assert (read.id, read.system) == ("a", "ada")
     export_files(again, tmp_path / "out2", "tally")
     assert (tmp_path / "out2/points.txt").read_bytes() == (out / "points.txt").read_bytes()
@@ -150,5 +150,5 @@ def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="plain has no files of a published project"):
         export_files(finished(tmp_path / "plain", "plain", a=1), tmp_path / "out", "plain")
     with pytest.raises(ConfigError, match="files of 'plain' cannot be read; readable formats: auto, tally"):
-        import_files(tmp_path / "points.txt", RunStore(tmp_path / "new"), "plain")
+        import_files([tmp_path / "points.txt"], RunStore(tmp_path / "new"), "plain")
     assert not (tmp_path / "out").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -23,7 +22,8 @@ from local_judge.reporting.plots import (
     reliability_diagram,
     svg,
 )
-from local_judge.runs.ratings import JoinedRun
+from local_judge.runs.joining import Method
+from local_judge.runs.ratings import JoinedScores
 from local_judge.scoring.coverage import Coverage
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
 from local_judge.stats.calibration.measures import Judged, bins
@@ -40,7 +40,7 @@ CURVES = CurvePanel(
 )
 
 
-def rated_run() -> JoinedRun:
+def rated_run() -> JoinedScores:
     reports = (
         RatedReport("1", {"ann": Fraction(3)}, HOSTILE, Fraction(1, 2)),
         RatedReport("2", {"ann": Fraction(9)}, "b" * 500, Fraction(7, 10)),
@@ -48,7 +48,7 @@ def rated_run() -> JoinedRun:
     )
     again = (RatedReport("1", {"ann": Fraction(4)}, HOSTILE, Fraction(1, 4)),)
     tasks = (RatedTask("t", reports), RatedTask("u", again))
-    return JoinedRun(Path("runs/<run>"), tasks, 4, Coverage(0, 4, None, None), (), (), ())
+    return JoinedScores(Method("<run>", ()), tasks, 4, Coverage(0, 4, None, None), (), (), ())
 
 
 @pytest.mark.parametrize(

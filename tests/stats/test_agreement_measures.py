@@ -10,9 +10,20 @@ from itertools import combinations
 import pytest
 from scipy import stats
 
+from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.chance import Scale, Weights, cohen_kappa, krippendorff_alpha
 from local_judge.stats.agreement.icc import icc_1_1, icc_2_1, icc_2_k
-from local_judge.stats.agreement.ratings import Ties, compare, method_rate, people_rate
+from local_judge.stats.agreement.method import agreement_of_method
+from local_judge.stats.agreement.ratings import (
+    Measure,
+    RatedReport,
+    RatedTask,
+    Ties,
+    compare,
+    method_rate,
+    over_judges,
+    people_rate,
+)
 from local_judge.stats.correlation import fisher_interval, kendall_tau_b, kendall_w, pearson, spearman
 from local_judge.stats.estimate import Estimate, Resamples, mean_estimate, percentile
 from local_judge.stats.numeric import doubled_ranks, exact
@@ -336,3 +347,80 @@ def test_draws_are_those_of_python_s_generator() -> None:
     generator = random.Random(2**70)
     expected = [[int(generator.random() * 77) for _ in range(77)] for _ in range(13)]
     assert [list(draw) for draw in Resamples(77, 13, 2**70)] == expected
+
+
+def rated(task: str, ratings: list[tuple[float, float]], scores: list[float | None]) -> RatedTask:
+    """A task whose reports have ratings by two people and scores."""
+    return RatedTask(
+        task,
+        tuple(
+            RatedReport(
+                str(number),
+                {"ann": exact(one), "bob": exact(other)},
+                str(number),
+                None if score is None else exact(score),
+            )
+            for number, ((one, other), score) in enumerate(zip(ratings, scores, strict=True))
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ties", "pooled", "by_task"),
+    [
+        # Means 1, 2, 3 against 3, 2, 1: 0 of 3 pairs. Means 1, 2 against 5, 6: 1 of 1. Means 4, 4 against 1, 2: tied by
+        # people alone. One report has no pair, and is no task of the mean.
+        ("strict", 1 / 5, (0 + 1 + 0) / 3),
+        ("half", 1.5 / 5, (0 + 1 + 0.5) / 3),
+        ("drop", 1 / 4, (0 + 1) / 2),
+    ],
+)
+def test_pairwise_agreement_by_task_weighs_tasks_alike(ties: Ties, pooled: float, by_task: float) -> None:
+    tasks = [
+        rated("a", [(1, 1), (2, 2), (3, 3)], [3, 2, 1]),
+        rated("b", [(1, 1), (2, 2)], [5, 6]),
+        rated("c", [(3, 5), (5, 3)], [1, 2]),
+        rated("d", [(1, 1)], [1]),
+    ]
+    found = {one.id: one for one in agreement_of_method(tasks, ties=ties, draws=20).measures}
+    assert (found["pairwise"].unit, found["pairwise"].estimate.value) == ("pairs", pytest.approx(pooled))
+    one = found["pairwise_tasks"]
+    assert (one.unit, one.estimate.value) == ("tasks", pytest.approx(by_task))
+    assert (one.estimate.n, one.estimate.n_undefined) == ((2, 1) if ties == "drop" else (3, 0))
+
+
+def test_pairwise_agreement_of_people_by_task() -> None:
+    # ann 1 2 3 and bob 1 3 2: 2 of 3 pairs. ann 3 5 and bob 5 3: 0 of 1.
+    tasks = [rated("a", [(1, 1), (2, 3), (3, 2)], [None] * 3), rated("b", [(3, 5), (5, 3)], [None] * 2)]
+    found = {one.id: one.estimate.value for one in agreement_of_people(tasks, draws=0)}
+    assert (found["people_pairwise"], found["people_pairwise_tasks"]) == (
+        2 / 4,
+        pytest.approx((2 / 3 + 0) / 2),
+    )
+
+
+def test_the_standard_deviation_over_judges_is_that_of_deers_table_3() -> None:
+    """Table 17 has the five judges, Table 3 their mean and standard deviation, computed before rounding.
+
+    The rounded figures give means of 0.736, 0.706 and 0.840, and 0.0592, 0.0575, 0.0341 by n; n - 1 gives 0.0662,
+    0.0643 and 0.0381, which is 0.07, 0.06 and 0.04.
+    """
+    table_17 = [
+        (0.81, 0.80, 0.89),
+        (0.76, 0.70, 0.82),
+        (0.75, 0.73, 0.87),
+        (0.63, 0.67, 0.82),
+        (0.73, 0.63, 0.80),
+    ]
+    judges = [
+        [
+            Measure(name, name, "tasks", Estimate(value, 15))
+            for name, value in zip(("r", "rho", "pa"), row, strict=True)
+        ]
+        for row in table_17
+    ]
+    found = over_judges(judges)
+    assert [round(one.mean or 0, 3) for one in found] == [0.736, 0.706, 0.84]
+    assert [round(one.std or 0, 2) for one in found] == [0.06, 0.06, 0.03]
+    missing = over_judges([judges[0], [one._replace(estimate=Estimate(None, 0)) for one in judges[1]]])
+    assert missing[0][3:] == (0.81, None, 1, 1)

@@ -23,6 +23,7 @@ from local_judge.lab.planting.commands import read_planted_flaws
 from local_judge.lab.prompt_comparison import compare_prompts, comparison_parts
 from local_judge.lab.prompt_people import RatedPrompts, rated_prompts
 from local_judge.runs.costs import Tokens, tokens_of
+from local_judge.runs.joining import Method, Source
 from local_judge.runs.labels import load_labels
 from local_judge.runs.material import material_of_run
 from local_judge.runs.ratings import join, load_ratings
@@ -75,7 +76,10 @@ def _rated(
     protocol, path = protocol_and_score(None, score)
     path = path or score
     name = protocol_of(RunStore(runs[0]), protocol)
-    joined = join(load_ratings(ratings), [(run, scored_reports(run, name, profile, path)) for run in runs])
+    methods = [
+        (Method(run.name, (Source(run, None),)), scored_reports(run, name, profile, path)) for run in runs
+    ]
+    joined = join(load_ratings(ratings), methods)
     return rated_prompts(joined, name, path, seed=seed, draws=draws)
 
 

@@ -15,6 +15,7 @@ from local_judge.cli.options import (
     OneOfJudges,
     ProfileName,
     Resamples,
+    RunsDiffer,
     Seed,
     SomeProtocol,
     protocol_and_score,
@@ -118,6 +119,7 @@ def stability(
     protocol: SomeProtocol = None,
     profile: ProfileName = "paper",
     score: ScorePath = None,
+    differ: RunsDiffer = None,
     seed: Seed = 0,
     resamples: Resamples = STABILITY_DRAWS,
     allow_modified: AllowModified = False,
@@ -125,7 +127,7 @@ def stability(
 ) -> None:
     """Measure whether judges give reports the same scores and order: Kendall's W, correlations, alpha, ICC."""
     protocol, score = protocol_and_score(protocol, score)
-    judged = judged_runs(runs, protocol, profile, score)
+    judged = judged_runs(runs, protocol, profile, score, differ)
     rows = [
         StabilityRow(
             "/".join(column.path),
@@ -154,6 +156,8 @@ def stability(
         for row in rows:
             console.print(pairs_table(row))
     console.print(f"95% bootstrap intervals over tasks of {resamples:,} draws, seed {seed}")
+    if judged.reason:
+        console.print(judged.reason)
     for row in rows:
         for line in stability_notes(row):
             console.print(line)

@@ -67,7 +67,7 @@ def _rows(path: Path) -> Iterator[ImportedReport[RaceFindings] | FailedReport]:
             raise InputError(f"{place}: no id" if case is None else f"{place}: id {case!r} occurs twice")
         seen.add(case)
         if "error" in row:  # which the published code leaves out when it reads its rows again
-            yield FailedReport(case, system, plain(str(row["error"])))
+            yield FailedReport(case, case, system, plain(str(row["error"])))
             continue
         missing = next((name for name in SCORES if name not in row), None)
         if missing is not None:

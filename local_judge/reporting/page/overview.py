@@ -17,12 +17,12 @@ from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.health import problem_text
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
+from local_judge.runs.joining import run_names
 from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.records import Steps, load_records, load_scores
 from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
 from local_judge.runs.resume import is_finished, unfinished_records
 from local_judge.runs.scored import Nodes, Scored
-from local_judge.runs.side_by_side import run_names
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.coverage import known_share

@@ -19,6 +19,7 @@ from local_judge.stats.agreement.ratings import (
     Ties,
     add,
     compare,
+    mean_rate,
     people_rate,
     pooled_rate,
 )
@@ -81,11 +82,14 @@ def agreement_of_people(
         found = with_interval(mean(values), replicates(values, mean, drawn), len(values))
         return Measure(id, label, "tasks", found)
 
-    rate = pooled_rate([part.pairs for part in parts], ties, people_rate)
+    pairs = [part.pairs for part in parts]
+    rate = pooled_rate(pairs, ties, people_rate)
+    by_task = with_interval(*mean_rate(pairs, ties, people_rate, drawn), len(parts))
     one_way = SumStatistic([part.one_way for part in parts], icc.icc_1_1_of)
     uncorrelated = "no two annotators have a correlation"
     return (
         of_sums("people_pairwise", "pairwise, two annotators", "pairs", rate),
+        Measure("people_pairwise_tasks", "pairwise by task, two annotators", "tasks", by_task),
         of_sums("icc_1_1", "ICC(1,1)", "reports", one_way),
         of_sums("icc_2_1", "ICC(2,1)", "reports", icc.pooled_icc(two_ways, "2,1")),
         of_sums("icc_2_k", "ICC(2,k)", "reports", icc.pooled_icc(two_ways, "2,k")),

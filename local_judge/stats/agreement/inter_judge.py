@@ -70,10 +70,10 @@ def agreement_of_judges(
     """
     items = [[[item.get(judge) for judge in judges] for item in report.values()] for report in reports]
     answers = [answer for report in items for item in report for answer in item if answer is not None]
-    coded, factor = _coded(answers)
+    codes, factor = coded(answers)
     weights: chance.Weights = "unweighted" if scale == "nominal" else "quadratic"
     parts = [
-        _part([[None if one is None else coded[one] for one in item] for item in report], weights)
+        _part([[None if one is None else codes[one] for one in item] for item in report], weights)
         for report in items
     ]
     drawn = Resamples(len(parts), draws, seed) if len(parts) > 1 else ()
@@ -94,14 +94,14 @@ def agreement_of_judges(
     )
 
 
-def _coded(answers: Sequence[Answer]) -> tuple[Mapping[Answer, int], int]:
-    """Whole numbers for the answers, and what they were multiplied by. Labels are numbered by their order."""
+def coded(answers: Sequence[Answer]) -> tuple[Mapping[Answer, int], int]:
+    """Return whole numbers for answers, and what they were multiplied by; labels are numbered by their order."""
     labels = sorted({answer for answer in answers if isinstance(answer, str)})
     numbers = {answer: exact(answer) for answer in answers if not isinstance(answer, str)}
     factor = scaled(numbers.values())
-    coded: dict[Answer, int] = {label: place for place, label in enumerate(labels)}
-    coded |= {answer: int(number * factor) for answer, number in numbers.items()}
-    return coded, factor
+    codes: dict[Answer, int] = {label: place for place, label in enumerate(labels)}
+    codes |= {answer: int(number * factor) for answer, number in numbers.items()}
+    return codes, factor
 
 
 def _part(items: Sequence[Sequence[int | None]], weights: chance.Weights) -> _Part:

@@ -3,16 +3,19 @@
 Invariant: which tasks are filtered out depends on people alone, so that methods are compared on the same tasks; a task
 on which a correlation does not exist is counted, and is no zero unless the measure's name says so.
 
-The measures are those of DeepResearch Bench, appendix I, in each of the readings that its text allows, and Kendall's
-tau-b beside its correlations. Without the filter, correlations within tasks are of all tasks, as DEER reports them.
+The measures are those of DeepResearch Bench (appendix I), in each of the readings that its text allows, and Kendall's
+tau-b beside its correlations. Without the filter, correlations within tasks are of all tasks, as DEER reports them
+(appendix H); its pairwise agreement is the mean over tasks. Of several judges, it reports the mean and the standard
+deviation of each measure (Table 3).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from statistics import mean
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +28,7 @@ from local_judge.stats.agreement.ratings import (
     Ties,
     add,
     compare,
+    mean_rate,
     method_rate,
     pooled_rate,
 )
@@ -79,6 +83,7 @@ class Part(NamedTuple):
 
 
 _Kind = Literal["pearson", "spearman", "tau"]
+Correlation = Callable[[Sequence[Fraction], Sequence[Fraction]], Estimate]
 
 
 class Replicated(NamedTuple):
@@ -110,7 +115,8 @@ def agreement_of_method(
         one.measure._replace(estimate=with_interval(one.measure.estimate, one.drawn, len(parts)))
         for one in replicated_measures(parts, Resamples(len(parts), draws, seed), ties, filtered)
     ]
-    measures.insert(3, _over_systems(measures[2]))
+    place = next(number for number, one in enumerate(measures) if one.id == "overall_pearson")
+    measures.insert(place + 1, _fisher(measures[place]))
     return MethodAgreement(tuple(measures), tuple(part.task for part in parts))
 
 
@@ -137,12 +143,19 @@ def replicated_measures(
         measure = Measure(f"{name}_{id}", f"{name} {label}", "tasks", mean(tasks))
         return Replicated(measure, replicates(tasks, mean, drawn))
 
-    by_mean = pooled_rate([part.of_means for part in parts], ties, method_rate)
+    of_means = [part.of_means for part in parts]
+    by_mean = pooled_rate(of_means, ties, method_rate)
+    by_task, by_task_drawn = mean_rate(of_means, ties, method_rate, drawn)
     by_annotator = pooled_rate([part.of_annotators for part in parts], ties, method_rate)
+    systems = _over_systems(parts)
     measures = [
         of_sums("pairwise", "pairwise, mean rating", "pairs", by_mean),
+        Replicated(
+            Measure("pairwise_tasks", "pairwise by task, mean rating", "tasks", by_task), by_task_drawn
+        ),
         of_sums("pairwise_annotators", "pairwise, each annotator", "pairs", by_annotator),
-        of_sums("overall_pearson", "overall Pearson", "systems", _overall_pearson(parts)),
+        of_sums("overall_pearson", "overall Pearson", "systems", systems(pearson)),
+        of_sums("overall_tau", "overall tau-b", "systems", systems(kendall_tau_b)),
         within("pearson", "Pearson", "pearson"),
         within("spearman", "Spearman", "spearman"),
         within("tau", "tau-b", "tau"),
@@ -150,8 +163,8 @@ def replicated_measures(
         within("spearman_zero", "Spearman, undef. as 0", "spearman", 0.0),
     ]
     if filtered:
-        pairs, _, systems, linear, ranked, *_ = measures
-        measures.append(_mean_of_four((pairs, systems, linear, ranked)))
+        four = ("pairwise", "overall_pearson", "filtered_pearson", "filtered_spearman")
+        measures.append(_mean_of_four([one for one in measures if one.measure.id in four]))
     return measures
 
 
@@ -209,8 +222,8 @@ def _mean_of_four(four: Sequence[Replicated]) -> Replicated:
     return Replicated(Measure("overall", "mean of the four", "measures", found), drawn)
 
 
-def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, str]]:
-    """Pearson of the systems' mean ratings and mean scores; `n` is the number of systems."""
+def _over_systems(parts: Sequence[Part]) -> Callable[[Correlation], SumStatistic[tuple[str | None, str]]]:
+    """Return a function that gives a correlation of the systems' mean ratings and mean scores; `n` counts systems."""
     reports = [report for part in parts for report in part.reports]
     of_ratings = scaled(rating for _, rating, _ in reports)
     of_scores = scaled(score for _, _, score in reports)
@@ -224,18 +237,18 @@ def _overall_pearson(parts: Sequence[Part]) -> SumStatistic[tuple[str | None, st
             table[system, "scores"] += int(score * of_scores)
         tables.append(table)
 
-    def statistic(sums: Mapping[tuple[str | None, str], int]) -> Estimate:
+    def statistic(correlation: Correlation, sums: Mapping[tuple[str | None, str], int]) -> Estimate:
         drawn = [(name, n) for name in names if (n := sums[name, "n"])]
-        found = pearson(
+        found = correlation(
             [Fraction(sums[name, "ratings"], n) for name, n in drawn],
             [Fraction(sums[name, "scores"], n) for name, n in drawn],
         )
         return replace(found, n_undefined=sums.get((None, "n"), 0))
 
-    return SumStatistic(tables, statistic)
+    return lambda correlation: SumStatistic(tables, partial(statistic, correlation))
 
 
-def _over_systems(measure: Measure) -> Measure:
+def _fisher(measure: Measure) -> Measure:
     """Return the same number with Fisher's interval, as if systems were drawn at random."""
     found = measure.estimate
     interval = None if found.value is None else fisher_interval(found.value, found.n)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from statistics import mean
+from statistics import mean, pstdev
 from typing import Literal, NamedTuple
 
-from local_judge.stats.estimate import Estimate, SumStatistic, undefined
+from local_judge.stats.estimate import Estimate, SumStatistic, mean_estimate, replicates, undefined
 from local_judge.stats.numeric import sign
 
 
@@ -67,6 +67,43 @@ class Measure(NamedTuple):
     estimate: Estimate
 
 
+class OverJudges(NamedTuple):
+    """One measure over several judges."""
+
+    id: str
+    label: str
+    unit: str
+    """Unit of the measure; this mean is over judges."""
+    mean: float | None
+    """Mean over the judges that have the measure."""
+    std: float | None
+    """Population standard deviation over them; None for fewer than two."""
+    n: int
+    n_undefined: int
+    """Judges without the measure."""
+
+
+def over_judges(judges: Sequence[Sequence[Measure]]) -> tuple[OverJudges, ...]:
+    """Return each measure's mean and standard deviation over judges, in the order of the measures.
+
+    Formula (DEER, Table 3): mean, and sqrt(sum((x - mean)^2) / n). That it divides by n follows from the five judges of
+    Table 17: 0.06, 0.06 and 0.03, where n - 1 gives 0.07, 0.06 and 0.04.
+    """
+    found: list[OverJudges] = []
+    for measures in zip(*judges, strict=True):
+        values = [one.estimate.value for one in measures if one.estimate.value is not None]
+        found.append(
+            OverJudges(
+                *measures[0][:3],
+                mean=mean(values) if values else None,
+                std=pstdev(values) if len(values) > 1 else None,
+                n=len(values),
+                n_undefined=len(measures) - len(values),
+            )
+        )
+    return tuple(found)
+
+
 def ordered(tasks: Mapping[str, Mapping[str, RatedReport]]) -> tuple[RatedTask, ...]:
     """Tasks by id with their reports by id."""
     return tuple(
@@ -118,9 +155,9 @@ def add(parts: Iterable[Pairs]) -> Pairs:
 def method_rate(counts: Pairs, ties: Ties) -> Estimate:
     """Pairwise agreement of people (first) and a method (second); `n` is the number of pairs.
 
-    Formula (DeepResearch Bench, Equation 7): the share of pairs with sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds
-    half of those that one side ties and the other does not; `drop` leaves those out that people tie, and counts them in
-    `n_undefined`.
+    Formula (DeepResearch Bench, equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with
+    sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds half of those that one side ties and the other does not; `drop` leaves
+    those out that people tie, and counts them in `n_undefined`.
     """
     return _rate(counts, ties, counts.tied_first)
 
@@ -139,6 +176,25 @@ def pooled_rate(
         return rate(Pairs(**sums), ties)
 
     return SumStatistic([part._asdict() for part in parts], statistic)
+
+
+def mean_rate(
+    parts: Sequence[Pairs],
+    ties: Ties,
+    rate: Callable[[Pairs, Ties], Estimate],
+    drawn: Iterable[Sequence[int]],
+) -> tuple[Estimate, list[float | None]]:
+    """Return the mean over tasks of `method_rate` or `people_rate`, and its values in the draws; `n` counts tasks.
+
+    Formula (DEER, appendix H): the mean over tasks of the share of a task's pairs. Tasks weigh alike, in `pooled_rate`
+    pairs do; the two are equal if all tasks have equally many pairs.
+    """
+
+    def mean(tasks: Sequence[tuple[int, float | None]]) -> Estimate:
+        return mean_estimate([value for n, value in tasks if n], "no task has two reports to compare")
+
+    tasks = [(part.compared, rate(part, ties).value) for part in parts]
+    return mean(tasks), replicates(tasks, mean, drawn)
 
 
 def _rate(counts: Pairs, ties: Ties, tied: int) -> Estimate:
