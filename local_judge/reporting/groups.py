@@ -28,6 +28,7 @@ from local_judge.runs.records import (
 from local_judge.runs.rescoring import aggregate_records, derived_scores
 from local_judge.runs.scored import Nodes, find_path
 from local_judge.runs.summaries import ReportCounts
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
@@ -230,7 +231,12 @@ def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> d
 def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
     """The columns, in the order in which they are asked for."""
     known: dict[str, Nodes] = {}
+    meanings: dict[str, Meanings] = {}
     for one in scored:
+        same = meanings.setdefault(one.like.protocol, Meanings())
+        tasks = {record.id: record.task or record.id for record in one.run.records}
+        for case, nodes in one.nodes.items():
+            same.add(tasks[case], nodes.items())
         found = known.setdefault(one.like.protocol, {})
         for nodes in one.nodes.values():
             found |= {path: node for path, node in nodes.items() if path not in found}
@@ -243,14 +249,16 @@ def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
     if not known:
         raise RunError("no report has a score by these protocols and this profile")
     roots = [(name, path) for name, nodes in known.items() for path in nodes if len(path) == 1]
-    chosen = [pair for text in wanted for pair in _chosen(text, known)] if wanted else roots
+    chosen = [pair for text in wanted for pair in _chosen(text, known, meanings)] if wanted else roots
     return [
         Column(protocol=name, path=path, label=known[name][path].label, scale=known[name][path].scale)
         for name, path in dict.fromkeys(chosen)
     ]
 
 
-def _chosen(text: str, known: Mapping[str, Iterable[Steps]]) -> list[tuple[str, Steps]]:
+def _chosen(
+    text: str, known: Mapping[str, Iterable[Steps]], meanings: Mapping[str, Meanings]
+) -> list[tuple[str, Steps]]:
     """The scores that `[PROTOCOL:]PATH` names."""
     protocol, colon, rest = text.rpartition(":")
     if colon and protocol not in known:
@@ -263,8 +271,11 @@ def _chosen(text: str, known: Mapping[str, Iterable[Steps]]) -> list[tuple[str, 
         raise RunError(f"--score {text}: none of {', '.join(names)} has such a score")
     found: list[tuple[str, Steps]] = []
     for name in having or names:
-        path = find_path(known[name], base, name)
+        path = find_path(known[name], base, name, meanings[name])
         below = [one for one in known[name] if one[:-1] == path]
+        if base != rest and below and all(map(meanings[name].varies, below)):
+            find_path(below, "/".join(below[0]), name, meanings[name])  # says why it has no value
+        below = [one for one in below if not meanings[name].varies(one)]
         found += [(name, one) for one in (below if base != rest else [path])]
     if not found:
         raise RunError(f"--score {text}: nothing stands below it")

@@ -140,6 +140,7 @@ def by_scores(
     """
     groups: dict[tuple[str, str], list[tuple[str, str, Fraction | None]]] = {}
     scores: list[Score] = []
+    labels: dict[str, Path] = {}
     seen: dict[tuple[str, str | None, str], tuple[int, Path]] = {}
     without: list[str] = []
     for number, run in enumerate(runs):
@@ -158,6 +159,11 @@ def by_scores(
             compared_by = None if report.value is None else exact(report.value)
             entry = (report.system or report.case, report.case, compared_by)
             groups.setdefault((judges, report.task or report.case), []).append(entry)
+            if report.label is not None:
+                labels.setdefault(report.label, run)
+    if len(labels) > 1:
+        places = " and ".join(map(str, list(labels.values())[:2]))
+        raise RunError(f"score {score!r} is a different item in {places}: rank them apart")
     matches = [
         Match(task, one, other, (_points(first, second),))
         for (_, task), entries in groups.items()

@@ -4,8 +4,9 @@
     interval    95 % percentile bootstrap interval of that mean over reports (seed 0); of more than `DRAWN` values the
                 interval that it tends to, mean +- 1.96 sd / sqrt(n)
 
-Invariants: memory grows with the number of scores and systems, not of reports; a report that could not be evaluated
-counts as failed in each score; equal scores give equal bytes, with whatever version of NumPy.
+Invariants: memory grows with the number of scores, systems and tasks, not of reports; a report that could not be
+evaluated counts as failed in each score; a path that means different things in different tasks has no score; equal
+scores give equal bytes, with whatever version of NumPy.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from local_judge.runs.records import (
     score_file,
 )
 from local_judge.runs.store import RunStore
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import Mean, undefined, unknown
 from local_judge.scoring.coverage import failed, in_part
 from local_judge.scoring.node import Profile, Score, ScoreNode, evaluated, headlines, noted
@@ -180,6 +182,7 @@ class _Scored(NamedTuple):
     """Sums of all systems together, by path of a root."""
     n_scored: dict[str | None, int]
     """Reports with scores, by system."""
+    meanings: Meanings
 
 
 class Summaries:
@@ -191,6 +194,7 @@ class Summaries:
 
     def __init__(self, records: Sequence[CaseRecord]) -> None:
         self._systems: dict[str, str | None] = {record.id: record.system for record in records}
+        self._tasks = {record.id: record.task or record.id for record in records}
         self._n = {system: len(own) for system, own in records_by_system(records).items()}
         self._found: dict[tuple[str, Profile, str | None], _Scored] = {}
 
@@ -206,7 +210,9 @@ class Summaries:
         found.n_scored[system] = found.n_scored.get(system, 0) + 1
         sums = found.sums.setdefault(system, {})
         found.heads.update((root.id,) for root in headlines(row.scores))
-        for path, node in (entry for root in row.scores for entry in root.walk()):
+        nodes = [entry for root in row.scores for entry in root.walk()]
+        found.meanings.add(self._tasks[row.case], nodes)
+        for path, node in nodes:
             found.labels[path] = node.label
             if path not in sums:
                 sums[path] = Summing()
@@ -217,7 +223,7 @@ class Summaries:
     def _of(self, like: ScoreRecord | RunScoreRecord) -> _Scored:
         key = (like.protocol, like.profile, like.judge)
         if key not in self._found:
-            self._found[key] = _Scored(like, {}, set(), {}, {}, {})
+            self._found[key] = _Scored(like, {}, set(), {}, {}, {}, Meanings())
         return self._found[key]
 
     def scores(self, aggregates: Sequence[RunScoreRecord]) -> Iterator[SystemScore]:
@@ -230,9 +236,10 @@ class Summaries:
             self._of(row)  # without any report that has scores
         for found in self._found.values():
             rules = _rules(found.like, aggregates)
+            shared = [path for path in found.labels if not found.meanings.varies(path)]
             for system, n in self._n.items():
                 own, sums = rules.get(system, {}), found.sums.get(system, {})
-                for path in dict.fromkeys((*found.labels, *own)):
+                for path in dict.fromkeys((*shared, *own)):
                     summed = _with_missing(sums.get(path), n, found.n_scored.get(system, 0))
                     yield _system_score(found, path, summed, own.get(path), system=system)
             n_scored = sum(found.n_scored.values())

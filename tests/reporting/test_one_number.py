@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,7 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
 
 
 PROTOCOLS = {
+    "race": "race:Race",
     "deepresearcheval": "deepresearcheval:DeepResearchEval",
     "dream": "dream:Dream",
     "liveresearchbench": "liveresearchbench:LiveResearchBench",
@@ -183,7 +185,10 @@ POOLED: dict[str, tuple[str, float, dict[str, tuple[Findings, Findings]]]] = {
 """By protocol: a score that is pooled, ada's number, and the findings of two systems on two tasks; bo's number is 0."""
 
 
-def pooled_run(folder: Path, protocol: str) -> RunStore:
+def pooled_run(
+    folder: Path, protocol: str, systems: Mapping[str, Sequence[Findings]] | None = None
+) -> RunStore:
+    """A finished run of systems with findings for tasks 0, 1 and so on; by default those of `POOLED`."""
     store = RunStore(folder)
     judge = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
     store.write_json(
@@ -197,7 +202,7 @@ def pooled_run(folder: Path, protocol: str) -> RunStore:
     )
     records: list[CaseRecord] = []
     stored: list[tuple[str, BaseModel]] = []
-    for system, reports in POOLED[protocol][2].items():
+    for system, reports in (systems or POOLED[protocol][2]).items():
         for task, found in enumerate(reports):
             one = record(f"{system}-{task}", system).model_copy(update={"task": str(task)})
             stored.append((one.id, found))

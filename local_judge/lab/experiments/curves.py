@@ -24,6 +24,7 @@ from typing import Literal
 
 from local_judge.lab.experiments.model import Design, Expectation
 from local_judge.runs.records import ScoreRecord
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.stats.correlation import slope_rows, spearman
@@ -103,7 +104,11 @@ class Results(Frozen):
 
 
 def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
-    """Yield a curve for each judge, protocol and score, in the order of the rows and trees; items have no curves."""
+    """Yield a curve for each judge, protocol and score, in the order of the rows and trees.
+
+    Items have no curves where they are numbered, or where they differ between the units.
+    """
+    units = {trial.report: trial.unit for trial in design.trials}
     own = [row for row in rows if row.profile == profile]
     for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
         nodes = {
@@ -111,8 +116,12 @@ def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> 
             for row in own
             if (row.judge, row.protocol) == (judge, protocol)
         }
+        meanings = Meanings()
+        for report, found in nodes.items():
+            meanings.add(units[report], ((tuple(path.split("/")), node) for path, node in found.items()))
         for path in dict.fromkeys(path for found in nodes.values() for path in found):
-            if not any(step.isdecimal() for step in path.split("/")):
+            steps = tuple(path.split("/"))
+            if not meanings.varies(steps) and not any(step.isdecimal() for step in steps):
                 by_report = {report: found[path] for report, found in nodes.items() if path in found}
                 yield _curve(design, protocol, path, judge, by_report)
 

@@ -96,13 +96,16 @@ def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], p
             one.id.rpartition(".")[2],
             one.criterion,
             answers([found[one.id].score for found in given], 0.0, TOP),
+            of_task=True,
         )
         for one in dimension.criteria
     )
     parts = zip(dimension.criteria, criteria, strict=True)
     score = weighted([(one.weight, node.score) for one, node in parts])
     score = noted(score, failures_of(score)) if profile == "paper" else _all_or_none(score, COUNTED_0)
-    return node(dimension.id, dimension.name, score, criteria)
+    if dimension.kind == GENERAL:
+        return node(dimension.id, GENERAL_DIMENSIONS[dimension.id][0], score, criteria)
+    return node(dimension.id, dimension.name, score, criteria, of_task=True)
 
 
 def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> ScoreNode:
