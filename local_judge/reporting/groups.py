@@ -84,6 +84,8 @@ class Cell(Frozen):
     formula."""
     spread: Spread | None = None
     """None where one run has the group."""
+    note: str = ""
+    """Reason for a value that is null, or another remark."""
     rank: int | None = None
     """Rank from 1 among the groups that differ only in the last attribute; equal values share a rank."""
     rank_change: int | None = None
@@ -223,9 +225,7 @@ def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> d
             f"{stale.version}; `local-judge rescore {one.run.store.root}` scores it again"
         )
     own = [row for row in rows if (row.profile, row.judge) == (profile, one.like.judge)]
-    known = scores_over_reports(own, one.like, records[0].system)
-    nodes = (entry for row in own for root in row.scores for entry in root.walk())
-    return {path: node for path, node in nodes if path in known}
+    return scores_over_reports(own, one.like, records[0].system)
 
 
 def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
@@ -301,7 +301,7 @@ def _parts(
         like = next((own[column.path] for own in nodes if own is not None and column.path in own), None)
         unknown = unknown_on(like.scale if like is not None else None)
         scores = [unknown if own is None else _score(own.get(column.path)) for own in nodes]
-        whole = summary_of(scores, rule.score if rule else None)
+        whole = summary_of(scores, rule)
         found[one.run.name] = _cell(whole.score, whole.by_rule, whole.counts)
     return found
 
@@ -318,6 +318,7 @@ def _cell(score: Score, by_rule: bool, counts: ReportCounts) -> Cell:
         high=score.high,
         known=known_share(score),
         by_rule=by_rule,
+        note=score.note,
         **counts._asdict(),
     )
 
@@ -331,6 +332,7 @@ def _as_score(cell: Cell) -> Score:
         known=cell.known,
         low=cell.low,
         high=cell.high,
+        note=cell.note if cell.value is None else "",
     )
 
 
@@ -381,7 +383,7 @@ def _mean_parts(row: Sequence[Mapping[str, Cell]]) -> dict[str, Cell]:
         if len(cells) == len(row):
             whole = mean_of([_as_score(cell) for cell in cells])
             if any(cell.value is None for cell in cells):
-                whole = whole.model_copy(update={"value": None})
+                whole = whole.model_copy(update={"value": None, "note": "one of the scores has no value"})
             most = max(cells, key=lambda cell: cell.n_reports - cell.n_values)
             found[run] = _summed([most], whole).model_copy(update={"by_rule": False})
     return found

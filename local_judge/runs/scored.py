@@ -187,10 +187,10 @@ def report_path(
 
 def reports_of(scored: Scored, path: tuple[str, ...]) -> list[ScoredReport]:
     """Return one score of all reports, in the run's order."""
+    nodes = [scored.nodes.get(record.id, {}).get(path) for record in scored.records]
     return [
-        ScoredReport(record.id, record.task, record.system, *((node.score, node.label) if node else (None,)))
-        for record in scored.records
-        for node in (scored.nodes.get(record.id, {}).get(path),)
+        ScoredReport(record.id, record.task, record.system, node and node.score, node.label if node else None)
+        for record, node in zip(scored.records, nodes, strict=True)
     ]
 
 

@@ -34,6 +34,9 @@ def _mean_node(nodes: Sequence[ScoreNode | None]) -> ScoreNode:
     return first.model_copy(
         update={
             "score": mean_over_judges([undefined("") if node is None else node.score for node in nodes]),
+            # Where one of several judges lacks a report, the mean of the judges' means is another number.
+            "mean": first.mean
+            and (len(nodes) == 1 or all(node is not None and not node.score.n_failed for node in nodes)),
             "children": mean_trees([() if node is None else node.children for node in nodes]),
         }
     )

@@ -128,6 +128,9 @@ class ScoreNode(Frozen):
     of_task: bool = False
     """True for an item of the report's task, such as of its checklist: another task may have another item at the same
     path."""
+    mean: bool = False
+    """Of a score over reports, True if it is the mean of the reports' scores; False if it has another rule, such as
+    pooling."""
     children: tuple[ScoreNode, ...] = ()
     """Parts of the score."""
 
@@ -164,6 +167,7 @@ def node(
     aside: str = "",
     scale: Scale | None = None,
     of_task: bool = False,
+    mean: bool = False,
 ) -> ScoreNode:
     """Return the node of a score with its parts; see the fields of `ScoreNode`."""
     return ScoreNode(
@@ -174,6 +178,7 @@ def node(
         aside=aside,
         scale=scale,
         of_task=of_task,
+        mean=mean,
     )
 
 

@@ -240,7 +240,7 @@ class Tally(NamedTuple):
         """
         least, n = max(0, number - self.displaced), self.n + self.more
         most = min(number + self.failed + self.more + self.displaced, n)
-        return (Fraction(least * self.whole, n), Fraction(most * self.whole, n)) if n else (Fraction(0),) * 2
+        return Fraction(least * self.whole, n or 1), Fraction(most * self.whole, n or 1)
 
 
 def _tally(findings: FactsFindings, profile: Profile) -> Tally:
@@ -317,10 +317,10 @@ def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: in
     ratios = [_ratio([one._replace(random=False)]) for one in tallies]
     by_report = mean_of([*ratios, *[unknown(0.0, SCALE)] * n_missing])
     counts = (
-        node(id, f"{label} a report", mean_of([*(own[id] for own in numbers), *missing]))
+        node(id, f"{label} a report", mean_of([*(own[id] for own in numbers), *missing]), mean=True)
         for id, label in COUNTS.items()
     )
-    return node(ROOT, LABEL, score, (node(BY_REPORT[0], BY_REPORT[1], by_report), *counts))
+    return node(ROOT, LABEL, score, (node(BY_REPORT[0], BY_REPORT[1], by_report, mean=True), *counts))
 
 
 def _estimator(tallies: Sequence[Tally]) -> str:
