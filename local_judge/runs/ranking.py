@@ -163,7 +163,7 @@ def by_scores(
                 labels.setdefault(report.label, run)
     if len(labels) > 1:
         places = " and ".join(map(str, list(labels.values())[:2]))
-        raise RunError(f"score {score!r} is a different item in {places}: rank them apart")
+        raise RunError(f"score {score!r}: {places} have different items there; rank them apart")
     matches = [
         Match(task, one, other, (_points(first, second),))
         for (_, task), entries in groups.items()

@@ -67,7 +67,7 @@ Path = tuple[str, ...]
 
 
 class Meanings:
-    """What the scores of some reports mean: which paths stand for one thing in all tasks.
+    """Record of what the scores of some reports mean: which paths stand for one thing in all tasks.
 
     A path varies if its labels differ between reports, if it is an item of the task (`ScoreNode.of_task`) that another
     task lacks, or if it is below such a path. Roots do not vary.

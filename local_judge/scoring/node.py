@@ -129,7 +129,7 @@ class ScoreNode(Frozen):
     """True for an item of the report's task, such as of its checklist: another task may have another item at the same
     path."""
     mean: bool = False
-    """Of a score over reports, True if it is the mean of the reports' scores; False if it has another rule, such as
+    """True for a score over reports that is the mean of the reports' scores; False if it has another rule, such as
     pooling."""
     children: tuple[ScoreNode, ...] = ()
     """Parts of the score."""

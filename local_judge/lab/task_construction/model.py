@@ -174,7 +174,7 @@ class TaskLine(Frozen):
     place: int | None = None
     """Place in the ranking by people, from 1; None for a task without votes."""
     approvals: int | None = None
-    """Number of people who approve the task; None if nobody judged it. `approvals_of` is the number who judged it."""
+    """Number of people who approve the task; None if it was not judged. `approvals_of` is the number who judged it."""
     approvals_of: int | None = None
 
 

@@ -36,7 +36,7 @@ class Ballot(Frozen):
     ranks: dict[str, Rank]
     """Rank by task id; 1 is the best, and tied tasks share a rank."""
     approvals: dict[str, bool] = Field(default_factory=dict[str, bool])
-    """By task id, whether the person accepts the task as one that needs deep research."""
+    """Answers by task id; True if the person accepts the task as one that needs deep research."""
     texts: dict[str, str] = Field(default_factory=dict[str, str])
     """SHA-256 of the request by task id; without it, the id identifies the text."""
 
