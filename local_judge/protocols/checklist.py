@@ -96,6 +96,8 @@ class ChecklistMetric(Metric[S, F]):
     missing_as_unmet: ClassVar[bool] = False
     """An item without an answer counts as unmet by `upstream`, as one that the judge forgot does in published
     code; then several judges' rates are averaged, not their answers."""
+    of_task: ClassVar[bool] = False
+    """The items are those of the report's task."""
 
     def score(self, judges: Sequence[F], profile: Profile) -> ScoreNode:
         """Return the rate, 0 to 100, and each item by itself."""
@@ -104,7 +106,7 @@ class ChecklistMetric(Metric[S, F]):
         return self._rate(judges, missing_as_unmet=False)
 
     def _rate(self, judges: Sequence[F], missing_as_unmet: bool) -> ScoreNode:
-        whole, items = rate([found.items for found in judges])
+        whole, items = rate([found.items for found in judges], of_task=self.of_task)
         if missing_as_unmet:
             whole = _as_unmet(whole)
         return self.node(noted(whole, self.note(judges)), items)
@@ -142,14 +144,16 @@ class ChecklistMetric(Metric[S, F]):
             yield items_table(findings.items)
 
 
-def rate(judges: Sequence[Sequence[Item]]) -> tuple[Score, tuple[ScoreNode, ...]]:
+def rate(judges: Sequence[Sequence[Item]], *, of_task: bool = False) -> tuple[Score, tuple[ScoreNode, ...]]:
     """Return the rate, 0 to 100, and each item by itself.
 
     Args:
         judges: the same items as each judge has them; one judge at least.
+        of_task: the items are those of the report's task.
     """
     nodes = tuple(
-        ScoreNode(id=same[0].id, label=same[0].text, score=_item(same)) for same in zip(*judges, strict=True)
+        ScoreNode(id=same[0].id, label=same[0].text, score=_item(same), of_task=of_task)
+        for same in zip(*judges, strict=True)
     )
     whole = weighted([(1.0, node.score) for node in nodes], unit=SCALE)
     rejected = sum(item.quote_rejected is not None for items in judges for item in items)

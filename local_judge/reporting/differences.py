@@ -25,7 +25,15 @@ from local_judge.runs.matching import (
     system_pairs,
     verdicts_by_claim,
 )
-from local_judge.runs.scored import Nodes, find_path, load_scored, report_scores, reports_of
+from local_judge.runs.scored import (
+    Nodes,
+    find_path,
+    load_scored,
+    meanings_of,
+    report_path,
+    report_scores,
+    reports_of,
+)
 from local_judge.scoring.node import Profile, headlines
 from local_judge.stats.estimate import DRAWS, LEAST_UNITS, LEVEL
 from local_judge.stats.paired import Difference, corrected, paired_difference
@@ -201,9 +209,10 @@ def _scores(
     loaded = [load_scored(run.store.root, protocol, profile, run.judge) for run in opened]
     pairs = score_pairs(matched, loaded[0], loaded[1])
     by_noise = score_pairs(noise, loaded[0], loaded[2]) if noise is not None else {}
-    paths = list(pairs)
+    meanings = meanings_of(loaded[:2])
+    paths = [path for path in pairs if not meanings.varies(path)]
     if wanted is not None:
-        paths = [find_path(paths, wanted, loaded[0].place)]
+        paths = [find_path(pairs, wanted, loaded[0].place, meanings)]
     elif not all_scores:
         paths = _overall(loaded[0].nodes)
     labels = {path: node.label for nodes in loaded[0].nodes.values() for path, node in nodes.items()}
@@ -424,7 +433,7 @@ def system_differences(
         labels = {row.path: row.label for row in systems}
         paths = [row.path for row in systems if all_scores or row.headline]
         if score is not None:
-            paths = [find_path(labels, score, f"{run.store.root}: {name}")]
+            paths = [report_path(run.store, name, profile, score, run.judge)]
         scored = load_scored(run.store.root, name, profile, run.judge, paths)
         for path in dict.fromkeys(paths):
             pairs = system_pairs(reports_of(scored, path))

@@ -45,7 +45,7 @@ SCORES, SYSTEMS, AGREEMENT = "scores.csv", "systems.csv", "agreement.csv"
 _FIGURES = ("alike", "alike_pairs", "difference", "kappa", "alpha")
 _AGREEMENT = (
     *("protocol", "version", "metric", "scale", "judges", "n_reports", "n_items", "n_missing"),
-    *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high")),
+    *(f"{name}_{part}" for name in _FIGURES for part in ("value", "n", "low", "high", "reason")),
     "seed",
 )
 
@@ -117,7 +117,7 @@ def _agreement(row: AgreementRecord) -> dict[str, Any]:
     flat = {
         f"{name}_{part}": None if figure is None else getattr(figure, part)
         for name, figure in figures.items()
-        for part in ("value", "n", "low", "high")
+        for part in ("value", "n", "low", "high", "reason")
     }
     missing = "; ".join(f"{judge} {n}" for judge, n in row.n_missing.items())
     kept = row.model_dump(exclude={*_FIGURES, "judges", "n_missing"})

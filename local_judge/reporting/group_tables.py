@@ -13,7 +13,7 @@ from rich.table import Table
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
-from local_judge.reporting.summary import BY_RULE, marked_value
+from local_judge.reporting.summary import BY_RULE, marked_value, score_notes
 from local_judge.runs.attributes import Entry, Key, OpenRun
 from local_judge.runs.items import claims_file, findings_file
 from local_judge.runs.manifest import one_judge_of, protocols_of
@@ -110,7 +110,7 @@ def _kind(
 
 
 BY_RULE_NOTE = (
-    f"{BY_RULE} by the protocol's own rule over the reports of the group, not a mean of their scores"
+    f"{BY_RULE} by the protocol's own rule over the reports of the group, not the mean of their scores"
 )
 MANY_COLUMNS = 4
 """Most scores of all protocols that share one table."""
@@ -164,10 +164,10 @@ def _cell(cell: Cell | None) -> str:
     score = Score(value=cell.value, low=cell.low, high=cell.high, known=cell.known)
     shown = marked_value(score, cell.by_rule, cell.n_values, cell.n_reports)
     if cell.rank is not None:
-        shown += f" #{cell.rank}" + ("" if cell.rank_change is None else f" ({cell.rank_change:+d})")
+        shown += f" #{cell.rank}" + ("" if cell.rank_change is None else f" {cell.rank_change:+d}")
     lines = [shown]
     if bounds(score):
-        lines.append(f"({bounds(score)})")
+        lines.append(f"bounds {bounds(score)}")
     if known_percent(score):
         lines.append(f"{known_percent(score)} known")
     if cell.spread is not None and cell.spread.sd is not None:
@@ -184,14 +184,25 @@ def _notes(found: Groups) -> Iterator[str]:
     if any(cell.by_rule for cell in cells):
         yield BY_RULE_NOTE
     if any(cell.low is not None and cell.low != cell.high for cell in cells):
-        yield "in brackets below a value: its lowest and highest possible value, given what failed"
+        yield "bounds: lowest and highest possible value, given what failed"
+    yield from score_notes(
+        (
+            safe(f"{column.label} of {', '.join(str(text) for text in group.key.values())}"),
+            Score(value=cell.value, note=cell.note),
+            False,
+            None,
+        )
+        for group in found.groups
+        for column, cell in zip(found.columns, group.cells, strict=True)
+        if cell is not None and cell.value is None
+    )
     if any(cell.spread is not None for cell in cells):
         yield "values are means over runs; sd: sample standard deviation over so many runs, with minimum and maximum"
     if any(cell.rank is not None for cell in cells):
         within = f" with the same {', '.join(found.by[:-1])}" if len(found.by) > 1 else ""
         first = found.columns[0]
         named = safe(f"{first.protocol}: {first.label}".removeprefix(": "))
-        yield f"#: rank among the groups{within}; in brackets: rank by {named} less this rank"
+        yield f"#: rank among the groups{within}; +, -: rank by {named} less this rank"
 
 
 def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:

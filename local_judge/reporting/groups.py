@@ -28,6 +28,7 @@ from local_judge.runs.records import (
 from local_judge.runs.rescoring import aggregate_records, derived_scores
 from local_judge.runs.scored import Nodes, find_path
 from local_judge.runs.summaries import ReportCounts
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
@@ -83,6 +84,8 @@ class Cell(Frozen):
     formula."""
     spread: Spread | None = None
     """None where one run has the group."""
+    note: str = ""
+    """Reason for a value that is null, or another remark."""
     rank: int | None = None
     """Rank from 1 among the groups that differ only in the last attribute; equal values share a rank."""
     rank_change: int | None = None
@@ -222,15 +225,18 @@ def _by_rule(one: _Scored, records: Sequence[CaseRecord], profile: Profile) -> d
             f"{stale.version}; `local-judge rescore {one.run.store.root}` scores it again"
         )
     own = [row for row in rows if (row.profile, row.judge) == (profile, one.like.judge)]
-    known = scores_over_reports(own, one.like, records[0].system)
-    nodes = (entry for row in own for root in row.scores for entry in root.walk())
-    return {path: node for path, node in nodes if path in known}
+    return scores_over_reports(own, one.like, records[0].system)
 
 
 def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
     """The columns, in the order in which they are asked for."""
     known: dict[str, Nodes] = {}
+    meanings: dict[str, Meanings] = {}
     for one in scored:
+        same = meanings.setdefault(one.like.protocol, Meanings())
+        tasks = {record.id: record.task or record.id for record in one.run.records}
+        for case, nodes in one.nodes.items():
+            same.add(tasks[case], nodes.items())
         found = known.setdefault(one.like.protocol, {})
         for nodes in one.nodes.values():
             found |= {path: node for path, node in nodes.items() if path not in found}
@@ -243,14 +249,16 @@ def _columns(scored: Sequence[_Scored], wanted: Sequence[str]) -> list[Column]:
     if not known:
         raise RunError("no report has a score by these protocols and this profile")
     roots = [(name, path) for name, nodes in known.items() for path in nodes if len(path) == 1]
-    chosen = [pair for text in wanted for pair in _chosen(text, known)] if wanted else roots
+    chosen = [pair for text in wanted for pair in _chosen(text, known, meanings)] if wanted else roots
     return [
         Column(protocol=name, path=path, label=known[name][path].label, scale=known[name][path].scale)
         for name, path in dict.fromkeys(chosen)
     ]
 
 
-def _chosen(text: str, known: Mapping[str, Iterable[Steps]]) -> list[tuple[str, Steps]]:
+def _chosen(
+    text: str, known: Mapping[str, Iterable[Steps]], meanings: Mapping[str, Meanings]
+) -> list[tuple[str, Steps]]:
     """The scores that `[PROTOCOL:]PATH` names."""
     protocol, colon, rest = text.rpartition(":")
     if colon and protocol not in known:
@@ -263,8 +271,11 @@ def _chosen(text: str, known: Mapping[str, Iterable[Steps]]) -> list[tuple[str, 
         raise RunError(f"--score {text}: none of {', '.join(names)} has such a score")
     found: list[tuple[str, Steps]] = []
     for name in having or names:
-        path = find_path(known[name], base, name)
+        path = find_path(known[name], base, name, meanings[name])
         below = [one for one in known[name] if one[:-1] == path]
+        if base != rest and below and all(map(meanings[name].varies, below)):
+            find_path(below, "/".join(below[0]), name, meanings[name])  # says why it has no value
+        below = [one for one in below if not meanings[name].varies(one)]
         found += [(name, one) for one in (below if base != rest else [path])]
     if not found:
         raise RunError(f"--score {text}: nothing stands below it")
@@ -290,7 +301,7 @@ def _parts(
         like = next((own[column.path] for own in nodes if own is not None and column.path in own), None)
         unknown = unknown_on(like.scale if like is not None else None)
         scores = [unknown if own is None else _score(own.get(column.path)) for own in nodes]
-        whole = summary_of(scores, rule.score if rule else None)
+        whole = summary_of(scores, rule)
         found[one.run.name] = _cell(whole.score, whole.by_rule, whole.counts)
     return found
 
@@ -307,6 +318,7 @@ def _cell(score: Score, by_rule: bool, counts: ReportCounts) -> Cell:
         high=score.high,
         known=known_share(score),
         by_rule=by_rule,
+        note=score.note,
         **counts._asdict(),
     )
 
@@ -320,6 +332,7 @@ def _as_score(cell: Cell) -> Score:
         known=cell.known,
         low=cell.low,
         high=cell.high,
+        note=cell.note if cell.value is None else "",
     )
 
 
@@ -370,7 +383,7 @@ def _mean_parts(row: Sequence[Mapping[str, Cell]]) -> dict[str, Cell]:
         if len(cells) == len(row):
             whole = mean_of([_as_score(cell) for cell in cells])
             if any(cell.value is None for cell in cells):
-                whole = whole.model_copy(update={"value": None})
+                whole = whole.model_copy(update={"value": None, "note": "one of the scores has no value"})
             most = max(cells, key=lambda cell: cell.n_reports - cell.n_values)
             found[run] = _summed([most], whole).model_copy(update={"by_rule": False})
     return found

@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from local_judge.errors import plain
-from local_judge.reporting.run_tables import FAILED, REPORTS, SOURCES
-from local_judge.reporting.summary import mark_notes, marked_value
+from local_judge.reporting.run_tables import FAILED, NO_SYSTEM, REPORTS, SOURCES
+from local_judge.reporting.summary import marked_value, score_notes
 from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, load_records
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import SystemScore, load_system_scores
 from local_judge.scoring.node import Profile
 from local_judge.scoring.text import interval, known_percent, range_text
-from local_judge.stats.estimate import LEVEL
 from local_judge.terminal import NONE
 
 
@@ -86,16 +85,16 @@ def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None =
             shown.append((protocol, label, {row.system: row for row in found if row.path == path}))
     several = len({protocol for protocol, _, _ in shown}) > 1
     lines = tuple(_lines(records, [systems for _, _, systems in shown], chosen))
-    marks = mark_notes((row.score, row.by_rule) for _, _, systems in shown for row in systems.values())
-    ranges = any(cell.interval for line in lines for cell in line.cells)
+    notes = score_notes(
+        (f"{label} of {system or NO_SYSTEM}", row.score, row.by_rule, row.interval)
+        for _, label, systems in shown
+        for system, row in systems.items()
+    )
     return Leaderboard(
         title="; ".join(f"{', '.join(names)} ({used} profile)" for used, names in profiles.items()),
         columns=tuple(f"{protocol}: {label}" if several else label for protocol, label, _ in shown),
         lines=lines,
-        notes=(
-            *marks,
-            *([f"( ) {LEVEL} % bootstrap interval of the mean over reports"] if ranges else []),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -109,7 +108,7 @@ def _lines(
         n_sources = sum(record.n_sources for record in own)
         n_read = sum(record.n_sources_read for record in own)
         yield Line(
-            system=system or ("all reports" if len(systems) == 1 else "no system named"),
+            system=system or ("all reports" if len(systems) == 1 else NO_SYSTEM),
             cells=tuple(_cell(column.get(system)) for column in scores),
             reports=str(n_done) if n_done == len(own) else f"{n_done} of {len(own)}",
             sources=f"{n_read}/{n_sources}" if n_sources else NONE,

@@ -20,6 +20,9 @@ from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
 from local_judge.terminal import NONE, count, plain_table, safe
 
+REGULARISED = "‡"
+"""Mark of a strength that is estimated with one more tie for each system."""
+
 
 def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore]) -> Table:
     """Return the systems in order with their scores; a rule separates groups that cannot be compared."""
@@ -56,7 +59,7 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     limitless = [row for row in found.rows if row.unbounded]
     if limitless:
         named = ", ".join(f"{safe(row.system, 40)} ({row.unbounded})" for row in limitless)
-        yield f"unbounded, because they only won or only lost: {named}; in brackets: with one more tie for each"
+        yield f"unbounded, because they only won or only lost: {named}; {REGULARISED} with one more tie for each"
     if found.n_groups > 1:
         yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
     if matches.unevaluated:
@@ -81,15 +84,16 @@ def _strength(row: RankingRow) -> str:
     if row.strength is None:
         return NONE
     if row.unbounded:
-        return f"{'>' if row.unbounded == 'above' else '<'} ({row.strength:+.2f})"
-    shown = _ranged(row.strength, row.interval, 1, 2, "+")
-    return f"({shown})" if row.regularised else shown
+        return f"{'>' if row.unbounded == 'above' else '<'} {row.strength:+.2f}{REGULARISED}"
+    return _ranged(row.strength, row.interval, 1, 2, "+", REGULARISED if row.regularised else "")
 
 
-def _ranged(value: float | None, interval: Interval | None, scale: int, digits: int, sign: str = "") -> str:
+def _ranged(
+    value: float | None, interval: Interval | None, scale: int, digits: int, sign: str = "", mark: str = ""
+) -> str:
     if value is None:
         return NONE
-    shown = f"{value:{sign}.{digits}f}"
+    shown = f"{value:{sign}.{digits}f}{mark}"
     if interval is None:
         return shown
     ends = [_end(end * scale, f"{sign}.{digits}f") for end in (interval.low, interval.high)]
@@ -119,6 +123,7 @@ def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
                 "unbounded": row.unbounded or None,
                 "regularised": row.regularised,
                 "strength_interval": _interval(row.interval),
+                "note": _reason(row),
                 "win_rate": row.win_rate,
                 "win_rate_interval": _interval(row.win_rate_interval),
                 "games": row.games,
@@ -132,6 +137,13 @@ def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
             for row in found.rows
         ],
     }
+
+
+def _reason(row: RankingRow) -> str:
+    """Return the reason for a strength or a win rate that is null; empty without one."""
+    if row.strength is None:
+        return "in no game" if not row.games else f"only {'won' if row.unbounded == 'above' else 'lost'}"
+    return "" if row.win_rate is not None else "no decisive game"
 
 
 def _score_json(found: SystemScore | None) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from rich.text import Text
 from local_judge.reporting.summary import (
     Summary,
     estimate_text,
-    mark_notes,
     score_lines,
+    score_notes,
     summary_of,
     unknown_on,
 )
@@ -27,7 +27,6 @@ from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, re
 from local_judge.runs.rescoring import AgreementRecord
 from local_judge.runs.summaries import SystemScore
 from local_judge.scoring.node import Profile, Score
-from local_judge.scoring.text import range_text
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe
 
@@ -37,7 +36,6 @@ FEW = 3
 """Most scores that stand in one table beside the coverage columns."""
 
 REPORTS, SOURCES, FAILED, IN_PART = "reports", "sources read", "answers missing", "read in part"
-_INTERVAL_NOTE = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
 
 
 class TableOptions(NamedTuple):
@@ -166,10 +164,14 @@ def run_summary(
     if options.all_scores:
         shown = {(column.protocol, column.profile) for column in columns}
         parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
-    cells = [found.summary(row, column) for section in sections for row in section for column in columns]
-    notes = mark_notes((summary.score, summary.by_rule) for summary, _ in cells)
-    notes += [_INTERVAL_NOTE] if any(ends and range_text(*ends) for _, ends in cells) else []
-    return Group(*parts, *([Text("; ".join(notes), style="dim")] if notes else []))
+    notes = score_notes(
+        (f"{label} of {row.name}", summary.score, summary.by_rule, ends)
+        for section in sections
+        for row in section
+        for label, column in zip(_labels(columns), columns, strict=True)
+        for summary, ends in (found.summary(row, column),)
+    )
+    return Group(*parts, *(Text(note, style="dim") for note in notes))
 
 
 def _sections(
@@ -380,5 +382,5 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
 def _figure(figure: Estimate | None, whole: bool) -> str:
     if figure is None:
         return ""
-    hits = "" if figure.hits is None else f"({figure.hits:.0f}/{figure.n})"
+    hits = "" if figure.hits is None else f"{figure.hits:.0f}/{figure.n}"
     return estimate_text(figure if whole else replace(figure, low=None), 2, beside=hits, below=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from local_judge.runs.summaries import ReportCounts, Summing
-from local_judge.scoring.node import Scale, Score, evaluated
+from local_judge.scoring.node import Scale, Score, ScoreNode, evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
 from local_judge.stats.estimate import LEVEL, Estimate
 from local_judge.terminal import NONE, safe
@@ -20,7 +20,9 @@ BY_RULE = "*"
 """Mark of a value that the protocol's own rule over reports gives."""
 OF_PARTS = "†"
 """Mark of a value that is of a part of its parts, such as of five dimensions of seven."""
-RULE_NOTE = f"{BY_RULE} by the protocol's own rule over all reports, not a mean of their scores"
+MEAN_INTERVAL = f"( ) {LEVEL} % bootstrap interval of the mean over reports"
+SAMPLE_INTERVAL = f"( ) {LEVEL} % interval for all units, of which a random sample was examined"
+RULE_NOTE = f"{BY_RULE} by the protocol's own rule over all reports, not the mean of their scores"
 
 
 class Summary(NamedTuple):
@@ -35,24 +37,29 @@ class Summary(NamedTuple):
         return marked_value(self.score, self.by_rule, self.counts.n_values, self.counts.n_reports)
 
 
-def summary_of(scores: Iterable[Score], by_rule: Score | None = None) -> Summary:
-    """Return the summary of one score of each report, or of the score `by_rule` over all of them."""
+def summary_of(scores: Iterable[Score], over: ScoreNode | None = None) -> Summary:
+    """Return the summary of one score of each report; `over` is the protocol's own score over all of them."""
     found = Summing()
     for score in scores:
         found.add(score)
-    return Summary(found.score() if by_rule is None else by_rule, by_rule is not None, found.counts())
+    score, by_rule = (found.score(), False) if over is None else (over.score, not over.mean)
+    return Summary(score, by_rule, found.counts())
 
 
 def unknown_on(scale: Scale | None = None) -> Score:
     """Return the score of a report that could not be evaluated: any value of the scale is possible."""
     low, high = (None, None) if scale is None else (scale.low, scale.high)
-    return Score(value=None, n_expected=1, n_failed=1, low=low, high=high)
+    return Score(value=None, n_expected=1, n_failed=1, low=low, high=high, note="not evaluated")
 
 
 def marked_value(score: Score, by_rule: bool, n_values: int, n_reports: int) -> str:
     """Return the value with its marks, and with the number of reports if it is a mean over some of them."""
-    shown = value(score) + (BY_RULE if by_rule else "") + (OF_PARTS if evaluated(score) else "")
-    return shown + (f" (of {n_values})" if not by_rule and 0 < n_values < n_reports else "")
+    shown = (
+        value(score)
+        + (BY_RULE if by_rule and score.value is not None else "")
+        + (OF_PARTS if evaluated(score) else "")
+    )
+    return shown + (f" n={n_values}" if not by_rule and 0 < n_values < n_reports else "")
 
 
 def mark_notes(values: Iterable[tuple[Score, bool]]) -> list[str]:
@@ -63,8 +70,27 @@ def mark_notes(values: Iterable[tuple[Score, bool]]) -> list[str]:
     """
     every = list(values)
     parts = dict.fromkeys(filter(None, (evaluated(score) for score, _ in every)))
-    rule = [RULE_NOTE] if any(by_rule for _, by_rule in every) else []
+    rule = [RULE_NOTE] if any(by_rule and score.value is not None for score, by_rule in every) else []
     return [*rule, *(f"{OF_PARTS} {part}" for part in parts)]
+
+
+def score_notes(
+    cells: Iterable[tuple[str, Score, bool, tuple[float, float] | None]],
+) -> list[str]:
+    """Return the notes below a table of scores: on marks and brackets, and why scores have no value.
+
+    Args:
+        cells: for each score its name, the score, whether a rule over reports gives it, and the interval of a mean.
+    """
+    every = list(cells)
+    found = mark_notes((score, by_rule) for _, score, by_rule, _ in every)
+    found += [MEAN_INTERVAL] if any(ends and range_text(*ends) for *_, ends in every) else []
+    found += [SAMPLE_INTERVAL] if any(not ends and interval(score) for _, score, _, ends in every) else []
+    reasons: dict[str, dict[str, None]] = {}
+    for name, score, *_ in every:
+        if score.value is None:
+            reasons.setdefault(score.note or "not scored", {})[name] = None
+    return found + [f"{NONE} {listed(list(names))}: {safe(why)}" for why, names in reasons.items()]
 
 
 def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds: bool) -> list[str]:
@@ -75,8 +101,7 @@ def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds
         ends: interval of the mean; None if there is none.
         with_bounds: whether to add the lowest and highest value that failures leave possible.
     """
-    sampled = interval(found.score)
-    whole = range_text(*ends) if ends else f"{LEVEL} %: {sampled}" if sampled else ""
+    whole = range_text(*ends) if ends else interval(found.score)
     lines = [found.value(), *([f"({whole})"] if whole else [])]
     if with_bounds and (bounds(found.score) or found.score.n_failed):
         lines.append(f"bounds {bounds(found.score) or 'unknown'}")

@@ -44,6 +44,9 @@ class Placed(Frozen):
     """Its ends; None where there is no upper one, or nothing is known of it."""
     better: str
     normalised: float | None
+    """None without a value, and on a scale without an upper end."""
+    note: str
+    """Reason for a value that is null, or another remark."""
     n_reports: int
     n_values: int
     """Reports that have a value."""
@@ -106,11 +109,11 @@ def _of_protocol(
     aggregates: Sequence[RunScoreRecord],
 ) -> Iterator[Placed]:
     like = next(row for row in rows if row.protocol == name)
-    by_rule = scores_over_reports(aggregates, like, system)
+    over = scores_over_reports(aggregates, like, system)
     trees = {row.case: row.scores for row in rows if row.protocol == name}
     for path, like_it in _placed(trees.values()).items():
         nodes = [_at(trees[case], path) if case in trees else None for case in cases]
-        yield placed_score(name, path, like_it, system, nodes, by_rule.get(path))
+        yield placed_score(name, path, like_it, system, nodes, over.get(path))
 
 
 def _placed(trees: Iterable[Tree]) -> dict[tuple[str, ...], ScoreNode]:
@@ -138,7 +141,7 @@ def placed_score(
     like: ScoreNode | None,
     system: str | None,
     nodes: Sequence[ScoreNode | None],
-    by_rule: Score | None,
+    over: ScoreNode | None,
 ) -> Placed:
     """A metric of some reports: by the protocol's rule, else the mean; a report without node is unknown.
 
@@ -148,10 +151,10 @@ def placed_score(
         like: a node of the metric, which has its scale and vertical; None where no report has one.
         system: who wrote the reports.
         nodes: of each report; None where it was not read or not scored.
-        by_rule: the score over the reports, where the protocol has a rule for them.
+        over: the score over the reports, where the protocol has one of its own.
     """
     scale = like.scale if like is not None else None
-    found = summary_of([unknown_on(scale) if node is None else node.score for node in nodes], by_rule)
+    found = summary_of([unknown_on(scale) if node is None else node.score for node in nodes], over)
     value = found.score.value
     return Placed(
         protocol=protocol,
@@ -162,6 +165,7 @@ def placed_score(
         value=value,
         low=found.score.low,
         high=found.score.high,
+        note=found.score.note,
         known=known_share(found.score),
         scale=(scale.low, scale.high) if scale is not None else (0.0, None),
         better=scale.better if scale is not None else "",

@@ -132,6 +132,7 @@ def by_scores(
     """
     groups: dict[tuple[int, str], list[tuple[str, str, Fraction | None]]] = {}
     scores: list[Score] = []
+    labels: dict[str, Path] = {}
     without: list[str] = []
     for judges, joined in enumerate(by_judges(runs, judge)):
         seen: dict[tuple[str | None, str], tuple[int, Path]] = {}
@@ -149,6 +150,11 @@ def by_scores(
                 compared_by = None if report.value is None else exact(report.value)
                 entry = (report.system or report.case, report.case, compared_by)
                 groups.setdefault((judges, report.task or report.case), []).append(entry)
+                if report.label is not None:
+                    labels.setdefault(report.label, run)
+    if len(labels) > 1:
+        places = " and ".join(map(str, list(labels.values())[:2]))
+        raise RunError(f"score {score!r}: {places} have different items there; rank them apart")
     matches = [
         Match(task, one, other, (_points(first, second),))
         for (_, task), entries in groups.items()

@@ -20,7 +20,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.stated import ALL
 from local_judge.runs.seal import check_seal
 from local_judge.runs.store import CASES, RunStore
-from local_judge.scoring.node import Profile, Score, ScoreNode
+from local_judge.scoring.node import Profile, ScoreNode
 from serving.types import Frozen
 
 
@@ -140,7 +140,7 @@ class RunScoreRecord(Frozen):
 
 def scores_over_reports(
     aggregates: Sequence[RunScoreRecord], like: ScoreRecord, system: str | None
-) -> dict[tuple[str, ...], Score]:
+) -> dict[tuple[str, ...], ScoreNode]:
     """Return a protocol's own scores over a system's reports, by path; they replace plain means.
 
     Args:
@@ -150,7 +150,7 @@ def scores_over_reports(
     """
     key = (like.protocol, like.profile, like.judge, system)
     own = (row for row in aggregates if (row.protocol, row.profile, row.judge, row.system) == key)
-    return {path: node.score for row in own for root in row.scores for path, node in root.walk()}
+    return {path: node for row in own for root in row.scores for path, node in root.walk()}
 
 
 Judges = Sequence[str | None]

@@ -15,6 +15,7 @@ from local_judge.runs.manifest import judge_of, protocols_of
 from local_judge.runs.records import CaseRecord, Steps, each_node, each_score, load_records
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import SystemScore, load_system_scores
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.node import Profile, Score, ScoreNode
 
 
@@ -29,6 +30,8 @@ class ScoredReport(NamedTuple):
     """Agent that wrote it."""
     score: Score | None
     """Score; None if the report could not be evaluated or has no such score."""
+    label: str | None = None
+    """Label of the score; None without a score."""
 
     @property
     def value(self) -> float | None:
@@ -48,6 +51,20 @@ class Scored(NamedTuple):
     """Scores by report id, for reports with scores."""
     place: str
     """Run and protocol, for messages."""
+
+    def meanings(self) -> Meanings:
+        """Return which of the loaded scores mean the same in all tasks."""
+        return meanings_of([self])
+
+
+def meanings_of(every: Iterable[Scored]) -> Meanings:
+    """Return which scores mean the same in all tasks of some runs."""
+    found = Meanings()
+    for scored in every:
+        tasks = {record.id: record.task or record.id for record in scored.records}
+        for case, nodes in scored.nodes.items():
+            found.add(tasks[case], nodes.items())
+    return found
 
 
 def load_scored(
@@ -83,15 +100,31 @@ def load_scored(
     return Scored(records, nodes, place)
 
 
-def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tuple[str, ...]:
+def find_path(
+    paths: Iterable[tuple[str, ...]], wanted: str, place: str, meanings: Meanings | None = None
+) -> tuple[str, ...]:
     """Return the path that `wanted` names: a path (`a/b/c`), or the end of exactly one path.
 
+    Args:
+        paths: the scores that there are.
+        wanted: the name.
+        place: run and protocol, for messages.
+        meanings: which paths mean the same in all tasks; None if all do.
+
     Raises:
-        RunError: it names no path, or several.
+        RunError: it names no path, or several, or items that differ between tasks.
     """
     known = list(dict.fromkeys(paths))
     asked = tuple(wanted.split("/"))
     found = [asked] if asked in known else [path for path in known if path[-len(asked) :] == asked]
+    if found and meanings is not None and all(map(meanings.varies, found)):
+        raise RunError(
+            f"{place}: score {wanted!r} is a different item in each task and has no value over tasks; `show --report` "
+            "prints it for one report, items.csv for all"
+        )
+    if meanings is not None:
+        known = [path for path in known if not meanings.varies(path)]
+        found = [path for path in found if not meanings.varies(path)]
     if len(found) == 1:
         return found[0]
     if not known:
@@ -102,7 +135,9 @@ def find_path(paths: Iterable[tuple[str, ...]], wanted: str, place: str) -> tupl
     )
 
 
-def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str) -> list[tuple[str, ...]]:
+def find_paths(
+    paths: Iterable[tuple[str, ...]], wanted: str | None, place: str, meanings: Meanings
+) -> list[tuple[str, ...]]:
     """Return the path that `wanted` names; for None the roots, and the children of a single root.
 
     Raises:
@@ -110,7 +145,8 @@ def find_paths(paths: Iterable[tuple[str, ...]], wanted: str | None, place: str)
     """
     known = list(dict.fromkeys(paths))
     if wanted is not None or not known:
-        return [find_path(known, wanted or "", place)]
+        return [find_path(known, wanted or "", place, meanings)]
+    known = [path for path in known if not meanings.varies(path)]
     roots = [path for path in known if len(path) == 1]
     return [path for path in known if len(path) == 2 or path in roots] if len(roots) == 1 else roots
 
@@ -133,8 +169,7 @@ def scored_reports(
     store = RunStore(run)
     load_records(store)
     name = protocol_of(store, protocol)
-    known = (row.path for row in report_scores(store, name, profile, judge))
-    path = find_path(known, score, f"{run}: {name}")
+    path = report_path(store, name, profile, score, judge)
     return reports_of(load_scored(run, name, profile, judge, [path]), path)
 
 
@@ -147,12 +182,25 @@ def method_reports(method: Method, protocol: str | None, profile: Profile, score
     ]
 
 
+def report_path(
+    store: RunStore, protocol: str, profile: Profile, wanted: str, judge: str | None = None
+) -> tuple[str, ...]:
+    """Return the path of a score of reports, as `find_path` takes it; errors as `scored_reports`."""
+    known = [row.path for row in report_scores(store, protocol, profile, judge)]
+    asked = tuple(wanted.split("/"))
+    if any(path[-len(asked) :] == asked for path in known):
+        return find_path(known, wanted, f"{store.root}: {protocol}")
+    scored = load_scored(store.root, protocol, profile, judge)
+    every = (path for nodes in scored.nodes.values() for path in nodes)
+    return find_path([*known, *every], wanted, scored.place, scored.meanings())
+
+
 def reports_of(scored: Scored, path: tuple[str, ...]) -> list[ScoredReport]:
     """Return one score of all reports, in the run's order."""
+    nodes = [scored.nodes.get(record.id, {}).get(path) for record in scored.records]
     return [
-        ScoredReport(record.id, record.task, record.system, node.score if node else None)
-        for record in scored.records
-        for node in (scored.nodes.get(record.id, {}).get(path),)
+        ScoredReport(record.id, record.task, record.system, node and node.score, node.label if node else None)
+        for record, node in zip(scored.records, nodes, strict=True)
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from local_judge.errors import InputError
 from local_judge.runs.joining import Differ, join_runs
 from local_judge.runs.records import CaseRecord
-from local_judge.runs.scored import Nodes, find_paths, load_scored, protocol_of
+from local_judge.runs.scored import Nodes, Scored, find_paths, load_scored, meanings_of, protocol_of
 from local_judge.runs.store import RunStore
 from local_judge.scoring.coverage import Coverage, coverage_of
 from local_judge.scoring.node import Profile, Score
@@ -74,11 +74,11 @@ def score_columns(
         InputError: two runs contain the same report.
     """
     cases: list[tuple[str, CaseRecord]] = []
+    loaded = [load_scored(run, protocol, profile, judge) for run in runs]
     scored: dict[str, Nodes] = {}
     labels: dict[tuple[str, ...], str] = {}
     seen: dict[tuple[str, str | None], tuple[str, str]] = {}
-    for number, run in enumerate(runs, 1):
-        records, nodes, _ = load_scored(run, protocol, profile, judge)
+    for number, (run, (records, nodes, _)) in enumerate(zip(runs, loaded, strict=True), 1):
         for record in records:
             name = f"{number}:{record.id}"
             cases.append((name, record))
@@ -92,7 +92,8 @@ def score_columns(
                 scored[name] = nodes[record.id]
                 labels |= {path: node.label for path, node in scored[name].items() if path not in labels}
     return [
-        _column(path, labels[path], cases, scored, measure) for path in find_paths(labels, wanted, protocol)
+        _column(path, labels[path], cases, scored, measure)
+        for path in find_paths(labels, wanted, protocol, meanings_of(loaded))
     ]
 
 
@@ -178,10 +179,12 @@ def judged_runs(
             )
     known: dict[str, tuple[CaseRecord, Path]] = {}
     given: dict[str, dict[str, Nodes]] = {}
+    loaded: list[Scored] = []
     for method in methods:
         own = given.setdefault(method.name, {})
         for source in method.sources:
             scored = load_scored(source.run, names[source.run], profile, source.judge)
+            loaded.append(scored)
             for record in scored.records:
                 key = f"{record.id}\0{record.system or ''}"  # in the order of the ids
                 before, place = known.setdefault(key, (record, source.run))
@@ -200,7 +203,7 @@ def judged_runs(
             ),
             coverage_of(own[path].score for nodes in given.values() for own in nodes.values() if path in own),
         )
-        for path in find_paths(paths, wanted, f"{runs[0]}: {names[runs[0]]}")
+        for path in find_paths(paths, wanted, f"{runs[0]}: {names[runs[0]]}", meanings_of(loaded))
     ]
     return JudgedRuns(names[runs[0]], tuple(given), tuple(columns), joining.reason)
 

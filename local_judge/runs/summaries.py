@@ -1,11 +1,13 @@
 """Scores of a run over the reports of each system, computed in one pass over the scores of its reports.
 
     value       the protocol's own score over the reports of a system if it defines one, else the mean of the values
-    interval    95 % percentile bootstrap interval of that mean over reports (seed 0); of more than `DRAWN` values the
+    by rule     the protocol's own score is not that mean (`ScoreNode.mean`)
+    interval    of a mean, 95 % percentile bootstrap interval over reports (seed 0); of more than `DRAWN` values the
                 interval that it tends to, mean +- 1.96 sd / sqrt(n)
 
-Invariants: memory grows with the number of scores and systems, not of reports; a report that could not be evaluated
-counts as failed in each score; equal scores give equal bytes, with whatever version of NumPy.
+Invariants: memory grows with the number of scores, systems and tasks, not of reports; a report that could not be
+evaluated counts as failed in each score; a path that means different things in different tasks has no score; equal
+scores give equal bytes, with whatever version of NumPy.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ from local_judge.runs.records import (
     score_file,
 )
 from local_judge.runs.store import RunStore
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import Mean, undefined, unknown
-from local_judge.scoring.coverage import failed, in_part
+from local_judge.scoring.coverage import failed, in_part, with_reason
 from local_judge.scoring.node import Profile, Score, ScoreNode, evaluated, headlines, noted
 from local_judge.stats.estimate import DRAWS, LEVEL, Resamples, percentile
 from serving.types import Frozen
@@ -40,6 +43,9 @@ from serving.types import Frozen
 DRAWN = 2_000
 """Largest number of values of which a bootstrap is drawn. Of more, its interval and the normal one differ by less than
 two runs of the bootstrap with other seeds."""
+
+
+NOT_SCORED, NOT_EVALUATED = "not asked of these reports", "the reports could not be evaluated"
 
 
 class ReportCounts(NamedTuple):
@@ -79,8 +85,7 @@ class SystemScore(Frozen):
     rule_only: bool = False
     """No report has a score of its own by this path."""
     by_rule: bool = False
-    """True if the protocol defines the score over reports, such as by pooling; otherwise it is the mean over
-    reports."""
+    """True if the protocol defines the score over reports in another way than as their mean, such as by pooling."""
     score: Score
     n_reports: int
     """Reports of the system in the run."""
@@ -134,7 +139,7 @@ class Summing:
 
     def score(self) -> Score:
         """Return the mean over the reports, with their notes that they are of a part of their parts."""
-        found = self._mean.score()
+        found = with_reason(self._mean.score())
         return noted(found, *self._evaluated) if self._evaluated and self.n > 1 else found
 
     def counts(self) -> ReportCounts:
@@ -180,6 +185,7 @@ class _Scored(NamedTuple):
     """Sums of all systems together, by path of a root."""
     n_scored: dict[str | None, int]
     """Reports with scores, by system."""
+    meanings: Meanings
 
 
 class Summaries:
@@ -191,6 +197,7 @@ class Summaries:
 
     def __init__(self, records: Sequence[CaseRecord]) -> None:
         self._systems: dict[str, str | None] = {record.id: record.system for record in records}
+        self._tasks = {record.id: record.task or record.id for record in records}
         self._n = {system: len(own) for system, own in records_by_system(records).items()}
         self._found: dict[tuple[str, Profile, str | None], _Scored] = {}
 
@@ -206,7 +213,9 @@ class Summaries:
         found.n_scored[system] = found.n_scored.get(system, 0) + 1
         sums = found.sums.setdefault(system, {})
         found.heads.update((root.id,) for root in headlines(row.scores))
-        for path, node in (entry for root in row.scores for entry in root.walk()):
+        nodes = [entry for root in row.scores for entry in root.walk()]
+        found.meanings.add(self._tasks[row.case], nodes)
+        for path, node in nodes:
             found.labels[path] = node.label
             if path not in sums:
                 sums[path] = Summing()
@@ -217,7 +226,7 @@ class Summaries:
     def _of(self, like: ScoreRecord | RunScoreRecord) -> _Scored:
         key = (like.protocol, like.profile, like.judge)
         if key not in self._found:
-            self._found[key] = _Scored(like, {}, set(), {}, {}, {})
+            self._found[key] = _Scored(like, {}, set(), {}, {}, {}, Meanings())
         return self._found[key]
 
     def scores(self, aggregates: Sequence[RunScoreRecord]) -> Iterator[SystemScore]:
@@ -230,9 +239,10 @@ class Summaries:
             self._of(row)  # without any report that has scores
         for found in self._found.values():
             rules = _rules(found.like, aggregates)
+            shared = [path for path in found.labels if not found.meanings.varies(path)]
             for system, n in self._n.items():
                 own, sums = rules.get(system, {}), found.sums.get(system, {})
-                for path in dict.fromkeys((*found.labels, *own)):
+                for path in dict.fromkeys((*shared, *own)):
                     summed = _with_missing(sums.get(path), n, found.n_scored.get(system, 0))
                     yield _system_score(found, path, summed, own.get(path), system=system)
             n_scored = sum(found.n_scored.values())
@@ -245,9 +255,9 @@ def _with_missing(summed: Summing | None, n: int, n_scored: int) -> Summing:
     """Add the reports without the score: undefined if they have others, failed if they have none."""
     summed = summed or Summing()
     if n_scored > summed.n:
-        summed.add(undefined(""), n_scored - summed.n)
+        summed.add(undefined(NOT_SCORED), n_scored - summed.n)
     if n > summed.n:
-        summed.add(unknown(None, None), n - summed.n)
+        summed.add(unknown(None, None, NOT_EVALUATED), n - summed.n)
     return summed
 
 
@@ -269,6 +279,7 @@ def _system_score(
     all_systems: bool = False,
 ) -> SystemScore:
     score = summed.score() if rule is None else rule.score
+    by_rule = rule is not None and not rule.mean
     return SystemScore(
         protocol=found.like.protocol,
         version=found.like.version,
@@ -280,9 +291,9 @@ def _system_score(
         label=rule.label if rule is not None and path not in found.labels else found.labels[path],
         headline=path in found.heads,
         rule_only=path not in found.labels,
-        by_rule=rule is not None,
+        by_rule=by_rule,
         score=score,
-        interval=summed.interval() if rule is None and score.value is not None else None,
+        interval=summed.interval() if not by_rule and score.value is not None else None,
         **summed.counts()._asdict(),
     )
 

@@ -228,6 +228,7 @@ def system_rows(store: RunStore, profile: Profile = "paper", judge: str | None =
             "path": "/".join(row.path),
             "label": row.label,
             **row.score.model_dump(),
+            **({"interval_low": row.interval[0], "interval_high": row.interval[1]} if row.interval else {}),
         }
         for row in load_system_scores(store, protocols, (chosen,))
         if row.profile == profile and not row.all_systems

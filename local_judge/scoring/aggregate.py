@@ -1,16 +1,16 @@
-"""Means and shares over the reports of a system.
+"""Means and shares over the reports of a system, and which scores have them.
 
-Invariant: a report without findings counts as failed and opens the bounds to the ends of the scale; a report whose
-score is undefined is counted as such and is in no mean.
+Invariants: a report without findings counts as failed and opens the bounds to the ends of the scale; a report whose
+score is undefined is counted as such and is in no mean. An item that differs between tasks is never averaged over them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from local_judge.scoring.algebra import share, spanning
 from local_judge.scoring.coverage import failed, known_enough, mean_share
-from local_judge.scoring.node import Score, noted
+from local_judge.scoring.node import Score, ScoreNode, noted
 from local_judge.stats.sums import sum_in_order
 
 NO_REPORT = "no report has a value"
@@ -60,6 +60,40 @@ def share_of_reports(hits: Sequence[bool], n_missing: int) -> Score:
     """Return the share of the reports for which something is true, 0 to 100."""
     found = share(sum(hits), len(hits), n_missing, top=100.0)
     return noted(found, _note(len(hits) + n_missing, 0, 0, n_missing))
+
+
+Path = tuple[str, ...]
+"""Ids from a root to a score."""
+
+
+class Meanings:
+    """Record of what the scores of some reports mean: which paths stand for one thing in all tasks.
+
+    A path varies if its labels differ between reports, if it is an item of the task (`ScoreNode.of_task`) that another
+    task lacks, or if it is below such a path. Roots do not vary.
+    """
+
+    def __init__(self) -> None:
+        self._labels: dict[Path, str] = {}
+        self._varied: set[Path] = set()
+        self._having: dict[Path, set[str]] = {}
+        self._tasks: set[str] = set()
+
+    def add(self, task: str, nodes: Iterable[tuple[Path, ScoreNode]]) -> None:
+        """Add the scores of a report by path; of a report without a task, `task` is the report's id."""
+        self._tasks.add(task)
+        for path, node in nodes:
+            if node.label != self._labels.setdefault(path, node.label) and len(path) > 1:
+                self._varied.add(path)
+            if node.of_task:
+                self._having.setdefault(path, set()).add(task)
+
+    def varies(self, path: Path) -> bool:
+        """Check whether a path stands for different things."""
+        above = (path[:n] for n in range(2, len(path) + 1))
+        return any(
+            one in self._varied or len(self._having.get(one, self._tasks)) < len(self._tasks) for one in above
+        )
 
 
 def _end(bound: float | None, value: float | None, end: float | None) -> float | None:

@@ -72,8 +72,20 @@ def known_enough(score: Score) -> Score:
     return noted(score.model_copy(update=without), note, first=True)
 
 
+def with_reason(score: Score) -> Score:
+    """Return the score; without a value and a note, with a note on the reason by its counts."""
+    if score.value is not None or score.note:
+        return score
+    if not failed(score):
+        return noted(score, "undefined: it has nothing to rest on")
+    share = known_share(score)
+    known = f"{100 * (share or 0.0):.0f} % of what it rests on is known"
+    n_failed = f"{score.n_failed} of {score.n_expected} failed" if score.n_failed else known
+    return noted(score, f"no value: {n_failed}")
+
+
 def known_enough_trees(trees: Tree, most: float = 1.0) -> tuple[ScoreNode, ...]:
-    """Score trees with `known_enough` applied to every node.
+    """Score trees with `known_enough` applied to every node; each one without a value has a reason.
 
     Args:
         trees: the trees.
@@ -84,7 +96,7 @@ def known_enough_trees(trees: Tree, most: float = 1.0) -> tuple[ScoreNode, ...]:
         share = known_share(score)
         if share is not None and most < 1.0:
             score = score.model_copy(update={"known": min(share, most)})
-        return known_enough(score)
+        return with_reason(known_enough(score))
 
     return map_scores(trees, counted)
 

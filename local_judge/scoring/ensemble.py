@@ -18,9 +18,15 @@ def mean_trees(trees: Sequence[Tree]) -> tuple[ScoreNode, ...]:
     """Return the mean of each node over the judges that have a value there.
 
     It serves metrics whose answers cannot be merged. A node that a judge's tree lacks is undefined for that judge.
+    Different items at one path, since each judge drafted its own, have no mean and are left out.
     """
     ids = dict.fromkeys(node.id for tree in trees for node in tree)
-    return tuple(_mean_node([_child(tree, id) for tree in trees]) for id in ids)
+    nodes = [[_child(tree, id) for tree in trees] for id in ids]
+    return tuple(_mean_node(same) for same in nodes if not _differ(same))
+
+
+def _differ(nodes: Sequence[ScoreNode | None]) -> bool:
+    return len({node.label for node in nodes if node is not None and node.of_task}) > 1
 
 
 def _mean_node(nodes: Sequence[ScoreNode | None]) -> ScoreNode:
@@ -28,6 +34,9 @@ def _mean_node(nodes: Sequence[ScoreNode | None]) -> ScoreNode:
     return first.model_copy(
         update={
             "score": mean_over_judges([undefined("") if node is None else node.score for node in nodes]),
+            # Where one of several judges lacks a report, the mean of the judges' means is another number.
+            "mean": first.mean
+            and (len(nodes) == 1 or all(node is not None and not node.score.n_failed for node in nodes)),
             "children": mean_trees([() if node is None else node.children for node in nodes]),
         }
     )

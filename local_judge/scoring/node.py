@@ -125,6 +125,12 @@ class ScoreNode(Frozen):
     """The aspect of a report that it measures; None where it is that of the node above, or see `aside`."""
     aside: str = ""
     """Reason why it has no vertical: `WHOLE`, `DIAGNOSTIC`, `COUNT`, `DIFFERENCE`, or another one."""
+    of_task: bool = False
+    """True for an item of the report's task, such as of its checklist: another task may have another item at the same
+    path."""
+    mean: bool = False
+    """True for a score over reports that is the mean of the reports' scores; False if it has another rule, such as
+    pooling."""
     children: tuple[ScoreNode, ...] = ()
     """Parts of the score."""
 
@@ -160,9 +166,20 @@ def node(
     *,
     aside: str = "",
     scale: Scale | None = None,
+    of_task: bool = False,
+    mean: bool = False,
 ) -> ScoreNode:
     """Return the node of a score with its parts; see the fields of `ScoreNode`."""
-    return ScoreNode(id=id, label=label, score=score, children=tuple(children), aside=aside, scale=scale)
+    return ScoreNode(
+        id=id,
+        label=label,
+        score=score,
+        children=tuple(children),
+        aside=aside,
+        scale=scale,
+        of_task=of_task,
+        mean=mean,
+    )
 
 
 class Place(Frozen):

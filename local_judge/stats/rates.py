@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from serving.types import Frozen
 
@@ -35,11 +37,72 @@ def rate(n: int, of: int) -> Rate:
     """
     if of == 0:
         return Rate(n=n, of=of, value=None, low=None, high=None)
-    p, square = n / of, Z * Z / of
-    centre, spread = p + square / 2, Z * math.sqrt(p * (1 - p) / of + square / (4 * of))
-    low = 0.0 if n == 0 else (centre - spread) / (1 + square)
-    high = 1.0 if n == of else (centre + spread) / (1 + square)
-    return Rate(n=n, of=of, value=p, low=low, high=high)
+    low, high = _wilson(n / of, of)
+    return Rate(n=n, of=of, value=n / of, low=0.0 if n == 0 else low, high=1.0 if n == of else high)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    square = Z * Z / n
+    centre, spread = share + square / 2, Z * math.sqrt(share * (1 - share) / n + square / (4 * n))
+    return (centre - spread) / (1 + square), (centre + spread) / (1 + square)
+
+
+class Stratum(NamedTuple):
+    """Part of a population, with the simple random sample that was drawn from it."""
+
+    n: int
+    """Units of the sample with the property."""
+    of: int
+    """Units of the sample; one at least."""
+    population: int
+    """All units of the stratum."""
+
+
+def stratified_interval(strata: Sequence[Stratum]) -> tuple[int, int]:
+    """Return the bounds of how many units of all strata have a property, an interval of 95 %.
+
+    The stratified estimator of a proportion with its variance, finite populations corrected (Cochran, Sampling
+    Techniques, 3rd edition 1977, chapter 5), in Wilson's interval at the effective sample size n' (Kish, Survey
+    Sampling, 1965; Franco, Little, Louis and Slud, Journal of Survey Statistics and Methodology 7, 2019):
+
+        W = N_h / N        p = sum(W p_h)        v = sum(W^2 (1 - n_h / N_h) s_h^2 / n_h)        n' = p (1 - p) / v
+        s_h^2 = n_h p_h (1 - p_h) / (n_h - 1)
+        where p_h is 0 or 1: s_h^2 = q (1 - q) with Laplace's q = (x_h + 1) / (n_h + 2)
+        where p is 0 or 1: n' = 1 / sum(W^2 (1 - n_h / N_h) / n_h)
+
+    Its ends are rounded outwards to whole units, and cut to what the drawn units leave possible. If only one stratum is
+    drawn in part, the interval is exact: `population_interval`.
+
+    Args:
+        strata: all strata; one that is drawn as a whole is known.
+
+    Raises:
+        ValueError: not 0 <= n <= of <= population in a stratum.
+    """
+    for one in strata:
+        _check(*one)
+    hits = sum(one.n for one in strata)
+    partly = [one for one in strata if one.of < one.population]
+    if len(partly) < 2:
+        ends = [population_interval(*one) for one in partly] or [(0, 0)]
+        settled = hits - sum(one.n for one in partly)
+        return settled + ends[0][0], settled + ends[0][1]
+    total = sum(one.population for one in strata)
+    share = math.fsum(one.population * one.n / one.of for one in strata) / total
+    factors = [(one.population / total) ** 2 * (1 - one.of / one.population) / one.of for one in partly]
+    size = 1 / math.fsum(factors)
+    if 0 < hits < sum(one.of for one in strata):
+        size = share * (1 - share) / math.fsum(map(_variance, partly, factors))
+    low, high = (total * end for end in _wilson(share, size))
+    return max(math.floor(low), hits), min(math.ceil(high), total - sum(one.of - one.n for one in strata))
+
+
+def _variance(stratum: Stratum, factor: float) -> float:
+    n, of, _ = stratum
+    if 0 < n < of:
+        return factor * n * (of - n) / (of * (of - 1))
+    share = (n + 1) / (of + 2)
+    return factor * share * (1 - share)
 
 
 def population_interval(n: int, of: int, population: int) -> tuple[int, int]:
@@ -60,9 +123,13 @@ def population_interval(n: int, of: int, population: int) -> tuple[int, int]:
     Raises:
         ValueError: not 0 <= n <= of <= population.
     """
+    _check(n, of, population)
+    return _least(n, of, population), population - _least(of - n, of, population)
+
+
+def _check(n: int, of: int, population: int) -> None:
     if not 0 <= n <= of <= population:
         raise ValueError(f"{n} of {of} units of a sample from {population}")
-    return _least(n, of, population), population - _least(of - n, of, population)
 
 
 def _least(n: int, of: int, population: int) -> int:

@@ -197,7 +197,7 @@ def test_two_presets_of_one_server(command: Command, panel: Panel) -> None:
     ended = command(*given, "--out", panel.folder / "run")
     assert (ended.code, ended.err) == (0, "")
     assert panel.shaky.chats == []
-    assert "1.00 (2/2)" in line(ended.out, "claim_support")
+    assert "1.00 2/2" in line(ended.out, "claim_support")
 
 
 def test_a_judge_that_cannot_be_reached_at_all_ends_the_run(command: Command, panel: Panel) -> None:

@@ -84,7 +84,7 @@ def test_the_table(command: Command, made: Path) -> None:
     assert names == ["[b]ada[/b]", "bo", "baseline", "cy"]
     # ada beat all three on both tasks, cy lost to all three.
     ada = next(line for line in lines if line.startswith("[b]ada"))
-    assert ada.startswith("[b]ada[/b] > (+") and ada.endswith("100.0 (100.0 to 100.0) 6 6 0 0 0 6/6")
+    assert ada.startswith("[b]ada[/b] > +") and ada.endswith("100.0 (100.0 to 100.0) 6 6 0 0 0 6/6")
     bo = next(line for line in lines if line.startswith("bo "))
     # Against the baseline one win and one tie, against cy two wins, against ada two losses.
     assert "60.0 (50.0 to 66.7) 6 3 2 1 0 6/6" in bo

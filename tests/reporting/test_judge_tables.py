@@ -57,7 +57,7 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
     assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
     assert lines[3:] == [
         "steady │ 5.00 (4.00 to 6.00) │ 0",
-        "shaky │ 8.00 (of 1) 50.0 % known │ 5",
+        "shaky │ 8.00 n=1 50.0 % known │ 5",
         "ensemble │ 5.00 (4.00 to 6.00) │ 5",
     ]
 
@@ -103,7 +103,7 @@ def test_agreement_is_short_for_all_and_whole_with_pairs() -> None:
     ]
     short = drawn(agreement_table(rows, whole=False))
     assert short.count("[bold]x") == 1 and "difference" not in short
-    assert "0.75 (3/4)" in short and "0.50" not in short and short.rstrip().endswith("c 3")
+    assert "0.75 3/4" in short and "0.50" not in short and short.rstrip().endswith("c 3")
     whole = drawn(agreement_table(rows, whole=True))
     assert whole.count("[bold]x") == 4
     assert "a, b, c" in whole and "0.50 to 1.00" in whole and "1.25" in whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from local_judge.protocols import base
 from local_judge.protocols.base import Findings
 from local_judge.protocols.deepresearcheval import DreFindings
 from local_judge.protocols.dream import DreamFindings
+from local_judge.protocols.dream.authority import AuthorityFindings, CitedDomain
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
+from local_judge.reporting.leaderboard import as_markdown, leaderboard
 from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.attributes import open_runs
@@ -29,9 +32,11 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.scored import system_scores
 from local_judge.runs.seal import reseal_scores, seal_run
 from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import summarised
-from local_judge.scoring.node import Profile
+from local_judge.runs.summaries import mean_interval, summarised
+from local_judge.runs.tables import system_rows
+from local_judge.scoring.node import Profile, Score
 
+from ..protocols.deepresearcheval import dre_cases
 from ..protocols.deepresearcheval.facts_cases import findings as facts
 from ..protocols.dream.test_dream_citation import findings as citations
 from ..protocols.liveresearchbench.depth_cases import against
@@ -129,12 +134,14 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
     lines = shown.getvalue().splitlines()
     (mean,) = [line for line in lines if line.startswith("cy ")]
     assert "1 of 3" in mean
-    assert mean.split("│")[1].split("  ")[0].strip() == "– (of 1) 33.3 % known"
+    assert mean.split("│")[1].split("  ")[0].strip() == "– n=1 33.3 % known"
     (ensemble,) = [line for line in lines if line.startswith("ensemble")]
-    assert ensemble.split("│")[1].strip() == "– (of 1) 33.3 % known"
+    assert ensemble.split("│")[1].strip() == "– n=1 33.3 % known"
 
 
 PROTOCOLS = {
+    "fact": "fact:Fact",
+    "race": "race:Race",
     "deepresearcheval": "deepresearcheval:DeepResearchEval",
     "dream": "dream:Dream",
     "liveresearchbench": "liveresearchbench:LiveResearchBench",
@@ -183,7 +190,10 @@ POOLED: dict[str, tuple[str, float, dict[str, tuple[Findings, Findings]]]] = {
 """By protocol: a score that is pooled, ada's number, and the findings of two systems on two tasks; bo's number is 0."""
 
 
-def pooled_run(folder: Path, protocol: str) -> RunStore:
+def pooled_run(
+    folder: Path, protocol: str, systems: Mapping[str, Sequence[Findings]] | None = None
+) -> RunStore:
+    """A finished run of systems with findings for tasks 0, 1 and so on; by default those of `POOLED`."""
     store = RunStore(folder)
     judge = {"name": "small", "identity": {"engine": "vllm", "model": "Small-1B"}, "sampling": {}}
     store.write_json(
@@ -197,7 +207,7 @@ def pooled_run(folder: Path, protocol: str) -> RunStore:
     )
     records: list[CaseRecord] = []
     stored: list[tuple[str, BaseModel]] = []
-    for system, reports in POOLED[protocol][2].items():
+    for system, reports in (systems or POOLED[protocol][2]).items():
         for task, found in enumerate(reports):
             one = record(f"{system}-{task}", system).model_copy(update={"task": str(task)})
             stored.append((one.id, found))
@@ -220,6 +230,109 @@ def pooling(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     monkeypatch.setattr(base, "registered", entries)
+
+
+def authorities(scores: str) -> Any:
+    """A report that cites a domain for each digit, which is its score."""
+    domains = tuple(
+        CitedDomain(domain=f"{place}.example", urls=(f"https://{place}.example/",), score=int(digit))
+        for place, digit in enumerate(scores)
+    )
+    return DreamFindings(**OF, authority=AuthorityFindings(domains=domains, n_unresolved=0))
+
+
+MEANS: dict[str, tuple[list[Findings], dict[Profile, dict[str, float]]]] = {
+    # By protocol: findings of a system's reports, and the scores that are means of the reports', by profile.
+    # 10 * (3 + 5) / 2 and 10 * 8, and a report that cites nothing: (40 + 80 + 0) / 3, and of those that cite 60.
+    "dream": (
+        [authorities("35"), authorities("8"), authorities("")],
+        {"paper": {"authority": 40.0, "authority/when_cited": 60.0}},
+    ),
+    # The derivation of 6.13, 7 and 7.5 stands at `dre_cases.SCORES`; the other report has 5 everywhere. In `upstream`,
+    # a mean is of reports with a total above 0 alone. Statements: 4 and 1.
+    "deepresearcheval": (
+        [
+            dre_cases.findings().model_copy(update={"facts": facts("rrrw")}),
+            dre_cases.findings(dre_cases.marked(dict.fromkeys(dre_cases.IDS, 5.0))).model_copy(
+                update={"facts": facts("w")}
+            ),
+        ],
+        {
+            "paper": {
+                "quality": 5.565,
+                "quality/general/coverage": 6.0,
+                "quality/general/clarity": 6.25,
+                "facts/statements": 2.5,
+            },
+            "upstream": {"facts/statements": 2.5},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", MEANS)
+@pytest.mark.usefixtures("pooling")
+def test_a_protocols_mean_over_reports_is_a_mean_like_any_other(protocol: str, tmp_path: Path) -> None:
+    reports, means = MEANS[protocol]
+    store = pooled_run(tmp_path / "run", protocol, {"ada": reports})
+    for profile, expected in means.items():
+        rows = {"/".join(row.path): row for row in system_scores(store, protocol, profile)}
+        for path, value in expected.items():
+            assert (rows[path].score.value, rows[path].by_rule) == (pytest.approx(value), False), path
+            values = [
+                node.score.value
+                for row in load_scores(store, [protocol])
+                if row.profile == profile
+                for root in row.scores
+                for at, node in root.walk()
+                if "/".join(at) == path and node.score.value is not None
+            ]
+            assert rows[path].interval == mean_interval(values), path
+        assert {row["path"] for row in system_rows(store, profile) if row["interval_low"] is not None} >= {
+            *expected
+        }
+
+
+@pytest.mark.usefixtures("pooling")
+def test_the_mark_of_a_rule_stands_where_the_value_is_not_the_mean(tmp_path: Path, run: Path) -> None:
+    stores = [(name, pooled_run(tmp_path / name, name)) for name in POOLED]
+    for protocol, store in [*stores, ("fact", RunStore(run))]:
+        for row in load_run_scores(store, [protocol]):
+            own = [
+                dict(entry for root in one.scores for entry in root.walk())
+                for one in load_scores(store, [protocol])
+                if one.profile == row.profile and one.case.startswith(f"{row.system}-")
+            ]
+            for path, node in (entry for root in row.scores for entry in root.walk()):
+                values = [nodes[path].score.value for nodes in own if path in nodes]
+                known = [value for value in values if value is not None]
+                if node.mean and known and node.score.value is not None:
+                    assert node.score.value == pytest.approx(sum(known) / len(known)), (protocol, path)
+
+
+@pytest.mark.usefixtures("pooling")
+def test_a_score_without_a_value_has_a_reason(tmp_path: Path, run: Path) -> None:
+    stores = [(name, pooled_run(tmp_path / name, name)) for name in POOLED]
+    for protocol, store in [*stores, ("fact", RunStore(run))]:
+        reports = [
+            (path, node.score)
+            for row in load_scores(store, [protocol])
+            for root in row.scores
+            for path, node in root.walk()
+        ]
+        for profile in ("paper", "upstream"):
+            reports += [
+                (row["path"], Score(value=row["value"], note=row["note"]))
+                for row in system_rows(store, profile)
+            ]
+        assert [path for path, score in reports if score.value is None and not score.note] == []
+    (opened,) = open_runs([run])
+    [cells] = {
+        tuple(group.cells for group in group_scores([opened], ("system",), "paper", (ACCURACY,)).groups)
+    }
+    assert all(cell.value is not None or cell.note for (cell,) in cells if cell)
+    found = leaderboard(RunStore(run))
+    assert "– Citation Accuracy of ada, Effective Citations of ada: no value: " in as_markdown(found)
 
 
 PAIRS: list[tuple[str, Profile]] = [

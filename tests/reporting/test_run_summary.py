@@ -77,7 +77,7 @@ def test_a_dimension_whose_parts_all_have_values_shows_what_their_failures_leave
 
 def test_a_mean_says_of_how_many_reports_it_is() -> None:
     shown = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=None, n_undefined=1)))
-    assert "all reports │ 4.00 (of 1) │ 2 │" in shown
+    assert "all reports │ 4.00 n=1 │ 2 │" in shown
     both = printed(row("one", Score(value=4, low=4, high=4)), row("two", Score(value=6, low=6, high=6)))
     assert "all reports │ 5.00 (4.00 to 6.00) │ 2 │" in both
 
@@ -108,7 +108,7 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
     table = " ".join(
         " ".join(drawn(run_summary(records, summarised(records, [rows[1][1], low[1]]), BOUNDS))).split()
     )
-    assert "bob │ 8.50 (of 2) (8.00 to 9.00) │ 2 of 3 │" in table
+    assert "bob │ 8.50 n=2 (8.00 to 9.00) │ 2 of 3 │" in table
     # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
     assert "│ bounds unknown │" in table
 

@@ -15,7 +15,13 @@ from local_judge.errors import ConfigError, InputError
 from local_judge.lab.task_construction.filters import likenesses, method_of, necessary, qualified
 from local_judge.lab.task_construction.model import Assessment, Candidate, Qualification, task_id
 from local_judge.lab.task_construction.outcome import Build, settle
-from local_judge.lab.task_construction.ranking import Ballot, ballot_paper, read_ballot, standings
+from local_judge.lab.task_construction.ranking import (
+    Ballot,
+    approvals,
+    ballot_paper,
+    read_ballot,
+    standings,
+)
 from local_judge.lab.task_construction.settings import (
     BuildConfig,
     DuplicateSettings,
@@ -187,8 +193,31 @@ def test_a_ballot_paper_there_and_back(tmp_path: Path) -> None:
     path = tmp_path / "paper.csv"
     text = ballot_paper(given, "Ada", 0)
     assert "'=HYPERLINK" in text and "'-b" in text  # no spreadsheet takes a cell for a formula
-    path.write_text(text.replace("\n,'-b", "\n2,'-b").replace("\n,a", "\n1,a"), encoding="utf-8")
-    assert read_ballot(path, "Ada", known).ranks == {"a": 1, "-b": 2}
+    path.write_text(text.replace("\n,,'-b", "\n2,No ,'-b").replace("\n,,a", "\n1,,a"), encoding="utf-8")
+    ballot = read_ballot(path, "Ada", known)
+    assert (ballot.ranks, ballot.approvals) == ({"a": 1, "-b": 2}, {"-b": False})
+    path.write_text("approved,rank,id\nyes,,a\n", encoding="utf-8")
+    ballot = read_ballot(path, "Ada", known)
+    assert (ballot.ranks, ballot.approvals, list(ballot.texts)) == ({}, {"a": True}, ["a"])
+    # A vote on another text of the same id does not count.
+    assert ballot.on({"a": "Another text"}).approvals == {}
+
+
+def test_approvals_are_distributed_as_in_table_2() -> None:
+    # Seven people; 4 of 7 approve a, all approve b, 2 of 7 c; only one person has judged d, nobody e.
+    said = {"a": 4, "b": 7, "c": 2}
+    ballots = [
+        Ballot(voter=f"{n}", ranks={}, approvals={id: n < most for id, most in said.items()})
+        for n in range(7)
+    ]
+    ballots[0] = ballots[0].model_copy(update={"approvals": {**ballots[0].approvals, "d": False}})
+    found = approvals(ballots, list("abcde"))
+    assert [(one.of, one.approvals, one.tasks) for one in found] == [
+        (1, 0, 1),
+        (7, 2, 1),
+        (7, 4, 1),
+        (7, 7, 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -200,6 +229,7 @@ def test_a_ballot_paper_there_and_back(tmp_path: Path) -> None:
         ("rank,id\nfirst,a\n", r"rank 'first' of task 'a' is no whole number"),
         ("rank,id\n0,a\n", r"rank '0'"),
         ("rank,id\n,a\n", r"no task is ranked in it"),
+        ("rank,approved,id\n,maybe,a\n", r"approved 'maybe' of task 'a' is neither yes nor no"),
         ("rank,id\n99999999999999999999,a\n", r"rank '9+' of task 'a'"),
         ("", "expected columns"),
         ("rank,id\n1," + 200_000 * "a", r"not CSV"),

@@ -268,7 +268,13 @@ async def test_prompts_as_sent(tmp_path: Path, make_judge: MakeJudge) -> None:
         text.removeprefix(f"Request:\n```\n{matter('013')}\n```\n\n{FOR_PERSON}") for text in of_one
     )
     assert need.startswith(NEED)
-    assert "without searching. Today is 2026-03-01." in baseline and "At most 600 words." in baseline
+    assert baseline.startswith(
+        "Task: answer the request above as fully and as well as you can from what you know"
+    )
+    assert "Today is 2026-03-01." in baseline and "invent nothing.\n" in baseline and "words" not in baseline
+    # The six dimensions of the published rating (appendix E).
+    named = ("Accuracy:", "Completeness:", "Depth:", "Timeliness:", "Professionalism:", "Structure:")
+    assert all(name in necessity for name in named)
     assert fenced(necessity, "Answer without search:") == "Of matter 013 little is known to me."
 
 

@@ -124,12 +124,16 @@ def rank(
     directory: Directory,
     voter: Annotated[str, typer.Option("--voter", help="Name of the voter, stored with the votes.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the ballot: a CSV file with an empty column `rank`.")
+        Path | None,
+        typer.Option("--out", help="Write the ballot: a CSV file with empty columns `rank` and `approved`."),
     ] = None,
     read: Annotated[Path | None, typer.Option("--read", help="Read and count a completed ballot.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a person rank the tasks: write a ballot with --out, fill in `rank` (1 is best), read it with --read."""
+    """Let a person rank and approve the tasks: write a ballot with --out, read it with --read.
+
+    In the ballot, write 1 for the best task into `rank`, and yes or no into `approved`.
+    """
     if (out is None) == (read is None):
         raise typer.BadParameter("give either --out or --read")
     name = said("--voter", voter)
@@ -145,11 +149,22 @@ def rank(
         outcome, ballot, again = count_ballot(store, name, read)
         tasks = directory / "tasks.jsonl"
         if as_json:
-            ranked = {"ranked": len(ballot.ranks), "replaced": again, "kept": len(outcome.kept)}
+            ranked = {
+                "ranked": len(ballot.ranks),
+                "approved": sum(ballot.approvals.values()),
+                "judged": len(ballot.approvals),
+                "replaced": again,
+                "kept": len(outcome.kept),
+            }
             print_json({"file": str(tasks), **ranked})
             return
         print(
             f"{count(len(ballot.ranks), 'task')} ranked"
+            + (
+                f", {sum(ballot.approvals.values())} of {len(ballot.approvals)} approved"
+                if ballot.approvals
+                else ""
+            )
             + (", replacing an earlier ranking" if again else "")
             + f"; {len(outcome.kept)} kept: {tasks}"
         )
@@ -177,6 +192,7 @@ def _show(outcome: Outcome, as_json: bool, drops: bool) -> None:
             {
                 "domains": [counts.model_dump(mode="json") for counts in outcome.counts],
                 "n_voters": outcome.n_voters,
+                "approvals": [one.model_dump() for one in outcome.approvals],
                 "conditions": [one.model_dump(mode="json") for one in outcome.conditions],
                 "kept": [line.model_dump(mode="json") for line in outcome.kept],
                 "audit": [row.model_dump(mode="json") for row in outcome.audit],

@@ -24,6 +24,7 @@ from typing import Literal
 
 from local_judge.lab.experiments.model import Design, Expectation, relative_change
 from local_judge.runs.records import ScoreRecord
+from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.stats.correlation import slope_rows, spearman
@@ -107,24 +108,23 @@ class Results(Frozen):
 def curves_of(design: Design, rows: Sequence[ScoreRecord], profile: Profile) -> Iterator[Curve]:
     """Yield a curve for each judge, protocol and score, in the order of the rows and trees.
 
-    A score has a curve only if it means the same in all reports: something is expected of it, or each report with the
-    score above it has it, in the same words. So items of different tasks, which share no more than an id, are never
-    averaged.
+    Items have no curves where they are numbered, or where they differ between the units.
     """
+    units = {trial.report: trial.unit for trial in design.trials}
     own = [row for row in rows if row.profile == profile]
-    expected = {(one.protocol, one.path) for one in design.expectations}
     for judge, protocol in dict.fromkeys((row.judge, row.protocol) for row in own):
         nodes = {
             row.case: {"/".join(path): node for root in row.scores for path, node in root.walk()}
             for row in own
             if (row.judge, row.protocol) == (judge, protocol)
         }
+        meanings = Meanings()
+        for report, found in nodes.items():
+            meanings.add(units[report], ((tuple(path.split("/")), node) for path, node in found.items()))
         for path in dict.fromkeys(path for found in nodes.values() for path in found):
-            by_report = {report: found[path] for report, found in nodes.items() if path in found}
-            above = path.rpartition("/")[0]
-            n = sum(above in found for found in nodes.values()) if above else len(by_report)
-            same = len(by_report) == n and len({node.label for node in by_report.values()}) == 1
-            if same or (protocol, path) in expected:
+            steps = tuple(path.split("/"))
+            if not meanings.varies(steps) and not any(step.isdecimal() for step in steps):
+                by_report = {report: found[path] for report, found in nodes.items() if path in found}
                 yield _curve(design, protocol, path, judge, by_report)
 
 

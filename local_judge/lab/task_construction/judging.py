@@ -22,6 +22,8 @@ from local_judge.tasks.topics import NEED_TOKENS, NeedReply
 
 CHARACTERS_PER_WORD = 8
 TOKENS_PER_WORD = 2
+ANSWER_TOKENS = 8192
+"""Limit of an answer without a maximum of words, as published (`task_generation/config.py`)."""
 
 
 class AnswerReply(Reply):
@@ -52,9 +54,9 @@ async def answer_from_memory(
 ) -> Baseline | Failure:
     """Return the answer without search. Raises LedgerError."""
     words = config.necessity.answer_words
-    answer = await judge.ask(
-        baseline_prompt(candidate, persona, config), _answer_type(words), max_tokens=words * TOKENS_PER_WORD
-    )
+    tokens = ANSWER_TOKENS if words is None else words * TOKENS_PER_WORD
+    prompt = baseline_prompt(candidate, persona, config)
+    answer = await judge.ask(prompt, _answer_type(words), max_tokens=tokens)
     if isinstance(answer, Failure):
         return answer
     return Baseline(id=candidate.id, answer=answer.value.answer, replies=answer.replies)
@@ -87,7 +89,9 @@ def qualify_prompt(candidate: Candidate, persona: Persona | None) -> Prompt:
 
 def baseline_prompt(candidate: Candidate, persona: Persona | None, config: BuildConfig) -> Prompt:
     """Return the prompt that asks for an answer from memory."""
-    values = {"date": config.today, "words": str(config.necessity.answer_words)}
+    words = config.necessity.answer_words
+    length = "" if words is None else f" At most {words} words."
+    values = {"date": config.today, "length": length}
     return _asked(candidate, persona, fill(template("baseline"), values))
 
 
@@ -111,6 +115,7 @@ def _asked(candidate: Candidate, persona: Persona | None, own: str) -> Prompt:
 
 
 @cache
-def _answer_type(words: int) -> type[AnswerReply]:
-    text: Any = Annotated[str, Field(min_length=1, max_length=words * CHARACTERS_PER_WORD)]
+def _answer_type(words: int | None) -> type[AnswerReply]:
+    most = None if words is None else words * CHARACTERS_PER_WORD
+    text: Any = Annotated[str, Field(min_length=1, max_length=most)]
     return create_model("AnswerReply", __base__=AnswerReply, answer=(text, ...))

@@ -173,6 +173,9 @@ class TaskLine(Frozen):
     source: str | None = None
     place: int | None = None
     """Place in the ranking by people, from 1; None for a task without votes."""
+    approvals: int | None = None
+    """Number of people who approve the task; None if it was not judged. `approvals_of` is the number who judged it."""
+    approvals_of: int | None = None
 
 
 def task_id(stem: str, prompt: str) -> str:

@@ -25,7 +25,7 @@ from local_judge.lab.task_construction.model import (
     Stage,
     TaskLine,
 )
-from local_judge.lab.task_construction.ranking import Ballot, Place, standings
+from local_judge.lab.task_construction.ranking import Approval, Ballot, Place, approvals, standings
 from local_judge.lab.task_construction.settings import BuildConfig
 from serving.types import Frozen
 
@@ -99,6 +99,8 @@ class Outcome(NamedTuple):
     counts: tuple[DomainCounts, ...]
     n_voters: int
     """Number of people who have ranked one or more of the tasks."""
+    approvals: tuple[Approval, ...]
+    """Distribution of people's approvals over the tasks that passed all filters; empty without any."""
     conditions: tuple[Condition, ...]
     """Conditions of personas and tasks made from domains; empty if there are none."""
 
@@ -128,7 +130,7 @@ def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outc
     cut = len(places) if config.keep is None or not voted else config.keep
     for place in places[cut:]:
         audit += _ranked_below(unique[place.id], place, cut)
-    kept = tuple(_line(unique[place.id], place) for place in places[:cut])
+    kept = tuple(_line(unique[place.id], place, votes) for place in places[:cut])
     order: tuple[Stage, ...] = get_args(Stage)
     audit.sort(key=lambda row: order.index(row.stage))
     return Outcome(
@@ -136,6 +138,7 @@ def settle(build: Build, config: BuildConfig, ballots: Sequence[Ballot]) -> Outc
         tuple(audit),
         tuple(_counts(build, config, kept, audit)),
         sum(bool(one.ranks) for one in votes),
+        tuple(approvals(votes, list(unique))),
         tuple(_conditions(build, config)),
     )
 
@@ -250,7 +253,8 @@ def _ranked_below(candidate: Candidate, place: Place, cut: int) -> list[AuditRow
     return _dropped(candidate, "ranking", Verdict(("ranked_below",), says, values))
 
 
-def _line(candidate: Candidate, place: Place) -> TaskLine:
+def _line(candidate: Candidate, place: Place, votes: Sequence[Ballot]) -> TaskLine:
+    judged = [one.approvals[candidate.id] for one in votes if candidate.id in one.approvals]
     return TaskLine(
         id=candidate.id,
         prompt=candidate.prompt,
@@ -259,4 +263,6 @@ def _line(candidate: Candidate, place: Place) -> TaskLine:
         persona=candidate.persona,
         source=candidate.source,
         place=place.place,
+        approvals=sum(judged) if judged else None,
+        approvals_of=len(judged) or None,
     )

@@ -1,4 +1,4 @@
-"""Ranking of tasks by people: one CSV file per person, and the combined ranking.
+"""Ranking and approval of tasks by people: one CSV file per person, and both of all people.
 
 Invariants: votes are stored with the voter, and count only for the text that was ranked, whatever its id; a task that a
 voter leaves out is unranked by them, not last; the order does not depend on the order of the votes.
@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -22,29 +23,34 @@ from local_judge.lab.task_construction.model import Candidate
 from local_judge.rows import harmless_cell, read_text
 from serving.types import Frozen
 
-COLUMNS = ("rank", "id", "domain", "prompt")
+COLUMNS = ("rank", "approved", "id", "domain", "prompt")
+APPROVED: Mapping[str, bool] = {"yes": True, "no": False}
 
 Rank = Annotated[int, Field(ge=1)]
 
 
 class Ballot(Frozen):
-    """Ranking of one person."""
+    """Ranking and approvals of one person."""
 
     voter: str
     ranks: dict[str, Rank]
     """Rank by task id; 1 is the best, and tied tasks share a rank."""
+    approvals: dict[str, bool] = Field(default_factory=dict[str, bool])
+    """Answers by task id; True if the person accepts the task as one that needs deep research."""
     texts: dict[str, str] = Field(default_factory=dict[str, str])
-    """SHA-256 of the ranked request by task id; without it, the id identifies the text."""
+    """SHA-256 of the request by task id; without it, the id identifies the text."""
 
     def on(self, prompts: Mapping[str, str]) -> Ballot:
         """Return the votes on these requests by id, without votes on another text of the same id."""
         kept = {
-            identity: rank
-            for identity, rank in self.ranks.items()
+            identity
+            for identity in (*self.ranks, *self.approvals)
             if identity in prompts
             and self.texts.get(identity, _digest(prompts[identity])) == _digest(prompts[identity])
         }
-        return self.model_copy(update={"ranks": kept})
+        ranks = {identity: rank for identity, rank in self.ranks.items() if identity in kept}
+        approvals = {identity: said for identity, said in self.approvals.items() if identity in kept}
+        return self.model_copy(update={"ranks": ranks, "approvals": approvals})
 
 
 class Place(NamedTuple):
@@ -56,6 +62,23 @@ class Place(NamedTuple):
     borda: float | None
     mean_rank: float | None
     n_votes: int
+
+
+class Approval(Frozen):
+    """Tasks with one number of approvals, as in DeepResearchEval's Table 2."""
+
+    approvals: int
+    """Number of people who approve each of these tasks."""
+    of: int
+    """Number of people who judged each of them."""
+    tasks: int
+
+
+def approvals(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Approval]:
+    """Return the distribution of approvals over the tasks that someone judged, by number of people, then approvals."""
+    judged = [[one.approvals[id] for one in ballots if id in one.approvals] for id in ids]
+    counts = Counter((len(votes), sum(votes)) for votes in judged if votes)
+    return [Approval(approvals=n, of=of, tasks=counts[of, n]) for of, n in sorted(counts)]
 
 
 def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
@@ -83,29 +106,31 @@ def standings(ballots: Sequence[Ballot], ids: Sequence[str]) -> list[Place]:
 
 
 def ballot_paper(candidates: Sequence[Candidate], voter: str, seed: int) -> str:
-    """Return a CSV with an empty `rank` for each task, in a different order for each voter."""
+    """Return a CSV with an empty `rank` and `approved` for each task, in a different order for each voter."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for candidate in sorted(candidates, key=lambda one: _shuffled(seed, voter, one.id)):
         cells = (candidate.id, candidate.domain, candidate.prompt)
-        writer.writerow(["", *map(harmless_cell, cells)])
+        writer.writerow(["", "", *map(harmless_cell, cells)])
     return text.getvalue()
 
 
 def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballot:
-    """Read a completed ballot paper; rows without a rank are unranked.
+    """Read a completed ballot paper; a row may have a rank, an approval, both or neither.
 
     Raises:
-        InputError: The file cannot be read, ranks no task, an unknown task or one with another text, or a rank is not
-            a positive whole number.
+        InputError: The file cannot be read, has no rank and no approval, an unknown task or one with another text, a
+            rank that is not a positive whole number, or an approval that is not yes or no.
     """
     ranks: dict[str, int] = {}
+    accepted: dict[str, bool] = {}
     names = {harmless_cell(identity): identity for identity in known}
     for place, row in _rows(path):
         said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
         identity = names.get(said, said)
-        if not rank:
+        answer = (row.get("approved") or "").strip().lower()
+        if not rank and not answer:
             continue
         if identity not in known:
             raise InputError(
@@ -114,16 +139,20 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
         shown, text = (row.get("prompt") or "").split(), known[identity].prompt
         if shown and shown not in (text.split(), harmless_cell(text).split()):
             raise InputError(f"{place}: task {said!r} has another text by now; write a new paper with --out")
-        if identity in ranks:
+        if identity in ranks or identity in accepted:
             raise InputError(f"{place}: task {said!r} is ranked twice")
-        if not re.fullmatch("[1-9][0-9]{0,6}", rank):
+        if rank and not re.fullmatch("[1-9][0-9]{0,6}", rank):
             raise InputError(f"{place}: rank {rank!r} of task {said!r} is no whole number from 1")
-        ranks[identity] = int(rank)
-    if not ranks:
-        raise InputError(f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`")
-    return Ballot(
-        voter=voter, ranks=ranks, texts={identity: _digest(known[identity].prompt) for identity in ranks}
-    )
+        if answer and answer not in APPROVED:
+            raise InputError(f"{place}: approved {answer!r} of task {said!r} is neither yes nor no")
+        ranks |= {identity: int(rank)} if rank else {}
+        accepted |= {identity: APPROVED[answer]} if answer else {}
+    if not ranks and not accepted:
+        raise InputError(
+            f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`, or yes or no into `approved`"
+        )
+    texts = {identity: _digest(known[identity].prompt) for identity in (*ranks, *accepted)}
+    return Ballot(voter=voter, ranks=ranks, approvals=accepted, texts=texts)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:

@@ -113,8 +113,8 @@ class NecessitySettings(Frozen):
     """Maximum score of the answer without search."""
     qualities: tuple[Quality, ...] = Field(default=("low", "medium"), min_length=1)
     """Accepted qualities of that answer."""
-    answer_words: int = Field(default=600, strict=True, ge=20, le=4_000)
-    """Maximum length of that answer in words."""
+    answer_words: int | None = Field(default=None, strict=True, ge=20, le=4_000)
+    """Maximum length of that answer in words; default: as complete as the judge can, as published."""
 
 
 class DuplicateSettings(Frozen):

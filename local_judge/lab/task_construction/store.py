@@ -37,7 +37,7 @@ from local_judge.lab.task_construction.model import (
     Stage,
 )
 from local_judge.lab.task_construction.outcome import Build, Condition, DomainCounts, Outcome, settle
-from local_judge.lab.task_construction.ranking import Ballot
+from local_judge.lab.task_construction.ranking import Approval, Ballot
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.rows import alone, write_jsonl
 from local_judge.runs.manifest import difference
@@ -90,6 +90,7 @@ class Summary(Frozen):
 
     domains: tuple[DomainCounts, ...]
     n_voters: int
+    approvals: tuple[Approval, ...] = ()
     conditions: tuple[Condition, ...]
     complete: bool
     """True if every task is kept, dropped or failed."""
@@ -218,6 +219,7 @@ class BuildStore:
         summary = Summary(
             domains=outcome.counts,
             n_voters=outcome.n_voters,
+            approvals=outcome.approvals,
             conditions=outcome.conditions,
             complete=not any(counts.open for counts in outcome.counts),
         )

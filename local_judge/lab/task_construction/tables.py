@@ -49,6 +49,14 @@ def build_notes(outcome: Outcome) -> Iterator[str]:
         yield f"{count(n_open, 'task')} undecided: the build was stopped; run the same command again to continue"
     if outcome.n_voters:
         yield f"ranked by {count(outcome.n_voters, 'person', 'people')}"
+    n_judged = sum(one.tasks for one in outcome.approvals)
+    for one in outcome.approvals:
+        share = f"{one.tasks} of {count(n_judged, 'task')} ({100 * one.tasks / n_judged:.0f} %)"
+        yield f"approved by {one.approvals} of {count(one.of, 'person', 'people')}: {share}"
+    if n_judged:
+        n_most = sum(one.tasks for one in outcome.approvals if 2 * one.approvals > one.of)
+        share = f"{n_most} of {count(n_judged, 'task')} ({100 * n_most / n_judged:.0f} %)"
+        yield f"approved by most of the people who judged them: {share}"
 
 
 def audit_lines(audit: Sequence[AuditRow]) -> Iterator[str]:

@@ -96,13 +96,16 @@ def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], p
             one.id.rpartition(".")[2],
             one.criterion,
             answers([found[one.id].score for found in given], 0.0, TOP),
+            of_task=True,
         )
         for one in dimension.criteria
     )
     parts = zip(dimension.criteria, criteria, strict=True)
     score = weighted([(one.weight, node.score) for one, node in parts])
     score = noted(score, failures_of(score)) if profile == "paper" else _all_or_none(score, COUNTED_0)
-    return node(dimension.id, dimension.name, score, criteria)
+    if dimension.kind == GENERAL:
+        return node(dimension.id, GENERAL_DIMENSIONS[dimension.id][0], score, criteria)
+    return node(dimension.id, dimension.name, score, criteria, of_task=True)
 
 
 def _group(kind: DimensionKind, parts: Sequence[Part], profile: Profile) -> ScoreNode:
@@ -158,19 +161,23 @@ def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Pro
         lost = unknown(-TOP if path == (GAP,) else 0.0, TOP)
         return mean_of([*(_at(tree, path) or lost for tree in trees), *[lost] * n_missing])
 
-    return _tree(mean)
+    return _tree(mean, mean=True)
 
 
-def _tree(score: Callable[..., Score]) -> Tree:
-    """Return the tree of a system, with each score by its path."""
+def _tree(score: Callable[..., Score], *, mean: bool = False) -> Tree:
+    """Return the tree of a system, with each score by its path; `mean`: they are means over the reports."""
     general = tuple(
-        node(name, label, score(QUALITY, GENERAL, name)) for name, (label, _) in GENERAL_DIMENSIONS.items()
+        node(name, label, score(QUALITY, GENERAL, name), mean=mean)
+        for name, (label, _) in GENERAL_DIMENSIONS.items()
     )
     groups = (
-        node(GENERAL, LABELS[GENERAL], score(QUALITY, GENERAL), general),
-        node(SPECIFIC, LABELS[SPECIFIC], score(QUALITY, SPECIFIC)),
+        node(GENERAL, LABELS[GENERAL], score(QUALITY, GENERAL), general, mean=mean),
+        node(SPECIFIC, LABELS[SPECIFIC], score(QUALITY, SPECIFIC), mean=mean),
     )
-    return (node(QUALITY, LABELS[QUALITY], score(QUALITY), groups), node(GAP, LABELS[GAP], score(GAP)))
+    return (
+        node(QUALITY, LABELS[QUALITY], score(QUALITY), groups, mean=mean),
+        node(GAP, LABELS[GAP], score(GAP), mean=mean),
+    )
 
 
 def _at(tree: Tree, path: tuple[str, ...]) -> Score | None:

@@ -154,17 +154,17 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         nodes = [self.score(judges, profile) for judges in reports]
         cited = [node.find("when_cited").score for node in nodes]
         uncited = [not judges[0].domains for judges in reports]
-        return self.node(
-            mean_over_reports([node.score for node in nodes], n_missing, 0.0, MOST),
-            (
-                node(
-                    "when_cited",
-                    "mean over reports that cite",
-                    mean_over_reports(cited, n_missing, LEAST, MOST),
-                ),
-                node("share_uncited", "reports that cite no domain", share_of_reports(uncited, n_missing)),
+        children = (
+            node(
+                "when_cited",
+                "mean over reports that cite",
+                mean_over_reports(cited, n_missing, LEAST, MOST),
+                mean=True,
             ),
+            node("share_uncited", "reports that cite no domain", share_of_reports(uncited, n_missing)),
         )
+        mean = mean_over_reports([node.score for node in nodes], n_missing, 0.0, MOST)
+        return node(self.id, self.label, mean, children, mean=True)
 
     def decisions(self, findings: AuthorityFindings) -> Iterator[Decision]:
         """Yield the judge's score of each domain."""

@@ -116,9 +116,9 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         )
         children = (
             node("ci_dataset", "of the means of both", dataset),
-            node("ci_task_mean", "mean over reports", mean()),
-            node("attribution", "Claim attribution", attribution),
-            node("faithfulness", "Citation faithfulness", faithfulness),
+            node("ci_task_mean", "mean over reports", mean(), mean=True),
+            node("attribution", "Claim attribution", attribution, mean=True),
+            node("faithfulness", "Citation faithfulness", faithfulness, mean=True),
         )
         return self.node(dataset, children)
 

@@ -83,6 +83,7 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
     id = "key_information"
     label = "Key-information coverage"
     vertical = "compliance"
+    of_task = True
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name the plan if the task has none."""

@@ -96,7 +96,12 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
     def score(self, judges: Sequence[ReasoningFindings], profile: Profile) -> ScoreNode:
         """Score RQ of one report, with each question."""
         nodes = tuple(
-            node(same[0].question.id, same[0].question.question, _question(same, judges[0].limit))
+            node(
+                same[0].question.id,
+                same[0].question.question,
+                _question(same, judges[0].limit),
+                of_task=True,
+            )
             for same in zip(*(found.questions for found in judges), strict=True)
         )
         whole = undefined(NO_QUESTIONS)

@@ -396,7 +396,7 @@ def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) ->
         reasons += one.reasons
     unknown = unknown_share(reasons)
     return (
-        *(_node(id, ways, ROOTS[profile][id]) for id, ways in found.items()),
+        *(_node(id, ways, profile) for id, ways in found.items()),
         unknown.model_copy(update={"score": _opened(unknown.score, len(reports), n_missing)}),
     )
 
@@ -409,11 +409,18 @@ def _opened(share: Score, n: int, n_missing: int) -> Score:
     return noted(opened, f"of {n + n_missing} reports {n_missing} missing")
 
 
-def _node(id: str, ways: Mapping[str, Score], chosen: str) -> ScoreNode:
+def _node(id: str, ways: Mapping[str, Score], profile: Profile) -> ScoreNode:
     """Return a root with its ways of taking the mean; it repeats the one that the profile defines, and says which."""
+    chosen = ROOTS[profile][id]
+    # In `upstream`, a report without pairs has no accuracy and still counts as 0 in a mean.
+    means = {name: name == "all" and (profile == "paper" or id != ACCURACY) for name in ways}
     return ScoreNode(
         id=id,
         label=LABELS[id],
         score=noted(ways[chosen], WAYS[chosen], first=True),
-        children=tuple(ScoreNode(id=name, label=WAYS[name], score=score) for name, score in ways.items()),
+        children=tuple(
+            ScoreNode(id=name, label=WAYS[name], score=score, mean=means[name])
+            for name, score in ways.items()
+        ),
+        mean=means[chosen],
     )

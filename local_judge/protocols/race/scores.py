@@ -104,6 +104,7 @@ def _tree(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
                     id=criterion.id.rpartition(".")[2],
                     label=criterion.criterion,
                     score=_mean([one.criteria[criterion.id] for one in by_paper]),
+                    of_task=True,
                 )
                 for criterion in criteria[name]
             ),

@@ -22,7 +22,7 @@ from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.records import Steps, load_records, load_scores
 from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
 from local_judge.runs.resume import is_finished, unfinished_records
-from local_judge.runs.scored import Nodes, Scored
+from local_judge.runs.scored import Nodes, Scored, meanings_of
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.coverage import known_share
@@ -299,24 +299,27 @@ def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
 def _columns(loaded: Sequence[Loaded]) -> list[Column]:
     """Return the scores of all protocols down to `DEEPEST` ids, parents before their children.
 
-    A score whose label differs between reports, such as an item of a task's checklist, has no column.
+    A score that means different things in different tasks, such as an item of a task's checklist, has no column.
     """
     found: dict[tuple[str, Steps], tuple[ScoreNode, Scale | None]] = {}
-    varied: set[tuple[str, Steps]] = set()
+    meanings = {
+        name: meanings_of(one.scored for one in loaded if one.protocol == name)
+        for name in {one.protocol for one in loaded}
+    }
     head: set[tuple[str, Steps]] = set()
     for one in loaded:
         for nodes in one.scored.nodes.values():
             for root in headlines([node for path, node in nodes.items() if len(path) == 1]):
                 head.add((one.protocol, (root.id,)))
             for path, node in nodes.items():
-                _take(found, varied, one.protocol, path, node)
+                _take(found, one.protocol, path, node)
         for row in one.systems:
             if (one.protocol, row.path) not in found and len(row.path) <= DEEPEST:
                 found[one.protocol, row.path] = (
                     ScoreNode(id=row.path[-1], label=row.label, score=row.score),
                     None,
                 )
-    keys = [key for key in found if not any((key[0], key[1][: n + 1]) in varied for n in range(len(key[1])))]
+    keys = [key for key in found if not meanings[key[0]].varies(key[1])]
     place = {key: number for number, key in enumerate(keys)}
     return [
         Column(
@@ -334,20 +337,16 @@ def _columns(loaded: Sequence[Loaded]) -> list[Column]:
 
 def _take(
     found: dict[tuple[str, Steps], tuple[ScoreNode, Scale | None]],
-    varied: set[tuple[str, Steps]],
     protocol: str,
     path: Steps,
     node: ScoreNode,
 ) -> None:
     if len(path) > DEEPEST:
         return
-    known = found.get((protocol, path))
-    if known is None:
+    if (protocol, path) not in found:
         above = found.get((protocol, path[:-1]))
         scale = node.scale or (above[1] if above is not None and not node.aside else None)
         found[protocol, path] = node, scale
-    elif known[0].label != node.label:
-        varied.add((protocol, path))
 
 
 def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]) -> Iterator[Row]:

@@ -18,6 +18,7 @@ from local_judge.protocols.deepresearcheval.facts.scores import (
     voted,
 )
 from local_judge.scoring.node import Score, ScoreNode
+from local_judge.stats.rates import population_interval
 
 from .facts_cases import findings
 
@@ -36,7 +37,7 @@ def test_unknown_and_other_labels_lower_the_ratio() -> None:
     # 2 Right of 5 statements
     assert ends(found["ratio"]) == (40.0, 40.0, 40.0)
     assert (found["ratio"].numerator, found["ratio"].denominator) == (2, 5)
-    counts = ("statements", "right", "wrong", "unknown", "off_label", "changed", "found")
+    counts = ("statements", "right", "wrong", "unknown", "off_label", "changed", "checked")
     assert [found[name].value for name in counts] == [5, 2, 1, 1, 1, 1, 5]
 
 
@@ -73,7 +74,7 @@ def test_a_limit_is_said() -> None:
     found = findings("rw").model_copy(update={"statements": findings("rwuuu").statements, "limit": 2})
     node = score_facts([found], "paper")
     assert node.score.note.startswith("2 of 5 statements ")
-    assert (of(node)["statements"].value, of(node)["found"].value) == (2, 5)
+    assert (of(node)["statements"].value, of(node)["checked"].value) == (5, 2)
 
 
 def sampled(letters: str, found: int = 10, choose: str | None = "seed", **more: Any) -> FactsFindings:
@@ -106,7 +107,7 @@ def test_failures_in_a_sample_widen_its_interval() -> None:
     # Two statements that nobody read may be Right or not: 1 to 5 + 2 of 12.
     unread = score_facts([sampled("ruuuu", unread=1)], "paper")
     assert whole(unread) == (pytest.approx(100 / 12), pytest.approx(700 / 12))
-    assert ends(of(unread)["found"]) == (10, 10, 12)
+    assert ends(of(unread)["statements"]) == (10, 10, 12)
 
 
 @pytest.mark.parametrize("source", ["own", "shared"])
@@ -117,21 +118,53 @@ def test_judges_of_a_sample(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "says"),
+    ("found", "says", "over"),
     [
         (
             sampled("ru", choose="salience"),
             "2 of 10 statements were to be checked, salient ones first: no interval for the others",
+            None,
         ),
-        (sampled("ru", choose=None), "2 of 10 statements were to be checked"),
-        (sampled("ru", found=2), ""),
+        (sampled("ru", choose=None), "2 of 10 statements were to be checked", None),
+        # Complete, so that it adds no uncertainty: 1 to 9 of the other report's 10 and 1 of its 2.
+        (sampled("ru", found=2), "", (pytest.approx(200 / 12), pytest.approx(1000 / 12))),
     ],
 )
-def test_only_a_random_sample_has_an_interval(found: FactsFindings, says: str) -> None:
+def test_only_a_random_sample_has_an_interval(
+    found: FactsFindings, says: str, over: tuple[float, float] | None
+) -> None:
     node = score_facts([found], "paper")
     assert (whole(node), node.score.note) == ((None, None), says)
-    over = aggregate_facts([[sampled("ru")], [found]], "paper", 0)
-    assert (over.score.interval_low, over.find("by_report").score.interval_low) == (None, None)
+    assert whole(aggregate_facts([[sampled("ru")], [found]], "paper", 0)) == (over or (None, None))
+
+
+def test_of_a_system_samples_are_weighted_by_the_statements_that_they_stand_for() -> None:
+    reports = [[sampled("rrrrrrrrrw", found=100)], [findings("rwwwwwwwww")]]
+    node = aggregate_facts(reports, "paper", 0)
+    found = of(node)
+    # 9 of 10 drawn from 100, and 1 of all 10: (90 + 1) / (100 + 10), not 10 of 20.
+    assert ends(found["ratio"]) == (pytest.approx(9100 / 110),) * 3
+    assert (found["ratio"].numerator, found["ratio"].denominator) == (91, 110)
+    assert found["ratio"].note == (
+        "stratified estimate: 20 of 110 statements drawn, reports weighted by statements found"
+    )
+    least, most = population_interval(9, 10, 100)
+    assert whole(node) == (pytest.approx((least + 1) / 1.1), pytest.approx((most + 1) / 1.1))
+    # Table 4: 55 statements a report, 45.5 of them Right; 10 were to be checked.
+    assert [found[name].value for name in ("statements", "right", "wrong", "checked")] == [55, 45.5, 9.5, 10]
+    assert found["by_report"].value == 50.0
+    assert whole(aggregate_facts(reports, "paper", 1)) == (None, None)
+
+
+def test_of_a_system_failures_and_unread_sentences_open_bounds_and_interval_of_samples() -> None:
+    reports = [[sampled("rrwf", found=8)], [sampled("ruuu", found=4, unread=1)]]
+    node = aggregate_facts(reports, "paper", 0)
+    # 8 / 4 * 2 Right of 8 / 4 * 3 with a label, and 1 of 4: 5 of 10. The second report may have two statements more,
+    # which replace two of the four that may be checked: then 0 to 3 of 4 are Right, for six statements.
+    assert ends(node.score) == (pytest.approx(400 / 14), 50.0, pytest.approx(1050 / 14))
+    (least, _), (_, most) = population_interval(2, 4, 8), population_interval(3, 4, 8)
+    assert whole(node) == (pytest.approx(100 * (least + 1) / 14), pytest.approx(100 * (most + 1 + 2) / 14))
+    assert ends(of(node)["right"]) == (2.0, 2.5, 5.25)
 
 
 def test_no_statements_is_undefined() -> None:

@@ -17,9 +17,12 @@ whole report is given beside the bounds (`stats.rates.population_interval`):
 
 with x statements Right, f failed statements, and at most u statements in the sentences that were not read.
 
-    system     pooled: 100 * sum of N_Right / sum of N_Statements. All nine rows of
+    system     100 * sum(w * N_Right) / sum(w * N_Statements), where w = N / n for a random sample, else 1: the
+               stratified estimator, with reports as strata. Without samples this is the pooled ratio: all nine rows of
                DeepResearchEval, Table 4 are mean Right / mean Statements, which is the same
-    by report  mean of the reports' ratios, and of their numbers of statements by label, as in its columns
+    interval   `stats.rates.stratified_interval`, from x and from x + f of each report, with the sum of u as above
+    by report  mean of the reports' ratios, and of their numbers of statements by label, as in its columns. Of a
+               random sample, the number of a label is w times that of the sample
 
 Several judges vote on shared statements: the label with most votes wins. A tie leaves the label open, as missing
 answers do. Judges with statements of their own have none in common to vote on: their scores are averaged. Labels that
@@ -35,6 +38,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import NamedTuple, get_args
 
 from local_judge.judge.failures import Failure
@@ -42,7 +46,7 @@ from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings,
 from local_judge.scoring.algebra import count, mean_of, share, unknown
 from local_judge.scoring.ensemble import mean_over_judges, mean_trees
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
-from local_judge.stats.rates import population_interval
+from local_judge.stats.rates import Stratum, stratified_interval
 
 SCALE = 100.0
 ROOT, LABEL = "facts", "Active fact-checking ratio"
@@ -53,7 +57,7 @@ COUNTS = {
     **BY_LABEL,
     "off_label": "Other labels",
     CHANGED: "Labels that the evidence does not bear out",
-    "found": "Statements found",
+    "checked": "Statements to be checked",
 }
 BY_REPORT = ("by_report", "Mean of the reports' ratios")
 NO_STATEMENTS = "0/0: no statements"
@@ -190,6 +194,23 @@ class Tally(NamedTuple):
     """Labels of the judge that its evidence does not support."""
     found: int
     """Statements located, checked or not."""
+    random: bool
+    """Flag: if there are too many statements, those to be checked are drawn at random."""
+
+    @property
+    def drawn(self) -> bool:
+        """Flag: the statements to be checked are a random sample of those that were located."""
+        return self.random and 0 < self.n < self.found
+
+    @property
+    def weight(self) -> Fraction:
+        """Number of statements of the report that a checked one stands for."""
+        return Fraction(self.found, self.n) if self.drawn else Fraction(1)
+
+    @property
+    def whole(self) -> int:
+        """Largest number of statements that the checked ones stand for."""
+        return self.found + self.missing if self.random else self.n + self.more
 
     @property
     def known(self) -> int:
@@ -211,10 +232,15 @@ class Tally(NamedTuple):
         """Statements without a label, and sentences that were not read."""
         return self.failed + self.unread
 
-    def ends(self, number: int) -> tuple[int, int]:
-        """Return the least and the greatest value that a number of labels may have."""
-        most = number + self.failed + self.more + self.displaced
-        return max(0, number - self.displaced), min(most, self.n + self.more)
+    def ends(self, number: int) -> tuple[Fraction, Fraction]:
+        """Return the least and the greatest value that a number of labels may have, on the scale of `whole`.
+
+        Each statement of an unread sentence that does not have the label lowers a sum over reports, and each that has
+        it raises it: both ends are those of the largest number of statements.
+        """
+        least, n = max(0, number - self.displaced), self.n + self.more
+        most = min(number + self.failed + self.more + self.displaced, n)
+        return Fraction(least * self.whole, n or 1), Fraction(most * self.whole, n or 1)
 
 
 def _tally(findings: FactsFindings, profile: Profile) -> Tally:
@@ -236,20 +262,21 @@ def _tally(findings: FactsFindings, profile: Profile) -> Tally:
             if findings.source != "file"  # its evidence was not looked up
         ),
         found=len(findings.statements),
+        random=findings.choose == "seed",
     )
 
 
 def _of_report(findings: FactsFindings, profile: Profile) -> ScoreNode:
     tally = _tally(findings, profile)
     score = noted(
-        _ratio(tally),
+        _ratio([tally._replace(random=False)]),
         _chosen(findings),
         AS_WRITTEN if findings.source == "file" and profile == "paper" else "",
     )
     return node(
         ROOT,
         LABEL,
-        score.model_copy(update=_whole_report(findings, tally)),
+        score.model_copy(update=_interval([tally])),
         (node(id, COUNTS[id], one) for id, one in _numbers(tally).items()),
     )
 
@@ -265,66 +292,83 @@ def _chosen(findings: FactsFindings) -> str:
     return f"{said}, salient ones first: no interval for the others" if findings.choose else said
 
 
-def _whole_report(findings: FactsFindings, tally: Tally) -> dict[str, float]:
-    """Return the interval for the ratio of all statements, if the checked ones are a random sample."""
-    if findings.choose != "seed" or not 0 < tally.n < tally.found:
+def _interval(tallies: Sequence[Tally]) -> dict[str, float]:
+    """Return the interval for the ratio of all statements of some reports, if it is known of random samples."""
+    if not any(one.drawn for one in tallies) or not all(one.drawn or one.n == one.found for one in tallies):
         return {}
-    least, _ = population_interval(tally.right, tally.n, tally.found)
-    _, most = population_interval(tally.right + tally.failed, tally.n, tally.found)
-    whole = tally.found + tally.missing
-    return {"interval_low": SCALE * least / whole, "interval_high": SCALE * (most + tally.missing) / whole}
+    least, _ = stratified_interval([Stratum(one.right, one.n, one.found) for one in tallies if one.n])
+    _, most = stratified_interval(
+        [Stratum(one.right + one.failed, one.n, one.found) for one in tallies if one.n]
+    )
+    missing = sum(one.missing for one in tallies)
+    whole = sum(one.found for one in tallies) + missing
+    return {"interval_low": SCALE * least / whole, "interval_high": SCALE * (most + missing) / whole}
 
 
 def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: int) -> ScoreNode:
     tallies = [_tally(one, profile) for one in reports]
-    pooled = Tally(*(sum(column) for column in zip(*tallies, strict=True)))
     numbers = [_numbers(one) for one in tallies]
-    score = noted(_ratio(pooled), "pooled", first=True)
+    score = noted(_ratio(tallies), _estimator(tallies), first=True)
+    score = score.model_copy(update={} if n_missing else _interval(tallies))
     if n_missing:
         score = noted(score, f"{n_missing} of the run's reports missing")
         score = score.model_copy(update={"low": 0.0, "high": SCALE})
     missing = [unknown(0.0, None)] * n_missing
-    by_report = mean_of([*map(_ratio, tallies), *[unknown(0.0, SCALE)] * n_missing])
+    ratios = [_ratio([one._replace(random=False)]) for one in tallies]
+    by_report = mean_of([*ratios, *[unknown(0.0, SCALE)] * n_missing])
     counts = (
-        node(id, f"{label} a report", mean_of([*(own[id] for own in numbers), *missing]))
+        node(id, f"{label} a report", mean_of([*(own[id] for own in numbers), *missing]), mean=True)
         for id, label in COUNTS.items()
     )
-    return node(ROOT, LABEL, score, (node(BY_REPORT[0], BY_REPORT[1], by_report), *counts))
+    return node(ROOT, LABEL, score, (node(BY_REPORT[0], BY_REPORT[1], by_report, mean=True), *counts))
 
 
-def _ratio(tally: Tally) -> Score:
-    """Return the ratio; a sentence whose statements are unknown counts as failed."""
+def _estimator(tallies: Sequence[Tally]) -> str:
+    """Return a note on how the statements of several reports make one ratio."""
+    n, found = sum(one.n for one in tallies), sum(one.found for one in tallies)
+    if any(one.drawn for one in tallies):
+        return f"stratified estimate: {n} of {found} statements drawn, reports weighted by statements found"
+    return (
+        "pooled"
+        if n == found
+        else f"pooled: {n} of {found} statements were to be checked, with equal weights"
+    )
+
+
+def _ratio(tallies: Sequence[Tally]) -> Score:
+    """Return the ratio of one report or several; a sentence whose statements are unknown counts as failed."""
+    failed, n = sum(one.failed for one in tallies), sum(one.n for one in tallies)
+    n_unread = sum(one.unread for one in tallies)
     score = share(
-        tally.right,
-        tally.known,
-        tally.failed + tally.more,
+        float(sum(one.weight * one.right for one in tallies)),
+        float(sum(one.weight * one.known for one in tallies)),
+        failed + sum(one.more for one in tallies),
         top=SCALE,
-        n_expected=tally.n_expected,
+        n_expected=n + n_unread,
         empty=NO_STATEMENTS,
     )
-    whole = tally.n + tally.more
+    whole = sum(one.whole for one in tallies)
     if not whole:
         return score
-    low, high = tally.ends(tally.right)
+    ends = zip(*(one.ends(one.right) for one in tallies), strict=True)
+    low, high = (SCALE * float(sum(end)) / whole for end in ends)
     return noted(
-        score.model_copy(
-            update={"n_failed": tally.n_failed, "low": SCALE * low / whole, "high": SCALE * high / whole}
-        ),
-        f"{tally.failed} of {tally.n} statements failed" if tally.failed else "",
-        f"statements of {tally.unread} sentences unknown" if tally.unread else "",
+        score.model_copy(update={"n_failed": failed + n_unread, "low": low, "high": high}),
+        f"{failed} of {n} statements failed" if failed else "",
+        f"statements of {n_unread} sentences unknown" if n_unread else "",
     )
 
 
 def _numbers(tally: Tally) -> dict[str, Score]:
-    """Return the numbers of statements, in total and by label."""
+    """Return the numbers of statements, in total and by label; of a random sample, estimates for the report."""
 
-    def number(value: int, low: int, high: int) -> Score:
-        score = count(value, high - value, n_expected=tally.n_expected, n_failed=tally.n_failed)
+    def number(value: Fraction | int, low: Fraction | int, high: Fraction | int) -> Score:
+        score = count(float(value), float(high - value), n_expected=tally.n_expected, n_failed=tally.n_failed)
         return score.model_copy(update={"low": float(low)})
 
-    by_label = {id: getattr(tally, id) for id in (*BY_LABEL, "off_label", CHANGED)}
+    labels = {id: getattr(tally, id) for id in (*BY_LABEL, "off_label", CHANGED)}
     return {
-        "statements": number(tally.n, tally.n, tally.n + tally.more),
-        **{id: number(value, *tally.ends(value)) for id, value in by_label.items()},
-        "found": number(tally.found, tally.found, tally.found + tally.missing),
+        "statements": number(tally.found, tally.found, tally.found + tally.missing),
+        **{id: number(tally.weight * value, *tally.ends(value)) for id, value in labels.items()},
+        "checked": number(tally.n, tally.n, tally.n + tally.more),
     }

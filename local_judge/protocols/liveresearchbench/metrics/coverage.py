@@ -46,6 +46,7 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
     label = "Coverage"
     vertical = "compliance"
     missing_as_unmet = True
+    of_task = True
 
     def missing_inputs(self, task: Task) -> str | None:
         """Name the checklist if the task has none."""

@@ -73,7 +73,7 @@ function intervals() {
     }, ['System', right('Value'), right('95 % interval')], data.map(one => [words(rows[one.n].name), right(number(one.found.value)),
       right(one.found.interval ? one.found.interval.map(end => number(end)).join(' to ') : '–')]), { width: 380 });
   }).filter(Boolean);
-  return section('Scores with intervals', 'Bars start at the lower end of the scale. Whiskers are 95 % bootstrap intervals of the mean over reports.', folded(charts, 6, 'scores'));
+  return section('Scores with intervals', 'Bars start at the lower end of the scale. Whiskers are 95 % intervals: of a mean by bootstrap over reports, of a random sample for all its units.', folded(charts, 6, 'scores'));
 }
 
 /** Return the mean differences of all pairs of systems. */

@@ -110,8 +110,8 @@ function leaderboard() {
   const shownTable = table('Leaderboard', head, lines, { quiet: true, class: 'board' });
   const rule = rows.some(row => heads.some(([, place]) => row.cells[place]?.by_rule));
   return section('Leaderboard', 'Choose a number to see what it rests on, the worst first.', shownTable,
-    el('p.fine-print', {}, 'A line is the 95 % bootstrap interval of the mean over reports. ',
-      rule ? `${BY_RULE} by the protocol’s own rule over all reports, not a mean of their scores.` : ''));
+    el('p.fine-print', {}, 'A line is a 95 % interval: of a mean by bootstrap over reports, of a random sample for all its units. ',
+      rule ? `${BY_RULE} by the protocol’s own rule over all reports, not the mean of their scores.` : ''));
 }
 
 function scaleNote(column) {
