@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.citation_forms import CIRCLED, canonical, plain_digits
+from local_judge.documents.citation_keys import CIRCLED, RAISED_DIGITS, canonical
 from local_judge.documents.inline import scan
 from local_judge.documents.markdown import Piece, RawBlock
 
@@ -224,7 +224,7 @@ def key_of(line: str) -> tuple[str | None, str, bool]:
     if note is not None:
         return canonical(note["label"]), "bracket", True
     match = _KEY.match(line, at)
-    key = canonical(plain_digits(match[match.lastgroup or 0])) if match is not None else None
+    key = canonical(match[match.lastgroup or 0].translate(RAISED_DIGITS)) if match is not None else None
     if match is None or key is None or (match["word"] and not key.isdigit()):
         return None, "bullet" if bullet is not None else "", False
     return key, "bracket" if match.lastgroup in ("bracket", "linked", "bib", "at") else "plain", False

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
-from local_judge.documents.citation_forms import canonical, opens_word
+from local_judge.documents.citation_keys import canonical
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
+from local_judge.documents.raised_digits import opens_word
 from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
 from serving.types import Frozen
