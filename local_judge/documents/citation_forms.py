@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from local_judge.documents.addresses import TAG, link
-from local_judge.documents.citation_keys import CIRCLED, DASH, Keys, canonical, known, numbers
+from local_judge.documents.citation_keys import CIRCLED, DASH, NUMBER, Keys, canonical, known, numbers
 from local_judge.documents.mark_text import Found, Reader, Text
 from local_judge.documents.raised_digits import LAST_WORD
 
@@ -231,7 +231,7 @@ def element(text: Text, start: int) -> Found | None:
     content = text.flat[match.end() : close] if close >= 0 else ""
     named = identity.group(1) if identity is not None else content
     keys = tuple(_of_id(part, text.labels) for part in re.split(r"[,\s]+", named.strip()) if part)
-    if identity is None and not (keys and all(_NUMBER.fullmatch(key) for key in keys)):
+    if identity is None and not (keys and all(NUMBER.fullmatch(key) for key in keys)):
         return None
     whole = close >= 0 and (":" in match["name"] or not re.search(r"[^\W\d_]", content))
     return Found(close + len(match["name"]) + 3 if whole else match.end(), keys)

@@ -26,7 +26,7 @@ DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
 _SPAN = re.compile(r"(?<=\d)\s?(?:to|through|bis|[aà]|至|到|до)\s?(?=\d)")
 _SEPARATOR = re.compile(r"\s*(?:[,，、;；&]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
 _RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
-_NUMBER = re.compile(r"\d{1,4}")
+NUMBER = re.compile(r"\d{1,4}")
 _LETTERS = re.compile(r"[A-Z]-[A-Z]|[a-z]-[a-z]")
 _CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,3}")
 _CITING = re.compile(r"\A(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])", re.IGNORECASE)
@@ -84,7 +84,7 @@ def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
         code = _CODE.fullmatch(key)
         if code is not None and code[1] in _series(labels):
             continue
-        if not (sure and _NUMBER.fullmatch(key) and 0 < int(key) < 1000):
+        if not (sure and NUMBER.fullmatch(key) and 0 < int(key) < 1000):
             return ()
     return tuple(keys)
 

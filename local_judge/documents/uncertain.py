@@ -62,61 +62,53 @@ def settled(
         labels: Keys of all reference entries.
     """
     listed = {label for label in labels if label.isdigit()}
-    doubtful: dict[str, list[Mark]] = {}
-    clear: set[str] = set()
-    glued: list[tuple[str, Mark]] = []
-    raised: list[Mark] = []
-    amounts: set[int] = set()
-    links = n_apart = 0
-    for flat, block in zip(flats, marks, strict=True):
-        for mark in block:
-            if mark.style is None or mark.style.lookup == "author":
-                continue
-            links += mark.style.lookup == "address"
-            sign = flat[mark.start] if flat[mark.start] in "(（[" else ""
-            if mark.certain:
-                clear.update(mark.keys)
-                n_apart += sign == "["
-            if mark.style.name == "superscript":
-                raised.append(mark)
-            elif not mark.certain and sign == "[":
-                glued.append((flat, mark))
-            elif not mark.certain:
-                doubtful.setdefault(mark.style.name + sign.replace("（", "("), []).append(mark)
-                if (
-                    mark.style.name == "glued"
-                    and mark.shown
-                    and flat[mark.end : mark.end + 1] in tuple(".!?")
-                ):
-                    amounts.add(id(mark))
-    brackets = _without_indexes(glued, n_apart)
-    kept = set(map(id, [*brackets, *_raised(raised, listed)]))
-    clear.update(key for mark in brackets for key in mark.keys)
+    placed = [
+        (flat, mark)
+        for flat, block in zip(flats, marks, strict=True)
+        for mark in block
+        if mark.style is not None and mark.style.lookup != "author"
+    ]
+    forms: dict[str, list[tuple[str, Mark]]] = {}
+    for flat, mark in placed:
+        form = _form(flat, mark)
+        if not mark.certain or form in ("number[", "superscript"):
+            forms.setdefault(form, []).append((flat, mark))
+    sure = [
+        *_without_indexes(forms.pop("number[", [])),
+        *_raised([mark for _, mark in forms.pop("superscript", [])], listed),
+        *(mark for _, mark in placed if mark.certain),
+    ]
+    kept = set(map(id, sure))
+    clear = {key for mark in sure for key in mark.keys}
+    links = sum(mark.target != "" for _, mark in placed)
     if 5 * len(clear & listed) < len(listed):
-        for form, found in doubtful.items():
-            if form == "glued" and len(found) >= 4 * len(amounts):  # marks follow full stops here
-                found = [mark for mark in found if id(mark) not in amounts]
-            if links < len(found):
-                kept.update(map(id, _running(found, flats, listed, strict=form == "glued")))
+        for form, found in forms.items():
+            doubtful = _without_amounts(found) if form == "glued" else [mark for _, mark in found]
+            if links < len(doubtful):
+                kept.update(map(id, _running(doubtful, flats, listed, strict=form == "glued")))
     if not listed and not clear:
-        kept.update(map(id, _without_list(doubtful.get("glued", []), links)))
+        kept.update(map(id, _without_list([mark for _, mark in forms.get("glued", ())], links)))
     return [[mark for mark in block if _is_sure(mark) or id(mark) in kept] for block in marks]
+
+
+def _form(flat: str, mark: Mark) -> str:
+    """Return the name of a mark's style with the bracket that it begins with."""
+    sign = flat[mark.start].replace("（", "(")
+    return mark.style.name + (sign if sign in "([" else "") if mark.style is not None else ""
 
 
 def _is_sure(mark: Mark) -> bool:
     return mark.certain or mark.style is None or mark.style.lookup == "author"
 
 
-def _without_indexes(glued: Sequence[tuple[str, Mark]], n_apart: int) -> list[Mark]:
-    """Return the brackets directly after a word that are no indexes of code.
+def _without_indexes(brackets: Sequence[tuple[str, Mark]]) -> list[Mark]:
+    """Return the brackets that are no indexes of code.
 
     A word looks like code if it names a container or several of its elements: `list[1]`, `costs[1] + costs[2]`. It is
     a word of the text nevertheless if the report mostly cites so, and has few marks apart from words.
-
-    Args:
-        glued: Brackets with the text of their blocks.
-        n_apart: Number of the other brackets.
     """
+    glued = [(flat, mark) for flat, mark in brackets if not mark.certain]
+    apart = [mark for _, mark in brackets if mark.certain]
     keys: dict[tuple[int, str], set[tuple[str, ...]]] = {}
     for flat, mark in glued:
         keys.setdefault((id(flat), mark.shown), set()).add(mark.keys)
@@ -127,7 +119,16 @@ def _without_indexes(glued: Sequence[tuple[str, Mark]], n_apart: int) -> list[Ma
         and not _CONTAINER.search(flat, max(0, mark.start - 60), mark.start)
     ]
     n_code = len(glued) - len(prose)
-    return prose if n_code > len(prose) or n_apart >= max(3, len(glued)) else [mark for _, mark in glued]
+    strict = n_code > len(prose) or len(apart) >= max(3, len(glued))
+    return apart + (prose if strict else [mark for _, mark in glued])
+
+
+def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
+    """Return the marks without the few numbers before a full stop, `paid 3.`, of a report whose marks follow it."""
+    others = [
+        mark for flat, mark in found if not mark.shown or flat[mark.end : mark.end + 1] not in tuple(".!?")
+    ]
+    return others if len(others) >= 3 * (len(found) - len(others)) else [mark for _, mark in found]
 
 
 def _raised(found: Sequence[Mark], listed: set[str]) -> list[Mark]:
