@@ -44,8 +44,57 @@ _AFTER_STATE = re.compile(
     r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
     r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
 )
-_SMALL = re.compile(r"[a-zß-öø-ÿ](?![A-Z])")
-"""Lower-case start, which no sentence has except for names such as `iPhone`."""
+_DAY_OF_MONTH = re.compile(
+    r"(?:Jan(?:uar|\.)|Jänner|Feb(?:ruar|\.)|März|April|Mai|Juni|Juli|Aug(?:ust|\.)|Sept(?:ember|\.)|Okt(?:ober|\.)"
+    r"|Nov(?:ember|\.)|Dez(?:ember|\.))\b"
+)
+_ORDINAL = re.compile(r"(?:([^\W\d_]+)\s+)?(?:\d{1,3}|[IVXLC]{1,6})\.\s*$")
+_SECOND_ORDINAL = re.compile(r"\d\.,? (?:und|oder|bis) \d{1,3}\.\s*$")
+_BEFORE_ORDINALS = {
+    "de": frozenset(
+        [
+            "im",
+            "am",
+            "der",
+            "die",
+            "das",
+            "dem",
+            "den",
+            "des",
+            "zum",
+            "zur",
+            "vom",
+            "beim",
+            "ein",
+            "eine",
+            "einen",
+            "einem",
+            "einer",
+            "eines",
+            "jede",
+            "jeden",
+            "jedem",
+            "jeder",
+            "jedes",
+        ]
+    ),
+    "da": frozenset(("den", "det", "de", "i")),
+    "cs": frozenset(("v", "ve", "na", "do", "od", "dne", "dňa", "po", "ke", "k", "z", "ze")),
+    "pl": frozenset(("w", "na", "do", "od", "dnia", "z")),
+    "hu": frozenset(("a", "az")),
+    "hr": frozenset(("u", "na", "do", "od", "v")),
+}
+"""Words before ordinal numbers, `im 2. Quartal`, in languages that write them so; nouns in lower case need none."""
+_ORDINAL_LANGUAGES = {
+    "und": "de",
+    "no": "da",
+    "nb": "da",
+    "nn": "da",
+    "sk": "cs",
+    "sr": "hr",
+    "bs": "hr",
+    "sl": "hr",
+}
 _CARRY_ON_HAN = "等的，、；：。"
 _LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")
 _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
@@ -117,7 +166,7 @@ def _cuts(flat: str, start: int, stand_in: Piece, marks: Sequence[Mark], languag
     for boundary in _boundaries(_segmenter_language(text, language), text):
         first = _WORD_START.match(text, boundary)
         if first is None or _continues(
-            text[max(0, boundary - 24) : boundary], text[first.end() : first.end() + 40]
+            text[max(0, boundary - 40) : boundary], text[first.end() : first.end() + 40], language
         ):
             continue
         cut = _with_opening_marks(flat, floor, stand_in.source(first.end()), opening)
@@ -189,24 +238,36 @@ def _segmenter_language(text: str, language: str) -> str:
     return language if language != "und" else "en"
 
 
-def _continues(before: str, following: str) -> bool:
+def _continues(before: str, following: str, language: str) -> bool:
     """Check whether a boundary of the segmenter lies within a sentence."""
     end = before.rstrip()[-1:]
-    if (end in (".", "]", ")") or end.isalnum()) and _SMALL.match(following):
+    # No sentence begins with a small letter, except for names such as `iPhone`.
+    if (end in (".", "]", ")") or end.isalnum()) and following[0].islower() and not following[1:2].isupper():
         return True
     if end in _CLOSERS and following[0] in _CARRY_ON_HAN:
         return True
+    if _is_ordinal(before, following, language):
+        return True
     match = _LAST_WORD.search(before[-24:])
-    if match is None:
-        return False
-    word = match.group(1).lower()
-    if word not in _ABBREVIATIONS:
-        return False
+    word = match.group(1).lower() if match is not None else ""
     if word in _NUMBERED:
         return following[:1].isdigit() or (following[:1] in "(S" and following[1:2].isdigit())
     if word in _STATES:
         return _AFTER_STATE.match(following) is not None
-    return True
+    return word in _ABBREVIATIONS
+
+
+def _is_ordinal(before: str, following: str, language: str) -> bool:
+    """Check whether a number with a full stop is an ordinal: `im 2. Quartal`, `bis 31. Dezember`."""
+    match = _ORDINAL.search(before) if language != "en" else None
+    if match is None:
+        return False
+    words = _BEFORE_ORDINALS.get(_ORDINAL_LANGUAGES.get(language, language), frozenset[str]())
+    return (
+        (match[1] or "").lower() in words
+        or _SECOND_ORDINAL.search(before) is not None
+        or _DAY_OF_MONTH.match(following) is not None
+    )
 
 
 def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Piece:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from indexes.resources import word_list
 from local_judge.documents.inline import Mark
 
 _LEAP = 10
@@ -30,15 +31,13 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 """Text before an index: the name of a container, one letter, or a variable that is called one."""
-NUMBERED = (
-    r"(?:tab(?:les?|elle|la)?|figs?|figur(?:es?|a)|eqs?|equations?|steps?|phases?|sections?|sec|chapters?|ch"
-    r"|vol(?:ume)?|parts?|levels?|stages?|versions?|types?|articles?|art|paragraphs?|para|abs(?:atz)?|clauses?|appendix"
-    r"|annex|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week|month|year|goal|group|model|item"
-    r"|nos?|point|rules?|questions?|objective|pages?|january|february|march|april|may|june"
-    r"|july|august|september|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between"
-    r"|under|into|with|equals?|top|the|and|for|was|are|has|had|per|via|but|not|von|und|bis|mit|der|die|das|den|des|les"
-    r"|par|sur|que|por|con|del|los|las|van|met|het|dan|kapitel|abschnitt|schritt|stufe|étape|chapitre|paso|capítulo"
-    r"|图|表|式|步骤|阶段|第)"
+_OF_SOURCES = {"ref", "refs"}
+NUMBERED = "|".join(
+    sorted(
+        (word_list("local_judge.documents", "abbreviations_before_numbers") - _OF_SOURCES)
+        | word_list("local_judge.documents", "words_before_numbers"),
+        key=lambda word: (-len(word), word),
+    )
 )
 """Words before a number that is no source, as a regular expression."""
 _NUMBERED = re.compile(NUMBERED, re.IGNORECASE)
