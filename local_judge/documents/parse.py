@@ -206,7 +206,13 @@ def _citations(
 ) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
     """Return all citations of the body, and for each block their offsets and ids."""
     found = [
-        Cited(mark, mark.style, blocks[index].piece.span(mark.start, mark.end), index)
+        Cited(
+            mark,
+            mark.style,
+            blocks[index].piece.span(mark.start, mark.end),
+            index,
+            blocks[index].kind == "heading",
+        )
         for index, role in enumerate(roles)
         if role == "body"
         for mark in marks[index]

@@ -34,6 +34,8 @@ class Cited:
     style: CitationStyle
     span: Span
     block: int
+    heading: bool = False
+    """True for a mark in a heading, where a name with a year, `Outlook (2025)`, is one only if an entry has them."""
 
 
 class Lookup:
@@ -126,7 +128,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
             if style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain")
-                if not certain and by_author != "all":
+                if (entry is None and item.heading) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")
