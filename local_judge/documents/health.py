@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
@@ -84,6 +85,7 @@ def n_unread_citations(problems: Sequence[Problem]) -> int:
     return unmatched + sum(n.values())
 
 
+@lru_cache(maxsize=64)
 def check_health(document: Document) -> ReportHealth:
     """Return what of a report's citations and source list was read."""
     citations = document.citations

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from shlex import quote
 
-from indexes.text.decode import decode
+from indexes.text.decode import HTML_OPENING, decode
 from local_judge.documents.model import UnreadableReport
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt")
@@ -33,9 +33,7 @@ _ASCIIDOC = (".adoc", ".asciidoc")
 _ROWS = (".csv", ".json", ".parquet", ".tsv", ".xls", ".xlsx")
 DOCTYPE = b"<!doctype html>"
 _SNIFF = 4_096
-_HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html)\b", re.I | re.S
-)
+_HTML = re.compile(rf"\ufeff?{HTML_OPENING})\b".encode(), re.IGNORECASE | re.DOTALL)
 _XML = re.compile(rb"\s*<\?xml\b")
 _PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
 _FENCED = re.compile(rb"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
