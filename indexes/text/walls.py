@@ -16,8 +16,8 @@ from indexes.archive.model import Headers
 from indexes.text.facts import Facts
 
 WALL_TEXT = 1_500
-"""Characters that a reader sees; challenge pages show some hundreds, with their navigation. A page with more text is not
-only an error message, a captcha or a form."""
+"""Characters that a reader sees; challenge pages show some hundreds, with their navigation. A page with more text is
+not only an error message, a captcha or a form."""
 _WORDS_TEXT = 500
 """Characters of a page that is called a wall for its words alone."""
 _SCRIPT_TEXT = 200
