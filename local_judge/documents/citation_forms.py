@@ -242,6 +242,13 @@ def _of_id(written: str, labels: frozenset[str]) -> str:
     return digits if written not in labels and digits in labels else canonical(written)
 
 
+def narrative(text: Text, start: int) -> Found | None:
+    """Read `@kim2024` of pandoc, of which an entry has the key."""
+    match = _PANDOC_KEY.match(text.flat, start)
+    key = match.group(1).rstrip(".:") if match is not None else ""
+    return Found(start + 1 + len(key), (key,)) if key in text.labels else None
+
+
 def pandoc(text: Text, start: int) -> Found | None:
     """Read citations of pandoc, `[see @kim2024, p. 4; @lee]`; a name without a year needs an entry."""
     match = _PANDOC.match(text.flat, start)

@@ -37,7 +37,7 @@ _NAMING = re.compile(
     re.IGNORECASE,
 )
 _LOCATOR = re.compile(
-    r"\s?[,，:：;]\s?(?:(?:pp?|ss?|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§|¶|第)"
+    r"\s?[,，:：;]\s?(?:[^\W\d_]{1,5}\.(?=\s?[\dIVXivx])|(?:pp?|ss?|с|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§|¶|第)"
     r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节))?$|[:：]\s\d{1,4}(?:[–-]\d{1,4})?$",
     re.IGNORECASE,
 )

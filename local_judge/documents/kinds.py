@@ -34,6 +34,10 @@ _ROWS = (".csv", ".json", ".parquet", ".tsv", ".xls", ".xlsx")
 DOCTYPE = b"<!doctype html>"
 _SNIFF = 4_096
 _HTML = re.compile(f"(?:\ufeff)?{HTML_OPENING})\\b".encode(), re.IGNORECASE | re.DOTALL)
+_FRAGMENT = re.compile(
+    rb"\s*<(?:h[1-6]|p|div|article|section|main|body)\b[^<>]*>(?:[^\0]*?</(?:p|li|h[1-6])>){3}", re.IGNORECASE
+)
+_MARKDOWN = re.compile(rb"^[ \t]*(?:#{1,6} |[-*+] |\d{1,3}\. |\||>|```|\[\d)|\]\(", re.MULTILINE)
 _XML = re.compile(rb"\s*<\?xml\b")
 _PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
 _FENCED = re.compile(rb"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -100,6 +104,7 @@ _MARKUPS = (
             rb"`[^`\n]+ <[^<>\n]+>`_",
             rb"(?<!\w):[a-z]+:`[^`\n]+`",
             rb"\[#[\w-]*\]_",
+            rb"\A(?=[^\0]*\[\d{1,3}\]_(?!\w))(?=[^\0]*^\.\. \[\d{1,3}\])",
         ),
     ),
     (".jira", 2, _signs(rb"^h[1-6]\. \S", rb"\[[^\[\]|\n]+\|https?://[^\[\]\n]+\]", rb"^h[2-6]\. \S")),
@@ -127,11 +132,16 @@ def markdown_of(content: bytes, name: str = "") -> bytes:
     reason = why_not_read(name, suffix)
     if reason is not None:
         raise UnreadableReport(reason)
-    if suffix in HTML_SUFFIXES or _HTML.match(head):
+    if suffix in HTML_SUFFIXES or _HTML.match(head) or _is_fragment(content):
         from local_judge.documents.from_html import markdown_of_html  # loads lxml
 
         return markdown_of_html(decode(content)).encode()
     return content
+
+
+def _is_fragment(content: bytes) -> bool:
+    """Check whether a text is a part of a page, without Markdown."""
+    return _FRAGMENT.match(content) is not None and _MARKDOWN.search(content) is None
 
 
 def _markup_of(content: bytes) -> str:

@@ -17,6 +17,12 @@ PAGE = b"<!DOCTYPE html><p>It rose.</p>"
         (b"It rose.", "", b"It rose."),
         (b"", "q.md", b""),
         (PAGE, "q.html", b"It rose."),
+        (b"<h1>R</h1><p>It rose.</p><p>It fell.</p>", "q.md", b"# R\n\nIt rose.\n\nIt fell."),
+        (
+            b"<p align=center>R</p>\n<p>A</p>\n<p>B</p>\n\n# It rose.",
+            "q.md",
+            b"<p align=center>R</p>\n<p>A</p>\n<p>B</p>\n\n# It rose.",
+        ),
         (PAGE, "q.md", b"It rose."),  # a saved page under another name, or in a row
         (b"\xef\xbb\xbf  <!-- saved from url=(0014)about:internet -->\n<HTML><p>It rose.", "", b"It rose."),
         ('<meta charset="iso-8859-1"><p>Zürich rose.'.encode("latin-1"), "q.htm", "Zürich rose.".encode()),
@@ -45,7 +51,7 @@ PAGE = b"<!DOCTYPE html><p>It rose.</p>"
                 b"Use\n\n```\n\\section{A}\n== B ==\n{{c|d}}\n```\n\nor `[[https://a.example][A]]`.",
                 b"==Important==\n\nIt rose [[1]](https://a.example) and [[Note|it]].",
                 b"# Mill\n\n[1] It rose.\n\n\\begin{thebibliography}{9}\n\\bibitem{a} A\n",
-                b"Total\n=====\n\nIt rose [1]_, **so** '''it''' says.\n\n.. [1] A https://a.example",
+                b"Total\n=====\n\nIt rose [1], **so** '''it''' says.\n\n[1] A https://a.example",
                 b"{It rose} [1], and [2].",
             )
         ),
@@ -88,6 +94,7 @@ def test_kinds_that_are_read(content: bytes, name: str, markdown: bytes) -> None
         (b"* Rise\nIt rose [[https://a.example][A]] [fn:1].\n", "q.txt", "-f org"),
         (b"Mill\n====\n\nIt rose `A <https://a.example>`_.\n", "q.txt", "-f rst"),
         (b".. contents::\n\nIt rose [1]_.\n", "q.txt", "-f rst"),
+        (b"It rose [1]_.\n\n.. [1] A https://a.example\n", "q.md", "-f rst"),
         (b"\\section{Mill}\n\nIt rose \\cite{kim}.\n", "q.md", "-f latex --citeproc"),
         (b'#set page("a4")\n\n= Mill\n\nIt rose @kim.\n', "q.txt", "-f typst"),
         (b"h1. Mill\n\nIt rose [A|https://a.example].\n", "q.txt", "-f jira"),
