@@ -162,6 +162,17 @@ def test_each_section_has_a_list_that_begins_again() -> None:
     assert [reference.section for reference in document.references] == [0, 0, 1, 1]
 
 
+@pytest.mark.parametrize("titles", [("", ""), ("### One\n\n", "### Two\n\n"), ("**One**\n\n", "**Two**\n\n")])
+def test_lists_that_begin_again_at_the_end_leave_their_marks_open(titles: tuple[str, str]) -> None:
+    parts = "".join(f"## {name}\n\nIt turns [1]. It is old [2].\n\n" for name in ("One", "Two"))
+    lists = "\n".join(
+        f"{title}1. T https://{n}.example\n2. U https://u{n}.example\n" for n, title in enumerate(titles)
+    )
+    document = parse_report(f"{parts}## Sources\n\n{lists}")
+    assert urls(document) == ["dangling"] * 4
+    assert len(document.references) == 4
+
+
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
