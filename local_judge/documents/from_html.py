@@ -115,8 +115,8 @@ class _Page:
         _etree.strip_elements(tree, *_DROPPED, with_tail=False)
         self._elements = list(tree.iter())  # alive, so that an element is always the same object
         address = tree.xpath("string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)")
-        self._site = host_of(address)
         self._notes = Notes(self._elements, address)
+        self._site = host_of(self._notes.address)
         self._with_blocks: set[Any] = set()
         for element in self._elements:
             if element.tag in BLOCKS:
