@@ -127,6 +127,13 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("Mills [Kim] and [Lee].\n\n## Kilder\n\n- Kim: T https://a.example\n- **Lee** – U https://b.example", "Kim Lee"),  # noqa: E501
         ("Mills [1] and [2].\n\n## Kilder\n\n| N | T | A |\n|---|---|---|\n| 1 | T | a.example/page |\n| 2 | U | b.example |", "1 2"),  # noqa: E501
         ("Mills [1] and [2].\n\n## Kilder\n\n1. T, a.example/page\n2. U, b.example/x", "1 2"),
+        ("Мельница [1, с. 4], [2, стр. 5–6], [3; 1]." + LIST, "1 2 3 1"),
+        ("老磨坊（来源1）。河流（来源2）。\n\n来源：\n来源1：甲 https://a.example\n来源2：乙 https://b.example", "1 2"),
+        ("水車（1）。川（2）。\n\n脚注\n\n（1）水車　https://a.example\n（2）川　https://b.example", "1 2"),
+        ("Mills [Fn. 1], [vgl. Fn. 2].\n\nFn. 1: T https://a.example\nFn. 2: U https://b.example", "1 2"),
+        ("Mills [1], [2].\n\nBelege\n\n1\tT\thttps://a.example\n2\tU\thttps://b.example", "1 2"),
+        ("As @kim says, mills [@lee, p. 2] to @roe.\n\n- [@kim]: T https://a.example\n- [@lee]: U https://b.example", "kim lee"),  # noqa: E501
+        ("\ufeffMills.[1] Rivers.[2]\r\n\r\n________\r\n[1] T, https://a.example\r\n[2] U, https://b.example\r\n", "1 2"),  # noqa: E501
         ("The canton[1] and its river[2] grow; the data[3] say so." + LIST, "1 2 3"),
         ("It has 5 km<sup>2</sup>. The law<sup>1</sup> of the day<sup>2</sup> is new<sup>3</sup>." + LIST, "1 2 3"),
         ("A mill [1; 2], [2 & 3], [1 and 3], [1 3]." + LIST, "1 2 2 3 1 3 1 3"),
