@@ -31,7 +31,8 @@ _FILE = r"(?!(?:md|py|rs|sh|pl|js|ts|so|zip|png|jpe?g|gif|svg|webp|pdf|html?|txt
 HOST = rf"(?:[a-z0-9](?:[a-z0-9-]{{0,40}}[a-z0-9])?\.){{1,4}}{_FILE}[a-z]{{2,24}}"
 """Host of an address, in lower case; not the name of a file."""
 _SCHEMELESS = re.compile(
-    rf"(?<![\w@./:-])(?:{HOST}/[^\s|<>\[\]()\"]*|(?:(?<=[|,:;–—(])|(?<=[|,:;–—(] )|(?m:^)){HOST}(?=[).]?\s*(?:\||$)))"
+    rf"(?<![\w@./:-])(?:{HOST}/[^\s|<>\[\]()\"]*"
+    rf"|(?:(?<=[|,:;–—(])|(?<=[|.,:;\]–—(] )|(?m:^)){HOST}(?=[).]?\s*(?:\||$)|\s[-–—|]\s))"
 )
 """Address without a scheme: a host with a path, or a host that fills a cell or ends a line."""
 _OPEN = re.compile(r"(?:https?://|www\.)[^\s<>|]*$")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from local_judge.documents.citation_keys import canonical
 from local_judge.documents.citation_styles import STYLES
@@ -85,9 +85,13 @@ def n_unread_citations(problems: Sequence[Problem]) -> int:
     return unmatched + sum(n.values())
 
 
-@lru_cache(maxsize=64)
 def check_health(document: Document) -> ReportHealth:
-    """Return what of a report's citations and source list was read."""
+    """Return what of a report's citations and source list was read; computed once for a report."""
+    return _check(cast("Hashable", document))  # pyright does not see that `Frozen` models are hashable
+
+
+@lru_cache(maxsize=64)
+def _check(document: Document) -> ReportHealth:
     citations = document.citations
     dangling = Counter(one.style for one in citations if one.state == "dangling")
     unread = _unread_marks(document)
