@@ -5,7 +5,8 @@ full stop belongs to the sentence before it.
 
 `sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are removed, and links, addresses and
 code become one word each, so that nothing in them looks like the end of a sentence. Each boundary is then mapped back
-to the source. `_ABBREVIATIONS` joins sentences that the library splits after an abbreviation.
+to the source. `sentence_ends` joins sentences that the library splits
+after an abbreviation or an ordinal.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from typing import cast
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
-from indexes.resources import word_list
 from local_judge.documents.inline import Mark
 from local_judge.documents.markdown import Piece
+from local_judge.documents.sentence_ends import CLOSERS, continues
 
 _TERMINATORS = ".!?。！？…؟।"
-_CLOSERS = "\"'”’)）]」』】*_"
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
 _LONGEST_LIKELY = 500
 _WINDOW = 4000
@@ -36,68 +36,7 @@ _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？]
 """Digit that the segmenter would take, with the full stop before it, for a decimal."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
-_ABBREVIATIONS = word_list("local_judge.documents", "abbreviations")
-_NUMBERED = word_list("local_judge.documents", "abbreviations_before_numbers")
-_STATES = word_list("local_judge.documents", "abbreviations_of_states")
-_AFTER_STATE = re.compile(
-    r"(?:[a-z0-9$€£%]|(?:Government|Congress|Senate|House|President|Supreme|Department|Treasury|Federal|Fed|Census|"
-    r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
-    r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
-)
-_DAY_OF_MONTH = re.compile(
-    r"(?:Jan(?:uar|\.)|Jänner|Feb(?:ruar|\.)|März|April|Mai|Juni|Juli|Aug(?:ust|\.)|Sept(?:ember|\.)|Okt(?:ober|\.)"
-    r"|Nov(?:ember|\.)|Dez(?:ember|\.))\b"
-)
-_ORDINAL = re.compile(r"(?:([^\W\d_]+)\s+)?(?:\d{1,3}|[IVXLC]{1,6})\.\s*$")
-_SECOND_ORDINAL = re.compile(r"\d\.,? (?:und|oder|bis) \d{1,3}\.\s*$")
-_BEFORE_ORDINALS = {
-    "de": frozenset(
-        [
-            "im",
-            "am",
-            "der",
-            "die",
-            "das",
-            "dem",
-            "den",
-            "des",
-            "zum",
-            "zur",
-            "vom",
-            "beim",
-            "ein",
-            "eine",
-            "einen",
-            "einem",
-            "einer",
-            "eines",
-            "jede",
-            "jeden",
-            "jedem",
-            "jeder",
-            "jedes",
-        ]
-    ),
-    "da": frozenset(("den", "det", "de", "i")),
-    "cs": frozenset(("v", "ve", "na", "do", "od", "dne", "dňa", "po", "ke", "k", "z", "ze")),
-    "pl": frozenset(("w", "na", "do", "od", "dnia", "z")),
-    "hu": frozenset(("a", "az")),
-    "hr": frozenset(("u", "na", "do", "od", "v")),
-}
-"""Words before ordinal numbers, `im 2. Quartal`, in languages that write them so; nouns in lower case need none."""
-_ORDINAL_LANGUAGES = {
-    "und": "de",
-    "no": "da",
-    "nb": "da",
-    "nn": "da",
-    "sk": "cs",
-    "sr": "hr",
-    "bs": "hr",
-    "sl": "hr",
-}
-_CARRY_ON_HAN = "等的，、；：。"
 _LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")
-_LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 
 
 def split_sentences(flat: str, marks: Sequence[Mark], language: str) -> list[tuple[int, int]]:
@@ -165,7 +104,7 @@ def _cuts(flat: str, start: int, stand_in: Piece, marks: Sequence[Mark], languag
     floor = start
     for boundary in _boundaries(_segmenter_language(text, language), text):
         first = _WORD_START.match(text, boundary)
-        if first is None or _continues(
+        if first is None or continues(
             text[max(0, boundary - 40) : boundary], text[first.end() : first.end() + 40], language
         ):
             continue
@@ -238,38 +177,6 @@ def _segmenter_language(text: str, language: str) -> str:
     return language if language != "und" else "en"
 
 
-def _continues(before: str, following: str, language: str) -> bool:
-    """Check whether a boundary of the segmenter lies within a sentence."""
-    end = before.rstrip()[-1:]
-    # No sentence begins with a small letter, except for names such as `iPhone`.
-    if (end in (".", "]", ")") or end.isalnum()) and following[0].islower() and not following[1:2].isupper():
-        return True
-    if end in _CLOSERS and following[0] in _CARRY_ON_HAN:
-        return True
-    if _is_ordinal(before, following, language):
-        return True
-    match = _LAST_WORD.search(before[-24:])
-    word = match.group(1).lower() if match is not None else ""
-    if word in _NUMBERED:
-        return following[:1].isdigit() or (following[:1] in "(S" and following[1:2].isdigit())
-    if word in _STATES:
-        return _AFTER_STATE.match(following) is not None
-    return word in _ABBREVIATIONS
-
-
-def _is_ordinal(before: str, following: str, language: str) -> bool:
-    """Check whether a number with a full stop is an ordinal: `im 2. Quartal`, `bis 31. Dezember`."""
-    match = _ORDINAL.search(before) if language != "en" else None
-    if match is None:
-        return False
-    words = _BEFORE_ORDINALS.get(_ORDINAL_LANGUAGES.get(language, language), frozenset[str]())
-    return (
-        (match[1] or "").lower() in words
-        or _SECOND_ORDINAL.search(before) is not None
-        or _DAY_OF_MONTH.match(following) is not None
-    )
-
-
 def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Piece:
     """Return the text for the segmenter, whose `source` is an offset in `flat`."""
     parts = [part for part in _parts(flat, start, end, marks) if part[0]] or [(" ", start)]
@@ -321,7 +228,7 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
     )
     if wrapped:
         left, right = outer, right + 1
-    before = flat[max(start, left - 8) : left].rstrip(" \n" + _CLOSERS)
+    before = flat[max(start, left - 8) : left].rstrip(" \n" + CLOSERS)
     after = flat[right : min(end, right + 40)]
     styles = [mark.style for mark in run if mark.style is not None]
     hard = any(not style.wording for style in styles)
