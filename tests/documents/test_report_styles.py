@@ -100,6 +100,7 @@ def test_the_title_of_a_list_is_a_hint_only(title: str) -> None:
         ("https://a.example/\n   Archived", "https://a.example"),
         ("https://a.example/x\n   2025-07-03", "https://a.example/x"),
         ("a.example/x, page_2.pdf", "https://a.example/x"),
+        ("a.example - page", "https://a.example"),
         ("setup.py", "no_url"),
     ],
 )
