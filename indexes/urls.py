@@ -36,11 +36,11 @@ _QUERY_SAFE = _PATH_SAFE | frozenset(b"?")
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
-_NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
+_NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
 # Not behind the beginning of another one, which would be whole without it.
 _NO_WIDTH_ESCAPED = re.compile(r"(?<!%E2)(?<!%EF)(?<!%E2%8[01])(?<!%EF%BB)(?:%E2%80%8B|%E2%81%A0|%EF%BB%BF)")
-"""Zero-width space, word joiner and byte-order mark, which copying from a page leaves. The joiners U+200C and U+200D
-are letters of Persian and Indian names."""
+"""Soft hyphen, zero-width space, word joiner and byte-order mark, which copying from a page leaves. The joiners U+200C
+and U+200D are letters of Persian and Indian names."""
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _LONGEST_HOST = 253
 """Characters of a host name in DNS; a Unicode name has no more than its IDNA form."""

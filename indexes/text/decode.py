@@ -101,9 +101,10 @@ _PRESCAN = 65_536
 _FEW = 3
 """Bad bytes that refute no declaration, however little else there is beyond ASCII."""
 
+HTML_OPENING = r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html"
+"""Beginning of a page, as a regular expression without its end, `)\\b`, before which other tags may be added."""
 _HTML = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html|head|body|title|meta|article|main|section|div|p|h1|table)\b",
-    re.IGNORECASE | re.DOTALL,
+    rf"{HTML_OPENING}|head|body|title|meta|article|main|section|div|p|h1|table)\b", re.IGNORECASE | re.DOTALL
 )
 _HTML_ANYWHERE = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<\?xml\b|\s*<(?:rss|feed|svg|urlset)\b", re.IGNORECASE)

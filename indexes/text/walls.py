@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from indexes.archive.model import Headers
 from indexes.text.facts import Facts
 
-_WALL_TEXT = 1_500
-"""Characters that a reader sees; challenge pages show some hundreds, with their navigation."""
+WALL_TEXT = 1_500
+"""Characters that a reader sees; challenge pages show some hundreds, with their navigation. A page with more text is
+not only an error message, a captcha or a form."""
 _WORDS_TEXT = 500
 """Characters of a page that is called a wall for its words alone."""
 _SCRIPT_TEXT = 200
@@ -62,7 +63,7 @@ def _spoken(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\"“„«])(?:{pattern})", re.IGNORECASE)
 
 
-def _words(pattern: str, limit: int = _WALL_TEXT) -> Callable[[Seen], bool]:
+def _words(pattern: str, limit: int = WALL_TEXT) -> Callable[[Seen], bool]:
     compiled = _spoken(pattern)
     return lambda seen: (
         seen.facts.n_text <= limit
@@ -101,19 +102,19 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 """Words to the reader, of the page or its site."""
-_HUMAN = (
-    r"(?:verify|confirm|prove|check)(?:ing)? (?:that |if |whether )?you(?: a|')re (?:really )?(?:a )?"
-    r"(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)\?"
-    r"|i.m not a robot|unusual traffic from your|pardon our interruption|please complete the (?:security check|captcha)"
-    r"|安全验证|人机验证|请完成验证|滑动验证|请输入验证码"
+_ASKED = (
+    r"are you a (?:robot|human)\?|unusual traffic from your|pardon our interruption"
+    r"|please complete the (?:security check|captcha)|请输入验证码"
 )
-
+_HUMAN = (
+    rf"(?:verify|confirm|prove|check)(?:ing)? (?:that |if |whether )?you(?: a|')re (?:really )?(?:a )?"
+    rf"(?:human|not a (?:ro)?bot)\b|i.m not a robot|安全验证|人机验证|请完成验证|滑动验证|{_ASKED}"
+)
 _CHECK = (
     r"checking (?:your browser before|if the site connection is secure)|enable javascript and cookies to continue"
-    r"|verify(?:ing)? (?:that )?you(?: a|')re (?:a )?(?:human|not a (?:ro)?bot)\b|are you a (?:robot|human)\?"
-    r"|review the security of your connection|performing security verification|unusual traffic from your"
-    r"|pardon our interruption|please complete the (?:security check|captcha)"
-    r"|(?:请完成|进行)(?:安全|人机)?验证|请输入验证码"
+    r"|verify(?:ing)? (?:that )?you(?: a|')re (?:a )?(?:human|not a (?:ro)?bot)\b"
+    r"|review the security of your connection|performing security verification"
+    rf"|(?:请完成|进行)(?:安全|人机)?验证|{_ASKED}"
 )
 _NEEDS_SCRIPTS = (
     r"(?:please|you(?:'ll)? (?:need|have) to|must) (?:enable|activate|turn on|allow|use) java ?script"
@@ -211,7 +212,7 @@ def arrival(url: str, first_url: str, headers: Headers) -> Arrival:
 
 def may_be_wall(arrived: Arrival, source: str, text: str) -> bool:
     """Check whether `recognise` can return a wall, from a page's main text, which is part of what a reader sees."""
-    return arrived != UNKNOWN or len(text) <= 2 * _WALL_TEXT or "isAccessibleForFree" in source
+    return arrived != UNKNOWN or len(text) <= 2 * WALL_TEXT or "isAccessibleForFree" in source
 
 
 def recognise(arrived: Arrival, source: str, facts: Facts) -> str | None:
@@ -219,7 +220,7 @@ def recognise(arrived: Arrival, source: str, facts: Facts) -> str | None:
     if arrived.challenge:
         return arrived.challenge
     seen = Seen(source, facts)
-    if facts.n_text <= _WALL_TEXT:
+    if facts.n_text <= WALL_TEXT:
         if _CONSENT_FORM.search(source):
             return "a consent form"
         if not _tells_something(facts):

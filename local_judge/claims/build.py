@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from indexes.text.walls import WALL_TEXT
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
@@ -184,8 +185,6 @@ async def verify_page(
     return tuple(on_page(verdict.model_copy(update=reliable), page) for verdict in verdicts)
 
 
-WALL_CHARACTERS = 1_500
-"""A page with more text than this is not only an error message, a captcha or a form. As in `indexes.text.walls`."""
 SURE = 0.9
 """Minimum probability that a page is unusable. Code has recognised the common walls before, and a small judge, in doubt
 about every page, would leave nothing to score."""
@@ -203,7 +202,7 @@ async def _verify_usable(
 
     The method `grouped` has a label for it; `scored` asks once for all claims about a short page.
     """
-    if config.method == "grouped" or len(page.text) > WALL_CHARACTERS:
+    if config.method == "grouped" or len(page.text) > WALL_TEXT:
         return await verify_page(page, claims, snapshot, judge, config, contexts)
     page_evidence = evidence_groups(page, claims, snapshot, config)[0][0]
     choice = await judge.choose(question(page_evidence, "readable"), OPTIONS)

@@ -61,8 +61,8 @@ def parse(
         )
 
 
-def _sentences(document: Document) -> Table:
-    table = plain_table("sentences")
+def _sentences(document: Document, title: str = "sentences") -> Table:
+    table = plain_table(title)
     table.add_column("label", no_wrap=True)
     table.add_column("text", overflow="fold")
     table.add_column("citations", overflow="fold")
@@ -92,6 +92,12 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 1 if a report has a problem.")
     ] = False,
+    sentences: Annotated[
+        bool,
+        typer.Option(
+            "--sentences", help="Also print the sentences with their citations, as `text parse` does."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check how much of the reports' citations and source lists is read.
@@ -104,14 +110,22 @@ def check(
     print_left_out(reports)
     for report in loaded:
         try:
-            health = check_health(report.parse())
+            document = report.parse()
+            health = check_health(document)
         except UnreadableReport as error:
             unreadable += 1
             sys.stderr.write(f"local-judge: {plain(f'{report.place}: {error}')}\n")
             continue
         found.append(CheckedReport(report.id, report.format, health))
         if as_json:
-            print_json({"id": report.id, "format": report.format, **health.model_dump(mode="json")})
+            listed = (
+                {"sentences": [one.model_dump(mode="json") for one in document.sentences]}
+                if sentences
+                else {}
+            )
+            print_json({"id": report.id, "format": report.format, **health.model_dump(mode="json"), **listed})
+        elif sentences:
+            stdout().print(_sentences(document, f"sentences of {safe(report.id)}"))
     if found and not as_json:
         stdout().print(health_table(found))
         for line in health_lines(found):

@@ -27,6 +27,18 @@ _IDENTIFIER = re.compile(
     r"|(arxiv ?: ?)(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?",
     re.IGNORECASE,
 )
+_FILE = r"(?!(?:md|py|rs|sh|pl|js|ts|so|zip|png|jpe?g|gif|svg|webp|pdf|html?|txt|csv|tsv|json|xml|docx?|xlsx?|exe)\b)"
+HOST = rf"(?:[a-z0-9](?:[a-z0-9-]{{0,40}}[a-z0-9])?\.){{1,4}}{_FILE}[a-z]{{2,24}}"
+"""Host of an address, in lower case; not the name of a file."""
+_SCHEMELESS = re.compile(
+    rf"(?<![\w@./:-])(?:{HOST}/[^\s|<>\[\]()\"]*"
+    rf"|(?:(?<=[|,:;–—(])|(?<=[|.,:;\]–—(] )|(?m:^)){HOST}(?=[).]?\s*(?:\||$)|\s[-–—|]\s))"
+)
+"""Address without a scheme: a host with a path, or a host that fills a cell or ends a line."""
+_OPEN = re.compile(r"(?:https?://|www\.)[^\s<>|]*$")
+_NEXT = re.compile(r"[\w./?&#=%~+:,;@!$'()*-]+")
+_OF_ADDRESS = re.compile(r"[/?&#=%_~+]|\w\.\w|[a-z]-[a-z]|\d[a-z]|[a-z]\d")
+_LONG_LINE = 60
 _DESTINATION_END = re.compile(rf"{_ESCAPE.pattern}|[\s()]")
 _TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
 _TRAILING = ".,;:!?'\"*_~\\"
@@ -66,6 +78,38 @@ def address(text: Text, start: int) -> Found | None:
 def identifier(text: Text, start: int) -> Found | None:
     """Read a DOI or arXiv id that is introduced as such."""
     return _plain(_IDENTIFIER, text, start)
+
+
+def unwrapped(text: str) -> str:
+    """Return a text with the addresses joined that continue on the next line."""
+    first, *others = text.split("\n")
+    lines = [first]
+    for line in others:
+        begun, part = _OPEN.search(lines[-1]), line.strip()
+        following = _NEXT.match(part)
+        if begun and following and _goes_on(begun.group(), len(lines[-1]), following.group(), part):
+            lines[-1] += part
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _goes_on(begun: str, width: int, following: str, line: str) -> bool:
+    """Check whether the first word of a line continues an address at the end of the line above."""
+    if following.startswith(("http", "www.")):
+        return False
+    if begun.endswith(("\u00ad", "-", "_", "=", "?", "&", "%", "://")) or following[0] in "/?&#=%_":
+        return True
+    alone = following == line.rstrip(".,;)>]") or following == line
+    if _OF_ADDRESS.search(following[:-1]) is None:
+        return alone and not following[0].isupper() and (begun[-1] == "/" or width >= _LONG_LINE)
+    return alone or begun[-1] in "/."
+
+
+def schemeless(text: str) -> str | None:
+    """Return the first address without a scheme, `town.example/page`, in an entry of a source list."""
+    match = _SCHEMELESS.search(text)
+    return f"https://{_trimmed(match.group())}" if match is not None else None
 
 
 def _plain(pattern: re.Pattern[str], text: Text, start: int) -> Found | None:

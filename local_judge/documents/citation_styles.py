@@ -12,33 +12,31 @@ from typing import Literal, NamedTuple
 from local_judge.documents.addresses import address, anchor, autolink, identifier, link
 from local_judge.documents.author_years import author_years
 from local_judge.documents.citation_forms import (
-    CIRCLED,
-    RAISED,
     anchor_element,
     anchored,
-    before_dagger,
     bracketed,
     card,
-    carets,
     circled,
-    command,
     element,
-    glued,
     linked_twice,
     matching,
-    name,
-    numbers,
+    narrative,
     pandoc,
     rounded,
+    turns,
+)
+from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, name, numbers, tools
+from local_judge.documents.mark_text import Reader
+from local_judge.documents.model import CitationForm
+from local_judge.documents.raised_digits import (
+    RAISED,
+    carets,
+    glued,
     spaced,
     sup_element,
     superscript,
     tex_raised,
-    tools,
-    turns,
 )
-from local_judge.documents.mark_text import Reader
-from local_judge.documents.model import CitationForm
 
 
 class Form(NamedTuple):
@@ -143,6 +141,7 @@ _ROWS = (
                 ),
             ),
             Form(r"\[", pandoc),
+            Form(r"(?<![\w@./])@(?=[^\W\d_])", narrative),
         ),
         lookup="number",
     ),

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.citation_forms import CIRCLED, canonical, plain_digits
+from local_judge.documents.addresses import schemeless
+from local_judge.documents.citation_keys import CIRCLED, RAISED_DIGITS, canonical
 from local_judge.documents.inline import scan
 from local_judge.documents.markdown import Piece, RawBlock
 
@@ -20,10 +21,10 @@ _KEY = re.compile(
     r"|\[\[(?P<linked>\d{1,4})\]\](?=\(https?://\S{1,2000}\)\s+[^\Wa-z][^\n]*[^.!。\s]\s*$)"
     r"|\\bibitem(?:\[[^\[\]\n]{0,80}\])?\{(?P<bib>[^{}\n]{1,80})\}"
     r"|@(?P<at>[\w:.-]{1,60})[:：]\s"
-    r"|(?P<word>[^\W\d_]{2,12}\s?#?\d{1,3})\s?[:：.]\s"
+    r"|(?P<word>[^\W\d_]{1,12}\s?\.?\s?#?\d{1,3})\s?(?:[:.]\s|：)"
     r"|(?P<code>[A-Z]{1,4}-?\d{1,3})[*_]{0,2}\s?[:：)]\s"
-    r"|(?P<plain>\d{1,3})[*_]{0,2}(?:\\?[.)](?=[^\d])|[、．]|[:：]\s|\s[-–—|]\s|</sup>)"
-    r"|[(（](?P<round>\d{1,3})[)）](?=\s)"
+    r"|(?P<plain>\d{1,3})[*_]{0,2}(?:\\?[.)](?=[^\d])|[、．]|[:：]\s|\s[-–—|]\s|\t|</sup>)"
+    r"|[(（](?P<round>\d{1,3})[)）](?=[\s\u3040-\u9fff])"
     r"|#(?P<hash>\d{1,3})[:.\s]"
     rf"|(?P<raised>[¹²³⁰⁴-⁹]{{1,3}})\s?|(?P<circled>{CIRCLED})\s?"
     r"|\^(?P<caret>\d{1,3})\^"
@@ -39,6 +40,8 @@ _ROW_KEY = re.compile(r"[A-Za-z]{0,3}\d{1,4}")
 _LABEL = re.compile(r"[^\n\[\]:：]{2,60}[:：]\s*(?=[\[【]\d|1[.)]\s)")
 _TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _NO_TITLE = re.compile(r"[\[\].!?。！？\d]|https?:")
+_CITED = re.compile(r"[\[【]([A-Za-z][^\[\]【】\n]{0,60})[\]】](?![(:])")
+_LEADING = re.compile(r"[*_]{0,2}([A-Za-z][\w+-]{0,20})[*_]{0,2}(?:\s?[:：.)][*_]{0,2}|\s[-–—|])\s")
 _HARD = ("  ", "\\")
 _LONGEST_TITLE = 80
 
@@ -74,12 +77,13 @@ def divide(blocks: Sequence[RawBlock]) -> list[list[Unit]]:
     ordinal: int | None = None
     previous: Unit | None = None
     divided: list[list[Unit]] = []
+    keys = _named_keys(blocks)
     for block in blocks:
         units: list[Unit] = []
         if block.kind in ("table_row", "table_header"):
             units = [_row(block)]
         elif block.kind != "code":
-            cuts, ordinal = _cuts(block, ordinal)
+            cuts, ordinal = _cuts(block, ordinal, keys)
             units = _parts(block, cuts)
         if block.kind == "heading" and not (units and units[0].key):
             units = []
@@ -91,6 +95,25 @@ def divide(blocks: Sequence[RawBlock]) -> list[list[Unit]]:
             previous = None
         divided.append(units)
     return divided
+
+
+def _named_keys(blocks: Sequence[RawBlock]) -> frozenset[str]:
+    """Return the words and letters that begin lines and that several marks name: `A` of `A: Title` and `[A]`."""
+    cited: set[str] = set()
+    leading: set[str] = set()
+    for block in blocks:
+        for content in _CITED.findall(block.piece.flat):
+            cited.update(re.split(r"\s*[,;&–]\s*|(?<=^[A-Za-z])-(?=[A-Za-z]$)", content))
+        for line in block.piece.flat.split("\n"):
+            lead = _LEAD.match(line)
+            bullet = _BULLET.match(line, lead.end() if lead else 0)
+            word = _LEADING.match(line, bullet.end() if bullet else lead.end() if lead else 0)
+            leading.update(word.groups() if word else ())
+    named = cited & leading
+    letters = {word for word in leading if len(word) == 1}
+    return frozenset(
+        (named if len(named) > 1 else set[str]()) | (letters if len(named & letters) > 1 else set[str]())
+    )
 
 
 def is_title(line: str) -> bool:
@@ -118,7 +141,7 @@ def _is_host(shown: str) -> bool:
     return "." in shown[:-1] and " " not in shown.strip()
 
 
-def _cuts(block: RawBlock, ordinal: int | None) -> tuple[list[_Cut], int | None]:
+def _cuts(block: RawBlock, ordinal: int | None, keys: frozenset[str]) -> tuple[list[_Cut], int | None]:
     """Return the places at which parts begin, and the last number of an open list in HTML."""
     cuts: list[_Cut] = []
     position = 0
@@ -127,12 +150,11 @@ def _cuts(block: RawBlock, ordinal: int | None) -> tuple[list[_Cut], int | None]
         items, ordinal = _items(line, position, ordinal)
         bare = line.lstrip()
         begin = position + len(line) - len(bare)
-        key, form, note = key_of(bare)
+        key, form, note = key_of(bare, keys)
         if number == 0 and (block.kind == "list_item" or block.marker) and form != "bracket":
             if block.marker.isdigit():
                 key, form = canonical(block.marker), "plain"
             form = form or "bullet"
-        addressed = ADDRESS.search(line) is not None
         fresh = number == 0 or form != ""
         if not keyed and block.kind != "list_item":
             fresh = fresh or has_address or (hard and not opens_with_address(bare))
@@ -143,7 +165,7 @@ def _cuts(block: RawBlock, ordinal: int | None) -> tuple[list[_Cut], int | None]
             inner = list(_within_line(line, position, key, form))
             cuts.extend(inner if inner and key is None else [_Cut(begin, key, form, note), *inner])
             keyed = form != ""
-        has_address = addressed or (has_address and not (fresh or items))
+        has_address = addressed(line) or (has_address and not (fresh or items))
         hard = line.endswith(_HARD)
         position += len(line) + 1
     if len(cuts) > 1 and not cuts[0].form and cuts[1].key and is_title(block.piece.flat[: cuts[1].start]):
@@ -197,9 +219,14 @@ def _parts(block: RawBlock, cuts: Sequence[_Cut]) -> list[Unit]:
             piece = block.piece.cut(cut.start, end)
             heading = block.kind == "heading"
             level = 0 if heading else block.level
-            addressed = ADDRESS.search(piece.flat) is not None
-            units.append(Unit(piece, cut.start, cut.key, cut.form, cut.note, level, heading, addressed))
+            has_address = addressed(piece.flat)
+            units.append(Unit(piece, cut.start, cut.key, cut.form, cut.note, level, heading, has_address))
     return units
+
+
+def addressed(text: str) -> bool:
+    """Check whether a part of a list contains an address, a DOI or an arXiv id."""
+    return ADDRESS.search(text) is not None or schemeless(text) is not None
 
 
 def opens_with_address(line: str) -> bool:
@@ -211,11 +238,16 @@ def _row(block: RawBlock) -> Unit:
     cell = canonical(block.piece.flat.strip("| ").partition("|")[0].strip(" []*\\"))
     key = cell if _ROW_KEY.fullmatch(cell) else None
     form = "row" if block.kind == "table_row" else ""
-    return Unit(block.piece, 0, key, form, False, 0, False, ADDRESS.search(block.piece.flat) is not None)
+    return Unit(block.piece, 0, key, form, False, 0, False, addressed(block.piece.flat))
 
 
-def key_of(line: str) -> tuple[str | None, str, bool]:
-    """Return the key at the start of a line, its form, and whether it is a footnote's."""
+def key_of(line: str, keys: frozenset[str] = frozenset()) -> tuple[str | None, str, bool]:
+    """Return the key at the start of a line, its form, and whether it is a footnote's.
+
+    Args:
+        line: Line of a report.
+        keys: Words that are keys at the start of a line.
+    """
     lead = _LEAD.match(line)
     at = lead.end() if lead is not None else 0
     bullet = _BULLET.match(line, at)
@@ -223,8 +255,11 @@ def key_of(line: str) -> tuple[str | None, str, bool]:
     note = _NOTE.match(line, at)
     if note is not None:
         return canonical(note["label"]), "bracket", True
+    word = _LEADING.match(line, at)
+    if word is not None and word[1] in keys:
+        return word[1], "plain", False
     match = _KEY.match(line, at)
-    key = canonical(plain_digits(match[match.lastgroup or 0])) if match is not None else None
+    key = canonical(match[match.lastgroup or 0].translate(RAISED_DIGITS)) if match is not None else None
     if match is None or key is None or (match["word"] and not key.isdigit()):
         return None, "bullet" if bullet is not None else "", False
     return key, "bracket" if match.lastgroup in ("bracket", "linked", "bib", "at") else "plain", False

@@ -25,6 +25,7 @@ from local_judge.documents.html_notes import (
     is_short,
     is_web,
 )
+from local_judge.documents.html_text import SPACE, escaped, is_unseen, nodes, tex, whole
 from local_judge.documents.model import UnreadableReport
 
 # Neither has types.
@@ -35,34 +36,14 @@ MAX_ELEMENTS = 100_000
 """Maximum number of elements; a long article of an encyclopedia has 20 thousand."""
 
 _DROPPED = ("audio", "canvas", "iframe", "noscript", "object", "script", "style", "svg", "template", "video")
-_UNSEEN = frozenset(
-    (
-        "button",
-        "datalist",
-        "dialog",
-        "head",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "nav",
-        "select",
-        "textarea",
-        "title",
-    )
-)
-_UNSEEN_CLASSES = frozenset(("mw-editsection", "navbox", "noprint", "sr-only", "visually-hidden"))
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _RAISED = re.compile(r"vertical-align\s*:\s*super", re.IGNORECASE)
 _RAISED_CLASS = re.compile(r"\.([\w-]{1,60})\{[^{}]{0,1000}vertical-align\s*:\s*super", re.IGNORECASE)
 _TOO_DEEP: Any = _etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 
-_SPACE = re.compile(r"[ \t\r\n\f\xa0]+")
 _BREAKS = re.compile(r" *\n *(?:\n *)+")
 _OPENING = re.compile(r"#{1,6}\s|>|[-+*]\s|```|~~~|\||[-=]{3,}\s*$")
 """Beginnings of lines that Markdown would read as structure. Numbers stay: they may number a list of sources."""
 _LINE = re.compile(r"\n(?=[^\n])")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _NOTE = r"\[\^?[^\[\]\s]+\](?!\()"
 _NOTES = re.compile(rf"\s*{_NOTE}(?:[\s,;]*{_NOTE})*\s*")
 _BRACKETED = re.compile(rf"[\[(]\s*({_NOTE}(?:[\s,;–—-]*{_NOTE})*)\s*[\])]")
@@ -115,8 +96,8 @@ class _Page:
         _etree.strip_elements(tree, *_DROPPED, with_tail=False)
         self._elements = list(tree.iter())  # alive, so that an element is always the same object
         address = tree.xpath("string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)")
-        self._site = host_of(address)
         self._notes = Notes(self._elements, address)
+        self._site = host_of(self._notes.address)
         self._with_blocks: set[Any] = set()
         for element in self._elements:
             if element.tag in BLOCKS:
@@ -157,13 +138,13 @@ class _Page:
     def _blocks(self, element: Any, depth: int) -> Iterator[str]:
         """Yield the blocks in an element."""
         line: list[str] = []
-        for node in _nodes(element):
+        for node in nodes(element):
             if isinstance(node, str):
-                line.append(_escaped(node))
+                line.append(escaped(node))
             elif node.tag in BLOCKS or node in self._with_blocks:
                 yield from self._paragraphs("".join(line))
                 line = []
-                if not _is_unseen(node):
+                if not is_unseen(node):
                     yield from self._block(node, depth)
             else:
                 line.append(self._inline(node))
@@ -191,14 +172,14 @@ class _Page:
 
     def _list(self, element: Any, depth: int) -> Iterator[str]:
         items: list[str] = []
-        number = _whole(element.get("start"), 1)
+        number = whole(element.get("start"), 1)
         for item in element:
             if item in self._notes.shown:
                 yield from self._note(item)
             elif item.tag != "li":
                 items += self._blocks(item, depth)
-            elif not _is_unseen(item) and not self._is_contents(item):
-                number = _whole(item.get("value"), number)
+            elif not is_unseen(item) and not self._is_contents(item):
+                number = whole(item.get("value"), number)
                 marker = f"{number}. " if element.tag == "ol" else "- "
                 number += 1
                 text = "\n\n".join(self._blocks(item, depth))
@@ -265,11 +246,11 @@ class _Page:
 
     def _inlines(self, element: Any, note: Any = None) -> str:
         parts: list[str] = []
-        for node in _nodes(element):
+        for node in nodes(element):
             if isinstance(node, str):
-                parts.append(_escaped(node))
+                parts.append(escaped(node))
             elif node.tag in BLOCKS:
-                parts += [" ", "" if _is_unseen(node) else self._inlines(node, note), " "]
+                parts += [" ", "" if is_unseen(node) else self._inlines(node, note), " "]
             else:
                 parts.append(self._inline(node, note))
         return "".join(parts)
@@ -284,8 +265,8 @@ class _Page:
         if element.tag == "br":
             return "\n"
         if element.tag == "math":
-            return f" ${flat(_tex(element))}$ "
-        if _is_unseen(element):  # what shows a formula may be a picture of it
+            return f" ${flat(tex(element))}$ "
+        if is_unseen(element):  # what shows a formula may be a picture of it
             return "".join(self._inline(math, note) for math in element.iter("math"))
         if element in self._notes.cited and note is None:
             return self._mark(element)
@@ -310,7 +291,7 @@ class _Page:
         )
 
     def _mark(self, element: Any) -> str:
-        marks, text = self._notes.mark(element), flat(_escaped(element.text_content()))
+        marks, text = self._notes.mark(element), flat(escaped(element.text_content()))
         return marks if is_short(text) else f"{text}{marks}"
 
     def _link(self, element: Any, note: Any) -> str:
@@ -327,45 +308,8 @@ class _Page:
             return f"<{href}>" if not re.search(r"[\s<>]", href) else text
         if text.count("[") != text.count("]"):
             text = re.sub(r"[\[\]]", "", text)
-        return f"[{flat(text)}](<{re.sub(r'[<>]', '', _SPACE.sub('%20', href))}>)"
+        return f"[{flat(text)}](<{re.sub(r'[<>]', '', SPACE.sub('%20', href))}>)"
 
     def _address_of(self, note: Any) -> str:
         """Return the first address of another note, for a note such as `Kim 2024, p. 3` that refers to it."""
         return next((f" <{href}>" for link in note.iter("a") if is_web(href := address_of(link))), "")
-
-
-def _nodes(element: Any) -> Iterator[Any]:
-    """Yield the texts and elements in an element, in order."""
-    if element.text:
-        yield element.text
-    for child in element:
-        if isinstance(child.tag, str):
-            yield child
-        if child.tail:
-            yield child.tail
-
-
-def _is_unseen(element: Any) -> bool:
-    return (
-        element.tag in _UNSEEN
-        or element.get("hidden") is not None
-        or element.get("aria-hidden") == "true"
-        or _HIDDEN.search(element.get("style", "")) is not None
-        or "user"
-        in (element.get("data-message-author-role"), element.get("data-turn"))  # the request, in a chat
-        or not _UNSEEN_CLASSES.isdisjoint(element.get("class", "").split())
-    )
-
-
-def _escaped(text: str) -> str:
-    return _TAG.sub("&lt;", _SPACE.sub(" ", text)).replace("`", "\\`")
-
-
-def _tex(math: Any) -> str:
-    """Return a formula in TeX, if the page has it beside the drawn one."""
-    tex = math.xpath("string(.//*[local-name()='annotation'][contains(@encoding, 'tex')])")
-    return (tex or math.get("alttext") or math.text_content()).replace("$", "")
-
-
-def _whole(text: str | None, other: int) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 6 else other

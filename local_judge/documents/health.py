@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise, takewhile
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
-from local_judge.documents.citation_forms import canonical, opens_word
+from local_judge.documents.citation_keys import canonical
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
+from local_judge.documents.raised_digits import opens_word
 from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
 from serving.types import Frozen
@@ -84,7 +86,12 @@ def n_unread_citations(problems: Sequence[Problem]) -> int:
 
 
 def check_health(document: Document) -> ReportHealth:
-    """Return what of a report's citations and source list was read."""
+    """Return what of a report's citations and source list was read; computed once for a report."""
+    return _check(cast("Hashable", document))  # pyright does not see that `Frozen` models are hashable
+
+
+@lru_cache(maxsize=64)
+def _check(document: Document) -> ReportHealth:
     citations = document.citations
     dangling = Counter(one.style for one in citations if one.state == "dangling")
     unread = _unread_marks(document)

@@ -7,6 +7,7 @@ like a mark (`1`, `[a]`, `Kim 2024`, or raised) or leads to an address. Links to
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, count
 from typing import Any
@@ -61,11 +62,10 @@ class Notes:
 
     Args:
         elements: All elements of the page, in order.
-        address: Address of the page; empty if unknown.
+        address: Address of the page; if empty, that of most links to places in it.
     """
 
     def __init__(self, elements: Sequence[Any], address: str) -> None:
-        self._address = address
         self._order = {element: index for index, element in enumerate(elements)}
         self.shown: dict[Any, str] = {}
         """Marks of the notes by their blocks: `^1`, or `1` for a note that begins with `[1]`, as its neighbours may."""
@@ -79,6 +79,14 @@ class Notes:
             for name in (element.get("id"), element.get("name") if element.tag == "a" else None):
                 if name:
                     named.setdefault(name, element)
+        bases = Counter(
+            base
+            for element in elements
+            if element.tag == "a"
+            for base, place in [_places(element.get("href", ""))]
+            if base and place in named
+        )
+        self.address = address or max(bases, key=lambda base: bases[base], default="")
         for element in elements:
             names = [f"ref-{key}" for key in element.get("data-cites", "").split()]  # pandoc
             if element.tag == "a" and (name := self.fragment(element.get("href", ""))):
@@ -95,11 +103,8 @@ class Notes:
 
     def fragment(self, href: str) -> str:
         """Return the name of a place within this page; browsers save such links with the address of the page."""
-        try:
-            address, fragment = urldefrag(href)
-        except ValueError:  # no address at all
-            return ""
-        return unquote(fragment) if not address or address == self._address else ""
+        address, place = _places(href)
+        return place if not address or address == self.address else ""
 
     def mark(self, element: Any) -> str:
         """Return the marks of an element that cites, as Markdown."""
@@ -145,6 +150,15 @@ class Notes:
         leads_back = any(self.fragment(link.get("href", "")) for link in note.iter("a"))
         is_numbered = flat(note.text_content()).startswith(f"[{key}]") and not leads_back
         self.shown[note] = key if is_numbered else f"^{key}"
+
+
+def _places(href: str) -> tuple[str, str]:
+    """Return the address of a link and the name of the place in its page."""
+    try:
+        address, fragment = urldefrag(href)
+    except ValueError:  # no address at all
+        return "", ""
+    return address, unquote(fragment)
 
 
 def is_short(text: str) -> bool:

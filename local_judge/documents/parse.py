@@ -81,7 +81,9 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
     beside = [r.model_copy(update={"id": f"r{len(references) + n}"}) for n, r in enumerate(beside, 1)]
-    citations, places = _citations(blocks, roles, marks, Lookup(references, found.entries, beside))
+    cites = _cites(blocks, roles, marks)
+    lookup = Lookup(references, found.entries, beside, [item.span.start for item in cites])
+    citations, places = _citations(cites, lookup)
     sentences = _sentences(blocks, roles, marks, language, places)
     named = {citation.reference for citation in citations}
     references = [
@@ -201,17 +203,23 @@ def _beside(sources: Sequence[Source], end: int, blocks: Sequence[RawBlock]) -> 
     ]
 
 
-def _citations(
-    blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]], lookup: Lookup
-) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
-    """Return all citations of the body, and for each block their offsets and ids."""
-    found = [
-        Cited(mark, mark.style, blocks[index].piece.span(mark.start, mark.end), index)
-        for index, role in enumerate(roles)
-        if role == "body"
+def _cites(
+    blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]]
+) -> list[Cited]:
+    """Return the marks of the body, in order."""
+    return [
+        Cited(mark, mark.style, block.piece.span(mark.start, mark.end), index, block.kind == "heading")
+        for index, block in enumerate(blocks)
+        if roles[index] == "body"
         for mark in marks[index]
         if mark.style is not None
     ]
+
+
+def _citations(
+    found: Sequence[Cited], lookup: Lookup
+) -> tuple[list[Citation], dict[int, list[tuple[int, str]]]]:
+    """Return all citations of the body, and for each block their offsets and ids."""
     count = sum(len(item.mark.keys) or 1 for item in found)
     if count > MAX_CITATIONS:
         raise UnreadableReport(f"the report has {count} citations, at most {MAX_CITATIONS} are read")

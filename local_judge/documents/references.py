@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
+from local_judge.documents.addresses import schemeless, unwrapped
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -166,11 +167,12 @@ def web_address(written: str) -> str | None:
 
 
 def _address(entry: Entry) -> tuple[str | None, str | None]:
-    for piece in entry.pieces:
-        for mark in scan(piece.flat):
-            url = web_address(mark.target) if mark.target else None
-            if url is not None:
-                return url, mark.target
+    texts = [unwrapped(piece.flat) for piece in entry.pieces]
+    targets = [mark.target for text in texts for mark in scan(text) if mark.target]
+    for target in (*targets, *filter(None, map(schemeless, texts))):
+        url = web_address(target)
+        if url is not None:
+            return url, target
     return None, None
 
 

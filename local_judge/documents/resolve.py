@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,14 +35,31 @@ class Cited:
     style: CitationStyle
     span: Span
     block: int
+    heading: bool = False
+    """True for a mark in a heading, where a name with a year, `Outlook (2025)`, is one only if an entry has them."""
 
 
 class Lookup:
-    """Index of a report's entries by number, footnote label, address, and author and year."""
+    """Index of a report's entries by number, footnote label, address, and author and year.
+
+    Args:
+        references: Entries of the text.
+        entries: The same entries, with their anchors.
+        beside: Sources beside the text.
+        marks: Offsets of the marks, in order.
+    """
 
     def __init__(
-        self, references: Sequence[Reference], entries: Sequence[Entry], beside: Sequence[Reference] = ()
+        self,
+        references: Sequence[Reference],
+        entries: Sequence[Entry],
+        beside: Sequence[Reference],
+        marks: Sequence[int],
     ) -> None:
+        self._marks = marks
+        doubled = Counter((reference.section, reference.key) for reference in references if reference.key)
+        again = Counter(section for (section, _), n in doubled.items() if n > 1)
+        self._restarted = {section for section, n in again.items() if n > 1}
         self._numbered: dict[str, list[Reference]] = {}
         self._notes: dict[str, list[Reference]] = {}
         self._beside = {reference.key: reference for reference in reversed(beside)}
@@ -63,15 +81,30 @@ class Lookup:
         """Return the entry with a number or label.
 
         Among several, entries with an address take precedence, then entries of the text, then the first one after the
-        citation (chapters with their own lists), then the last one before it.
+        citation (chapters with their own lists), then the last one before it. None if the lists of several chapters
+        follow each other, and give the number to different addresses: nothing says which is meant.
         """
         first, second = (self._notes, self._numbered) if note else (self._numbered, self._notes)
         candidates = first.get(key) or second.get(key) or []
         if not candidates:
             return self._beside.get(key)
         after = bisect_right(candidates, position, key=lambda reference: reference.span.start)
-        nearest = candidates[min(after, len(candidates) - 1)]
+        chosen = min(after, len(candidates) - 1)
+        nearest = candidates[chosen]
+        others = candidates[max(0, chosen - 1) : chosen] + candidates[chosen + 1 : chosen + 2]
+        if not note and any(
+            one.url != nearest.url
+            and (one.section != nearest.section or one.section in self._restarted)
+            and self._adjoin(one, nearest)
+            for one in others
+        ):
+            return None
         return nearest if nearest.url is not None else self._beside.get(key, nearest)
+
+    def _adjoin(self, one: Reference, other: Reference) -> bool:
+        """Check whether no mark is between two entries."""
+        first, last = sorted((one.span.start, other.span.start))
+        return bisect_right(self._marks, first) == bisect_right(self._marks, last)
 
     def address(self, url: str) -> Reference | None:
         """Return the first entry with this normalised address."""
@@ -126,7 +159,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
             if style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain")
-                if not certain and by_author != "all":
+                if (entry is None and item.heading) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")

@@ -5,7 +5,8 @@ full stop belongs to the sentence before it.
 
 `sentencex` finds the boundaries in a stand-in text: citation markers and emphasis are removed, and links, addresses and
 code become one word each, so that nothing in them looks like the end of a sentence. Each boundary is then mapped back
-to the source. `_ABBREVIATIONS` joins sentences that the library splits after an abbreviation.
+to the source. `sentence_ends` joins sentences that the library splits
+after an abbreviation or an ordinal.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from typing import cast
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs]
 
-from indexes.resources import word_list
 from local_judge.documents.inline import Mark
 from local_judge.documents.markdown import Piece
+from local_judge.documents.sentence_ends import CLOSERS, continues
 
 _TERMINATORS = ".!?。！？…؟।"
-_CLOSERS = "\"'”’)）]」』】*_"
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\n|<br\s?/?>\n?", re.IGNORECASE)
 _LONGEST_LIKELY = 500
 _WINDOW = 4000
@@ -36,19 +36,7 @@ _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？]
 """Digit that the segmenter would take, with the full stop before it, for a decimal."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
-_ABBREVIATIONS = word_list("local_judge.documents", "abbreviations")
-_NUMBERED = word_list("local_judge.documents", "abbreviations_before_numbers")
-_STATES = word_list("local_judge.documents", "abbreviations_of_states")
-_AFTER_STATE = re.compile(
-    r"(?:[a-z0-9$€£%]|(?:Government|Congress|Senate|House|President|Supreme|Department|Treasury|Federal|Fed|Census|"
-    r"Bureau|Army|Navy|Air|Food|FDA|EPA|SEC|GDP|GAAP|Bank|Securities|Dollar|Court|District|Security|Secretary|"
-    r"General|Environmental|Geological|Patent|Postal|Customs|Energy|National|Centers|Pharmacopeia)\b)"
-)
-_SMALL = re.compile(r"[a-zß-öø-ÿ](?![A-Z])")
-"""Lower-case start, which no sentence has except for names such as `iPhone`."""
-_CARRY_ON_HAN = "等的，、；：。"
 _LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")
-_LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 
 
 def split_sentences(flat: str, marks: Sequence[Mark], language: str) -> list[tuple[int, int]]:
@@ -116,8 +104,8 @@ def _cuts(flat: str, start: int, stand_in: Piece, marks: Sequence[Mark], languag
     floor = start
     for boundary in _boundaries(_segmenter_language(text, language), text):
         first = _WORD_START.match(text, boundary)
-        if first is None or _continues(
-            text[max(0, boundary - 24) : boundary], text[first.end() : first.end() + 40]
+        if first is None or continues(
+            text[max(0, boundary - 40) : boundary], text[first.end() : first.end() + 40], language
         ):
             continue
         cut = _with_opening_marks(flat, floor, stand_in.source(first.end()), opening)
@@ -189,26 +177,6 @@ def _segmenter_language(text: str, language: str) -> str:
     return language if language != "und" else "en"
 
 
-def _continues(before: str, following: str) -> bool:
-    """Check whether a boundary of the segmenter lies within a sentence."""
-    end = before.rstrip()[-1:]
-    if (end in (".", "]", ")") or end.isalnum()) and _SMALL.match(following):
-        return True
-    if end in _CLOSERS and following[0] in _CARRY_ON_HAN:
-        return True
-    match = _LAST_WORD.search(before[-24:])
-    if match is None:
-        return False
-    word = match.group(1).lower()
-    if word not in _ABBREVIATIONS:
-        return False
-    if word in _NUMBERED:
-        return following[:1].isdigit() or (following[:1] in "(S" and following[1:2].isdigit())
-    if word in _STATES:
-        return _AFTER_STATE.match(following) is not None
-    return True
-
-
 def _stand_in(flat: str, start: int, end: int, marks: Sequence[Mark]) -> Piece:
     """Return the text for the segmenter, whose `source` is an offset in `flat`."""
     parts = [part for part in _parts(flat, start, end, marks) if part[0]] or [(" ", start)]
@@ -260,7 +228,7 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
     )
     if wrapped:
         left, right = outer, right + 1
-    before = flat[max(start, left - 8) : left].rstrip(" \n" + _CLOSERS)
+    before = flat[max(start, left - 8) : left].rstrip(" \n" + CLOSERS)
     after = flat[right : min(end, right + 40)]
     styles = [mark.style for mark in run if mark.style is not None]
     hard = any(not style.wording for style in styles)

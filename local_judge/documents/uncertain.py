@@ -1,8 +1,11 @@
-"""Decision on marks that ordinary text has as well: `word.1`, `word 1.`, `(1)`, `①`.
+"""Decision on marks that ordinary text has as well: `word.1`, `word 1.`, `(1)`, `①`, `word[1]`, `law¹`.
 
 Invariant: such a mark is a citation only if the report has a numbered list of sources, hardly cites it by clearer
 marks, and its numbers run on as citations do: most are numbers of the list, and new ones mostly ascend. Without a
 list, only numbers directly after full stops are counted, if there are many of them and they ascend.
+
+Two forms need less. A bracket directly after a word is a citation unless the word looks like code. A digit raised after
+a short word is one if it is the next new number of a report that cites by raised digits.
 """
 
 from __future__ import annotations
@@ -12,24 +15,37 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from indexes.resources import word_list
 from local_judge.documents.inline import Mark
 
 _LEAP = 10
 """Largest step between the numbers of new sources, for the forms that text has most often."""
 _FEWEST = 5
 """Least number of sources that a report without a list names."""
-NUMBERED = (
-    r"(?:tab(?:les?|elle|la)?|figs?|figur(?:es?|a)|eqs?|equations?|steps?|phases?|sections?|sec|chapters?|ch"
-    r"|vol(?:ume)?|parts?|levels?|stages?|versions?|types?|articles?|art|paragraphs?|para|abs(?:atz)?|clauses?|appendix"
-    r"|annex|options?|scenarios?|cases?|tiers?|class|grade|ranks?|score|ages?|day|week|month|year|goal|group|model|item"
-    r"|nos?|point|rules?|questions?|objective|pages?|january|february|march|april|may|june"
-    r"|july|august|september|october|november|december|from|than|least|most|over|about|only|nearly|almost|around|between"
-    r"|under|into|with|equals?|top|the|and|for|was|are|has|had|per|via|but|not|von|und|bis|mit|der|die|das|den|des|les"
-    r"|par|sur|que|por|con|del|los|las|van|met|het|dan|kapitel|abschnitt|schritt|stufe|étape|chapitre|paso|capítulo"
-    r"|图|表|式|步骤|阶段|第)"
+_FEWEST_RAISED = 3
+"""Least number of sources that a report names which cites only by digits raised after short words."""
+_CONTAINER = re.compile(
+    r"(?<![^\W\d_])(?:(?:lists?|arr(?:ay)?s?|vec(?:tor)?s?|matri(?:x|ces)|tensors?|tuples?|dict|args|argv|items|data|values"
+    r"|elements|rows|cols|columns|buf(?:fer)?|params|nums|stack|queue)|[a-z]"
+    r"|(?:variable|array|vector|matrix|parameter)s? [a-z]\w{0,40})$",
+    re.IGNORECASE,
+)
+"""Text before an index: the name of a container, one letter, or a variable that is called one."""
+_OF_SOURCES = {"ref", "refs"}
+NUMBERED = "|".join(
+    sorted(
+        (word_list("local_judge.documents", "abbreviations_before_numbers") - _OF_SOURCES)
+        | word_list("local_judge.documents", "words_before_numbers"),
+        key=lambda word: (-len(word), word),
+    )
 )
 """Words before a number that is no source, as a regular expression."""
 _NUMBERED = re.compile(NUMBERED, re.IGNORECASE)
+_JOINING = re.compile(
+    r"and|or|the|for|but|not|are|was|has|had|is|to|of|by|on|at|as|und|der|die|das|des|et|les|par|sur|que|por|con|via",
+    re.IGNORECASE,
+)
+"""Short words that no citation follows."""
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_NUMBER = re.compile(r"([^\W\d_]+) \(?\d")
 
@@ -45,31 +61,89 @@ def settled(
         labels: Keys of all reference entries.
     """
     listed = {label for label in labels if label.isdigit()}
-    doubtful: dict[str, list[Mark]] = {}
-    clear: set[str] = set()
-    links = 0
-    for flat, block in zip(flats, marks, strict=True):
-        for mark in block:
-            if mark.style is None or mark.style.lookup == "author":
-                continue
-            links += mark.style.lookup == "address"
-            if mark.certain:
-                clear.update(mark.keys)
-            else:
-                sign = "(" if flat[mark.start] in "(（" else ""
-                doubtful.setdefault(mark.style.name + sign, []).append(mark)
-    kept: set[int] = set()
+    placed = [
+        (flat, mark)
+        for flat, block in zip(flats, marks, strict=True)
+        for mark in block
+        if mark.style is not None and mark.style.lookup != "author"
+    ]
+    forms: dict[str, list[tuple[str, Mark]]] = {}
+    for flat, mark in placed:
+        form = _form(flat, mark)
+        if not mark.certain or form in ("number[", "superscript"):
+            forms.setdefault(form, []).append((flat, mark))
+    sure = [
+        *_without_indexes(forms.pop("number[", [])),
+        *_raised([mark for _, mark in forms.pop("superscript", [])], listed),
+        *(mark for _, mark in placed if mark.certain),
+    ]
+    kept = set(map(id, sure))
+    clear = {key for mark in sure for key in mark.keys}
+    links = sum(mark.target != "" for _, mark in placed)
     if 5 * len(clear & listed) < len(listed):
-        for form, found in doubtful.items():
-            if links < len(found):
-                kept.update(map(id, _running(found, flats, listed, strict=form == "glued")))
+        for form, found in forms.items():
+            doubtful = _without_amounts(found) if form == "glued" else [mark for _, mark in found]
+            if links < len(doubtful):
+                kept.update(map(id, _running(doubtful, flats, listed, strict=form == "glued")))
     if not listed and not clear:
-        kept.update(map(id, _without_list(doubtful.get("glued", []), links)))
+        kept.update(map(id, _without_list([mark for _, mark in forms.get("glued", ())], links)))
     return [[mark for mark in block if _is_sure(mark) or id(mark) in kept] for block in marks]
+
+
+def _form(flat: str, mark: Mark) -> str:
+    """Return the name of a mark's style with the bracket that it begins with."""
+    sign = flat[mark.start].replace("（", "(")
+    return mark.style.name + (sign if sign in "([" else "") if mark.style is not None else ""
 
 
 def _is_sure(mark: Mark) -> bool:
     return mark.certain or mark.style is None or mark.style.lookup == "author"
+
+
+def _without_indexes(brackets: Sequence[tuple[str, Mark]]) -> list[Mark]:
+    """Return the brackets that are no indexes of code.
+
+    A word looks like code if it names a container or several of its elements: `list[1]`, `costs[1] + costs[2]`. It is
+    a word of the text nevertheless if the report mostly cites so, and has few marks apart from words.
+    """
+    glued = [(flat, mark) for flat, mark in brackets if not mark.certain]
+    apart = [mark for _, mark in brackets if mark.certain]
+    keys: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+    for flat, mark in glued:
+        keys.setdefault((id(flat), mark.shown), set()).add(mark.keys)
+    prose = [
+        mark
+        for flat, mark in glued
+        if len(keys[id(flat), mark.shown]) == 1
+        and not _CONTAINER.search(flat, max(0, mark.start - 60), mark.start)
+    ]
+    n_code = len(glued) - len(prose)
+    strict = n_code > len(prose) or len(apart) >= max(3, len(glued))
+    return apart + (prose if strict else [mark for _, mark in glued])
+
+
+def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
+    """Return the marks without the few numbers before a full stop, `paid 3.`, of a report whose marks follow it."""
+    others = [
+        mark for flat, mark in found if not mark.shown or flat[mark.end : mark.end + 1] not in tuple(".!?")
+    ]
+    return others if len(others) >= 3 * (len(found) - len(others)) else [mark for _, mark in found]
+
+
+def _raised(found: Sequence[Mark], listed: set[str]) -> list[Mark]:
+    """Return the raised numbers after short words that each name the next source, if the report cites so."""
+    kept: list[Mark] = []
+    seen: set[str] = set()
+    top = 0
+    for mark in found:
+        new = [int(key) for key in mark.keys if key in listed and key not in seen]
+        if not mark.certain and (_JOINING.fullmatch(mark.shown) or not new or min(new) != top + 1):
+            continue
+        kept.append(mark)
+        seen.update(mark.keys)
+        top = max(top, *new) if new else top
+    certain = [mark for mark in kept if mark.certain]
+    return kept if certain or len(seen) >= min(_FEWEST_RAISED, len(listed)) else []
 
 
 def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, strict: bool) -> list[Mark]:
@@ -107,10 +181,10 @@ def _runs_on(found: Sequence[Mark], listed: set[str], *, least: int, share: floa
 
 def _unnumbered(found: Sequence[Mark], flats: Sequence[str]) -> list[Mark]:
     """Leave out the numbers of a word that numbers things, such as `Table 2`."""
-    keys: dict[str, set[str]] = {}
+    keys: dict[str, set[tuple[str, ...]]] = {}
     for mark in found:
         if mark.shown:
-            keys.setdefault(mark.shown, set()).update(mark.keys)
+            keys.setdefault(mark.shown, set()).add(mark.keys)
     uses = Counter(_WORD.findall("\n".join(flats))) if keys else Counter[str]()
     before_numbers = Counter(word for flat in flats for word in _WORD_NUMBER.findall(flat)) if keys else uses
     numbering = {

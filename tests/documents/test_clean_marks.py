@@ -46,6 +46,18 @@ def left(text: str, listed: str = LIST) -> str:
         ("A rose <https://a.example/x>.", "A rose."),
         ("A rose (https://a.example/x).", "A rose."),
         ("A rose (doi:10.1000/182).", "A rose."),
+        # A chip shows the site of its page, and ends a clause.
+        ("A rose [a.example][1]. B fell ([b.example][2]).", "A rose. B fell."),
+        ("A rose [a.example](https://a.example/x)[b.example +2](https://b.example/x).", "A rose."),
+        ("A rose [*www.a.example*](https://a.example/x), then fell.", "A rose, then fell."),
+        ('A rose <a href="https://a.example/x">a.example</a>.', "A rose."),
+        # It is a word of the sentence: its object or subject, the name of another site, or of no page.
+        ("As told by [a.example](https://a.example/x).", "As told by a.example."),
+        ("As [a.example][1] says, A rose.", "As a.example says, A rose."),
+        ("A uses [Node.js](https://a.example/x).", "A uses Node.js."),
+        ("A uses [Node.js][1].", "A uses Node.js."),
+        ("A bought [a.example](https://a.example/).", "A bought a.example."),
+        ("A is [the old mill][1].", "A is the old mill."),
     ],
 )
 def test_styles_in_english(text: str, expected: str) -> None:

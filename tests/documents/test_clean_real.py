@@ -52,12 +52,13 @@ def test_no_marker_is_left_outside_code() -> None:
 
 
 def test_what_goes_with_a_marker_is_no_word_of_the_report() -> None:
-    """A marker, without links, is digits, brackets, separators and words that introduce a source."""
+    """A marker, without links, is digits, brackets, separators, sites and words that introduce a source."""
     for name, cleaned in results().items():
         for removal in cleaned.removed:
             if removal.kind == "marker" and "](" not in removal.text:
                 rest = re.sub(r"\((?:[A-Z]\w+(?: et al\.)?,? \d{4}(?:; )?)+\)", "", removal.text)
                 rest = re.sub(r"(?i)\b(?:see|also|and|citations in text|sources?)\b", "", rest)
+                rest = re.sub(r"\[[\w.-]+\.\w+\](?=\[)", "", rest)  # a site before its number
                 assert not re.search(r"[^\W\d_]", rest), (name, removal)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from indexes.limits import MAX_MARKUP
-from local_judge.documents import UnreadableReport, parse_report
+from local_judge.documents import UnreadableReport, check_health, parse_report
 from local_judge.documents.from_html import MAX_ELEMENTS, markdown_of_html
 
 # As MediaWiki writes it; browsers save links within the page with its address.
@@ -163,6 +163,23 @@ def test_pages_and_their_citations(page: str, text: str, urls: list[str | None])
     markdown = markdown_of_html(page)
     assert markdown.replace("  \n", "\n") == text
     assert [citation.url for citation in parse_report(markdown).citations] == urls
+
+
+@pytest.mark.parametrize("own", ["", "https://wiki.example/wiki/Mill", "/wiki/Mill", "./Mill.html"])
+def test_links_of_a_saved_page_to_its_own_places_are_marks(own: str) -> None:
+    page = (
+        f'<h1>Mill</h1><p>It <a href="/wiki/Turbine">turns</a>.<sup><a href="{own}#cite_note-1">[1]</a></sup>'
+        f' It is old.<sup><a href="{own}#cite_note-2">[2]</a></sup> See <a href="{own}#Notes">notes</a>.</p>'
+        '<h2 id="Notes">Notes</h2>'
+        f'<ol><li id="cite_note-1"><a href="{own}#cite_ref-1">^</a> <a href="https://a.example/x">T</a></li>'
+        '<li id="cite_note-2">U, <a href="../page/u.html">there</a></li></ol>'
+    )
+    document = parse_report(markdown_of_html(page))
+    assert [(c.key, c.state, c.url) for c in document.citations] == [
+        ("1", "resolved", "https://a.example/x"),
+        ("2", "no_url", None),
+    ]
+    assert [problem.kind for problem in check_health(document).problems] == ["marks_without_address"]
 
 
 @pytest.mark.parametrize(

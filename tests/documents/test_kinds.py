@@ -17,6 +17,12 @@ PAGE = b"<!DOCTYPE html><p>It rose.</p>"
         (b"It rose.", "", b"It rose."),
         (b"", "q.md", b""),
         (PAGE, "q.html", b"It rose."),
+        (b"<h1>R</h1><p>It rose.</p><p>It fell.</p>", "q.md", b"# R\n\nIt rose.\n\nIt fell."),
+        (
+            b"<p align=center>R</p>\n<p>A</p>\n<p>B</p>\n\n# It rose.",
+            "q.md",
+            b"<p align=center>R</p>\n<p>A</p>\n<p>B</p>\n\n# It rose.",
+        ),
         (PAGE, "q.md", b"It rose."),  # a saved page under another name, or in a row
         (b"\xef\xbb\xbf  <!-- saved from url=(0014)about:internet -->\n<HTML><p>It rose.", "", b"It rose."),
         ('<meta charset="iso-8859-1"><p>Zürich rose.'.encode("latin-1"), "q.htm", "Zürich rose.".encode()),
@@ -38,6 +44,17 @@ PAGE = b"<!DOCTYPE html><p>It rose.</p>"
             b"LaTeX begins with\n\n\\documentclass{article}",
         ),
         (b"A file begins with %PDF-1.7.", "q.txt", b"A file begins with %PDF-1.7."),
+        # Markdown that quotes other markups, or looks like them.
+        *(
+            (text, "q.md", text)
+            for text in (
+                b"Use\n\n```\n\\section{A}\n== B ==\n{{c|d}}\n```\n\nor `[[https://a.example][A]]`.",
+                b"==Important==\n\nIt rose [[1]](https://a.example) and [[Note|it]].",
+                b"# Mill\n\n[1] It rose.\n\n\\begin{thebibliography}{9}\n\\bibitem{a} A\n",
+                b"Total\n=====\n\nIt rose [1], **so** '''it''' says.\n\n[1] A https://a.example",
+                b"{It rose} [1], and [2].",
+            )
+        ),
     ],
 )
 def test_kinds_that_are_read(content: bytes, name: str, markdown: bytes) -> None:
@@ -57,6 +74,30 @@ def test_kinds_that_are_read(content: bytes, name: str, markdown: bytes) -> None
         (b"id,report\n1,It rose.\n", "q.csv", "q.jsonl"),
         (b"{\\rtf1 It rose.}", "q.rtf", "pandoc q.rtf -s -o q.html"),
         (b"It rose.", "q.final", ".md"),
+        (b'{"cells": [], "nbformat": 4}', "q.md", "pandoc q.md -f ipynb"),
+        (b'{"report": "It rose."}', "q.txt", "q.jsonl"),
+        (b'<?xml version="1.0"?><article>It rose.</article>', "q.txt", ".xml"),
+        (b"{\\rtf1\\ansi It rose.}", "", "pandoc REPORT.rtf -s"),
+        (
+            b"== Mill ==\n'''It''' rose.<ref>{{cite web|url=https://a.example}}</ref>\n",
+            "q.txt",
+            "pandoc q.txt -f mediawiki",
+        ),
+        (b"== Mill ==\r\nIt rose [https://a.example A].\r\n", "q.md", "-f mediawiki"),
+        (
+            b"= Mill\n:toc:\n\n== Rise\n\nIt rose https://a.example[A].\n",
+            "q.md",
+            "asciidoctor q.md -o q.html",
+        ),
+        (b"It rose.", "q.adoc", "asciidoctor q.adoc -o q.html"),
+        (b"#+TITLE: Mill\n#+AUTHOR: Kim\n\n* Rise\nIt rose.\n", "q.txt", "-f org"),
+        (b"* Rise\nIt rose [[https://a.example][A]] [fn:1].\n", "q.txt", "-f org"),
+        (b"Mill\n====\n\nIt rose `A <https://a.example>`_.\n", "q.txt", "-f rst"),
+        (b".. contents::\n\nIt rose [1]_.\n", "q.txt", "-f rst"),
+        (b"It rose [1]_.\n\n.. [1] A https://a.example\n", "q.md", "-f rst"),
+        (b"\\section{Mill}\n\nIt rose \\cite{kim}.\n", "q.md", "-f latex --citeproc"),
+        (b'#set page("a4")\n\n= Mill\n\nIt rose @kim.\n', "q.txt", "-f typst"),
+        (b"h1. Mill\n\nIt rose [A|https://a.example].\n", "q.txt", "-f jira"),
         (b"<html><body></body></html>", "", "no text"),
     ],
 )

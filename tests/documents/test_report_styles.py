@@ -17,7 +17,7 @@ SENTENCES = [
 ]
 MARKS = [
     " [{n}].", ".[{n}]", " (see [{n}]).", " [[{n}]].", r" \[{n}\].", "【{n}】.", "〔{n}〕.", " [#{n}].",
-    " [{n}, p. 7].", " [Source {n}].", " (Source {n}).", " (Ref. {n}).", " (Quelle {n}).", "（来源{n}）。",
+    " [{n}, p. 7].", " [n. {n}].", " [n° {n}].", " [{raised}].", " [Source {n}].", " (Source {n}).", " (Ref. {n}).", " (Quelle {n}).", "（来源{n}）。",  # noqa: E501
     " [citation:{n}].", " [{n}†L1-L9].", " ({n}).", ".({n})", ".{n}", " {n}.", ".[^{n}]", " [^{n}^].", "^{n}^.",
     ".^[{n}]^", "$^{{{n}}}$.", r"\textsuperscript{{{n}}}.", "<sup>{n}</sup>.", " <sup>[{n}]</sup>.",
     "{raised}.", ".{raised}", "{circled}.", ".{circled}", " [{n}](#ref{n}).", ".<sup>[{n}](#cite-{n})</sup>",
@@ -88,6 +88,30 @@ def test_the_title_of_a_list_is_a_hint_only(title: str) -> None:
         assert len(document.sentences) == 3
 
 
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("https://a.example/very-\n   long", "https://a.example/very-long"),
+        ("https://a.example/x/\n   long-path.html", "https://a.example/x/long-path.html"),
+        ("https://a.example/x\n   /page?q=1", "https://a.example/x/page?q=1"),
+        ("<https://a.example/so\u00adft>", "https://a.example/soft"),
+        ("https://\n   a.example/x", "https://a.example/x"),
+        ("https://a.example/x\n   read on 3 July 2025", "https://a.example/x"),
+        ("https://a.example/\n   Archived", "https://a.example"),
+        ("https://a.example/x\n   2025-07-03", "https://a.example/x"),
+        ("a.example/x, page_2.pdf", "https://a.example/x"),
+        ("a.example - page", "https://a.example"),
+        ("setup.py", "no_url"),
+    ],
+)
+def test_an_address_of_an_entry(address: str, url: str) -> None:
+    for entry in (
+        f"1. Title. {address}\n2. Other. https://b.example\n",
+        f"[1] Title. {address}\n[2] O. https://b.example",
+    ):
+        assert urls(parse_report(f"It turns [1].\n\n## References\n\n{entry}")) == [url]
+
+
 LIST = "\n\n## References\n\n" + "\n\n".join(f"[{n}] Title {n}. {url}" for n, url in enumerate(URLS, 1))
 NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
     f"{n}. Title {n}, {url}" for n, url in enumerate(URLS, 1)
@@ -98,6 +122,21 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
     ("text", "keys"),
     [
         ("A mill [1]–[3], [1]-[2] and [1–2]." + LIST, "1 2 3 1 2 1 2"),
+        ("A mill¹⁻³ turns.¹–² It is old [¹,³], [1] bis [3] and [1 to 2]; compare [1] to [3]." + LIST, "1 2 3 1 2 1 3 1 2 3 1 2 1 3"),  # noqa: E501
+        ("A mill turns (1, 2). It is old (1). It flows (2–3)." + NUMBERED, "1 2 1 2 3"),
+        ("A mill [A, C] and [A–C].\n\nA. T https://a.example\nB. U https://b.example\nC. V https://c.example", "A C A B C"),  # noqa: E501
+        ("Mills [Kim] and [Lee].\n\n## Kilder\n\n- Kim: T https://a.example\n- **Lee** – U https://b.example", "Kim Lee"),  # noqa: E501
+        ("Mills [1] and [2].\n\n## Kilder\n\n| N | T | A |\n|---|---|---|\n| 1 | T | a.example/page |\n| 2 | U | b.example |", "1 2"),  # noqa: E501
+        ("Mills [1] and [2].\n\n## Kilder\n\n1. T, a.example/page\n2. U, b.example/x", "1 2"),
+        ("Мельница [1, с. 4], [2, стр. 5–6], [3; 1]." + LIST, "1 2 3 1"),
+        ("老磨坊（来源1）。河流（来源2）。\n\n来源：\n来源1：甲 https://a.example\n来源2：乙 https://b.example", "1 2"),
+        ("水車（1）。川（2）。\n\n脚注\n\n（1）水車　https://a.example\n（2）川　https://b.example", "1 2"),
+        ("Mills [Fn. 1], [vgl. Fn. 2].\n\nFn. 1: T https://a.example\nFn. 2: U https://b.example", "1 2"),
+        ("Mills [1], [2].\n\nBelege\n\n1\tT\thttps://a.example\n2\tU\thttps://b.example", "1 2"),
+        ("As @kim says, mills [@lee, p. 2] to @roe.\n\n- [@kim]: T https://a.example\n- [@lee]: U https://b.example", "kim lee"),  # noqa: E501
+        ("\ufeffMills.[1] Rivers.[2]\r\n\r\n________\r\n[1] T, https://a.example\r\n[2] U, https://b.example\r\n", "1 2"),  # noqa: E501
+        ("The canton[1] and its river[2] grow; the data[3] say so." + LIST, "1 2 3"),
+        ("It has 5 km<sup>2</sup>. The law<sup>1</sup> of the day<sup>2</sup> is new<sup>3</sup>." + LIST, "1 2 3"),
         ("A mill [1; 2], [2 & 3], [1 and 3], [1 3]." + LIST, "1 2 2 3 1 3 1 3"),
         ("A mill [1, S. 4], [2，第4页], [3, §2], [1: 12]." + LIST, "1 2 3 1"),
         ("Mills [S1, S3] and [S1–S2].\n\nBelege:\n- **S1**: https://a.example\n- **S2**: https://b.example\n- **S3**: https://c.example", "S1 S3 S1 S2"),  # noqa: E501
@@ -131,6 +170,17 @@ def test_each_section_has_a_list_that_begins_again() -> None:
     assert [reference.section for reference in document.references] == [0, 0, 1, 1]
 
 
+@pytest.mark.parametrize("titles", [("", ""), ("### One\n\n", "### Two\n\n"), ("**One**\n\n", "**Two**\n\n")])
+def test_lists_that_begin_again_at_the_end_leave_their_marks_open(titles: tuple[str, str]) -> None:
+    parts = "".join(f"## {name}\n\nIt turns [1]. It is old [2].\n\n" for name in ("One", "Two"))
+    lists = "\n".join(
+        f"{title}1. T https://{n}.example\n2. U https://u{n}.example\n" for n, title in enumerate(titles)
+    )
+    document = parse_report(f"{parts}## Sources\n\n{lists}")
+    assert urls(document) == ["dangling"] * 4
+    assert len(document.references) == 4
+
+
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
@@ -159,6 +209,9 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "I will cite [1].\n</think>\n\n# Mills\n\nIt turns.\n\n<div style='display: none'>[2]</div>",
         "---\ntitle: Mills\nsource: https://x.example\ntags:\n  - a [1]\n---\n\nIt turns.",
         "CO2, PM2.5, H2O, km², m²/s and (a+b)² are no notes; 测试集上的R²从0.92升到0.95，面积为平方公里km²，指标x²，系统ARROWS³，钼酸盐(MoO₄²⁻)。",  # noqa: E501
+        "The total is costs[1] plus costs[2], or list[1]; the variable price[2] and A[1,2] are arrays.",
+        "It has 5 km<sup>2</sup>, 3 m<sup>3</sup> of CO<sup>2</sup>, cm<sup>2</sup> and log² x; see (Nr. 3) and panel (A).",  # noqa: E501
+        "It was users paid 3. It is old.",
         "Let x[1] be rows[2] = 3, as [sic], [1990s], [emphasis added] and [see above].",
         "As of [2020] and (2021), Table 2, Figure 3. Phase 1, then Phase 2, on May 3, of step 1. It rose by 3.",
         "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
@@ -191,7 +244,7 @@ def test_a_thought_in_a_fence_is_code() -> None:
 def test_false_friends_among_true_glued_marks() -> None:
     text = (
         "It turns.1 See Table 2, with 3 wheels. It is old.2 It rose by 3. Version 1.2 runs to 2024. It stores.3 "
-        "See section 3, on 5 May 3, or day 2. Use libfoo.1 for it."
+        "See section 3, on 5 May 3, or day 2. Use libfoo.1 for it. Its users number 3. It is so."
     )
     document = parse_report(text + NUMBERED)
     assert [document.text[c.span.start - 1 : c.span.end] for c in document.citations] == [".1", ".2", ".3"]

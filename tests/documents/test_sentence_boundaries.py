@@ -21,6 +21,14 @@ def sentences(text: str) -> list[str]:
         "He said (yes. No.) and left.",
         "Version 1.2.3 of it runs on Node.js today.",
         "It costs approx. 5 dollars and J. R. R. Tolkien paid.",
+        "Im 2. Quartal 2024 wuchs der Umsatz der Mühle.",
+        "Das 19. Jahrhundert und der 4. und 5. Platz waren gut für die Mühle.",
+        "Von 1. Januar bis 31. Dezember, also bis zum 3. März, lief die Mühle.",
+        "Vgl. Nr. 5 und Art. 5 Abs. 3 dort, Bd. 2, S. 7; sie kostet 5 Mio. Euro.",
+        "Ve 2. čtvrtletí rostl obrat mlýna, č. 5 na str. 3 v 19. Století.",
+        "Den 2. Verdenskrig ødelagde møllen, jf. § 5 stk. 2, den 3. marts.",
+        "W 2. kwartale wzrosła sprzedaż młyna, zob. art. 5 ust. 2 z 3. Maja.",
+        "Vuoden 2. neljännes oli hyvä myllylle 3. maaliskuuta 2020, ks. s. 5.",
     ],
 )
 def test_what_does_not_end_a_sentence(text: str) -> None:
@@ -43,6 +51,7 @@ def test_what_does_not_end_a_sentence(text: str) -> None:
         ("Is it? Yes! It is.", ["Is it?", "Yes!", "It is."]),
         ("One line  \nThe next line", ["One line", "The next line"]),
         ("One line<br>The next line", ["One line", "The next line"]),
+        ("Die Mühle kam 1990. Danach ging sie. Es waren 12. Die Zahl stieg auf 25. Das war neu.", ["Die Mühle kam 1990.", "Danach ging sie.", "Es waren 12.", "Die Zahl stieg auf 25.", "Das war neu."]),  # noqa: E501
         ("One sentence over\ntwo lines. Two.", ["One sentence over two lines.", "Two."]),
         ("中国有14亿人口。[1] 增长5.2%。他说：“好。”然后走了！", ["中国有14亿人口。[1]", "增长5.2%。", "他说：“好。”", "然后走了！"]),  # noqa: E501
         ("人口增长5.2%。2023年下降。[1]３月回升！4月？", ["人口增长5.2%。", "2023年下降。[1]", "３月回升！", "4月？"]),

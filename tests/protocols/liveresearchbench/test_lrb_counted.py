@@ -150,3 +150,11 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n"
 def test_code_decides_formatting_only_where_a_table_is_faulty(text: str, what: list[str]) -> None:
     found = decided(text).get("p9")
     assert (found and (found.status, whats(found))) == (("unmet", what) if what else None)
+
+
+@pytest.mark.parametrize("title", ["9. Synthesis and Outlook (2025)", "Trends (2024) and Outlook (2025)"])
+def test_a_year_in_a_heading_is_no_citation_without_an_entry(title: str) -> None:
+    cited = f"# T\n\nA is so (Kim, 2024).\n\n## {title}\n\nB is so.\n\n## References\n\n- Kim, J. (2024). A. {A}\n"
+    assert decided(cited)["p4"].status == "met"
+    assert decided(cited.replace(title, "Work of Kim (2023)"))["p4"].status == "met"
+    assert len(parse_report(cited.replace(title, "Work of Kim (2024)")).citations) == 2
