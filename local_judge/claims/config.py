@@ -26,8 +26,6 @@ class ClaimsConfig(Frozen):
     form: Literal["full", "terse"] = "full"
     """`terse` asks for one claim a sentence, without flags, and for no rationales: fewer tokens, for slow machines and
     small judges. `full` splits a sentence into atomic claims."""
-    backtracking: Literal["paper", "upstream"] = "paper"
-    """Rules for citations of claims without a citation of their own."""
     long_reports: Literal["refuse", "sections"] = "sections"
     """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences
     of as many consecutive blocks as fit, halving until they do."""

@@ -199,6 +199,11 @@ class Examiner(ABC, Generic[S, F]):
         return False
 
     @property
+    def reads_upstream_pairs(self) -> bool:
+        """It reads the pairs of the published code's back-tracking beside those of the claim set."""
+        return False
+
+    @property
     def needs_snapshot(self) -> bool:
         """It reads pages even if it does not read the claim set."""
         return False

@@ -105,6 +105,11 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         return "verification" in self.settings.parts
 
     @property
+    def reads_upstream_pairs(self) -> bool:
+        """`upstream` reads them."""
+        return self.needs_claims
+
+    @property
     def without_task(self) -> str | None:
         """The rubric needs one: what a report should do, its task says."""
         return "--set deer.parts=[verification]" if "rubric" in self.settings.parts else None

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls
+from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls, further
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import evidence_groups
-from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, on_page
+from local_judge.claims.model import Claim, ClaimSet, Label, Source, Traced, Verdict, on_page
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -83,12 +83,17 @@ async def verify(
     by_id = {claim.id: claim for claim in unverified.claims}
 
     async def on(source: Source) -> list[Verdict]:
-        claims = [by_id[id] for id in source.claims]
-        cited = cited_urls((*claims[0].citations, *claims[0].recovered), document)[source.url]
-        address = cited.original_url or source.url
+        # First the calls of the published code, which follow its own back-tracking.
+        upstream = source.upstream or ()
+        parts = [[by_id[id] for id in ids] for ids in (upstream, further(source.claims, upstream)) if ids]
+        first = parts[0][0]
+        citations = (*first.citations, *first.recovered, *(first.upstream or Traced()).citations)
+        address = cited_urls(citations, document)[source.url].original_url or source.url
         page = snapshot.page(source.url)
-        verdicts = await verify_page(page, claims, address, snapshot, judge, config.ranker, prompts)
-        return [verdict.model_copy(update={"url": source.url}) for verdict in verdicts]
+        found = await asyncio.gather(
+            *(verify_page(page, part, address, snapshot, judge, config.ranker, prompts) for part in parts)
+        )
+        return [verdict.model_copy(update={"url": source.url}) for part in found for verdict in part]
 
     readable = [source for source in unverified.sources if source.status == "ok"]
     found = await asyncio.gather(*map(on, readable))
