@@ -23,7 +23,7 @@ from local_judge.protocols.base import (
     View,
 )
 from local_judge.protocols.deer.original_prompts import prompts_from
-from local_judge.protocols.deer.overall import score
+from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.rubric import original_prompts
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
@@ -50,6 +50,16 @@ class DeerFindings(Findings):
     def n_failed(self) -> int:
         """Questions of the rubric without answer."""
         return sum(grade.status == "failed" for grade in self.rubric.grades) if self.rubric else 0
+
+
+def _report(judges: Sequence[DeerFindings], profile: Profile = "upstream") -> Report:
+    """Return the parts of a report's findings."""
+    stated = judges[0].stated
+    return Report(
+        [one.rows for one in judges if one.rows is not None],
+        [one.rubric for one in judges if one.rubric is not None],
+        stated_trees(stated, profile) if stated is not None else (),
+    )
 
 
 class Deer(BaseProtocol[DeerSettings, DeerFindings]):
@@ -171,10 +181,14 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
 
         Of several judges: by their votes on each claim and source, and the mean of their scores of each item.
         """
-        rows = [one.rows for one in judges if one.rows is not None]
-        rubrics = [one.rubric for one in judges if one.rubric is not None]
-        stated = judges[0].stated
-        return score(rows, rubrics, profile, stated_trees(stated, profile) if stated is not None else ())
+        rows, rubrics, stated = _report(judges, profile)
+        return score(rows, rubrics, profile, stated)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[DeerFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Return the dimensions of `final.json` in `upstream`; in `paper` they are means of the reports' scores."""
+        return over_reports(map(_report, reports), n_missing) if profile == "upstream" else ()
 
     def decisions(self, findings: DeerFindings) -> tuple[Decision, ...]:
         """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources.
