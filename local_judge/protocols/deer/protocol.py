@@ -6,12 +6,16 @@ questions are asked while the claim set is being made, since both share the repo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from pydantic import ValidationError
+
 from local_judge.claims.build import ClaimMethod
-from local_judge.errors import ConfigError
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import ConfigError, first_problem
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,
@@ -30,7 +34,11 @@ from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
-from local_judge.protocols.deer.verification.original_verification import claim_method, page_verifier
+from local_judge.protocols.deer.verification.original_verification import (
+    PASSAGES,
+    claim_method,
+    page_verifier,
+)
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
@@ -66,7 +74,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     """The seven dimensions of DEER: five by an expert rubric, two by verification of every claim (section 4)."""
 
     name = "deer"
-    version = "5"
+    version = "6"
     profiles = ("paper", "upstream")
     settings_type = DeerSettings
     findings_type = DeerFindings
@@ -118,6 +126,21 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     def reads_upstream_pairs(self) -> bool:
         """`upstream` reads them."""
         return self.needs_claims
+
+    def claim_settings(self, claims: ClaimsConfig) -> ClaimsConfig:
+        """Return the claim set's settings with the paper's passages, if `evidence` is `paper`."""
+        if not self.needs_claims or self.settings.evidence != "paper":
+            return claims
+        for name, value in PASSAGES.items():
+            if name in claims.model_fields_set and getattr(claims, name) != value:
+                raise ConfigError(
+                    f"deer.evidence=paper: sets claims.{name} to {json.dumps(value)}; leave claims.{name} out"
+                )
+        try:
+            return ClaimsConfig.model_validate({**claims.model_dump(exclude_unset=True), **PASSAGES})
+        except ValidationError as error:
+            problem = first_problem(error, model=ClaimsConfig, below="claims", noun="setting")
+            raise ConfigError(f"deer.evidence=paper: {problem}") from None
 
     @property
     def without_task(self) -> str | None:

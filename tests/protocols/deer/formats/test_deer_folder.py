@@ -165,6 +165,7 @@ def test_items_are_averaged_over_the_reports_before_dimensions() -> None:
 
     Of each report: 2 and 9, whose mean is 5.5. By items: C 5, Q 10, so 7.5.
     """
+
     def judged(c: Any, q: Any) -> Sample:
         base = (FS, "readability")
         return Sample(None, findings({(*base, "1", "C1-1"): c, (*base, "2", "Q2-1"): q}))
@@ -173,7 +174,10 @@ def test_items_are_averaged_over_the_reports_before_dimensions() -> None:
     [root, overall] = over_reports([report(one), report(other)], 0)
     assert (root.id, root.score.value, root.score.low, root.score.high) == (FS, 7.5, 7.5, 7.5)
     assert overall.score.value == 7.5
-    assert [score([], [one.rubric], "upstream")[0].score.value for one in (one, other) if one.rubric] == [2, 9]
+    assert [score([], [one.rubric], "upstream")[0].score.value for one in (one, other) if one.rubric] == [
+        2,
+        9,
+    ]
     # A report without findings may have 1 or 10 everywhere: C (2 + 8 + 1) / 3, Q (10 + 1) / 2, and likewise above.
     [root, _] = over_reports([report(one), report(other)], 1)
     assert (root.score.value, root.score.low, root.score.high) == (7.5, 4.58, 8.33)
