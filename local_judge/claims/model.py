@@ -35,7 +35,7 @@ class Traced(Frozen):
     citations: tuple[str, ...] = ()
     """Citation ids, written and recovered, each once."""
     untraced: bool = False
-    """As `Claim.untraced`."""
+    """Flag: its support leads to a sentence whose claims are unknown."""
 
 
 class Claim(Frozen):

@@ -1,7 +1,7 @@
 """DEER's dimensions and the tree of its information-verification metrics.
 
 Invariants: ids are the published ones, in the order of the paper's tables. Both profiles fill the same tree, so that
-they can be printed side by side: two dimensions, nine sub-dimensions, ten metrics (section 4.2 and appendix F.4).
+they can be printed side by side: two dimensions, nine sub-dimensions, ten metrics (section 4.4 and appendix F.4).
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def _merged(quality: Score, recency: Score) -> Score:
 
 
 class Report(NamedTuple):
-    """What all judges found out about one report."""
+    """Parts of the findings about one report, of each judge."""
 
     rows: Sequence[Rows]
     rubrics: Sequence[RubricFindings]

@@ -1,4 +1,4 @@
-"""DEER's rubric, dimension > sub-dimension > criterion > item (section 4 and appendix C), and a judge's answers to it.
+"""DEER's rubric, dimension > sub-dimension > criterion > item (section 4.3, appendix D), and a judge's answers to it.
 
 Invariants: an item's path is unique, and its id says what it measures: `C…` coverage, `Q…` quality. Findings contain
 each item of the rubric exactly once, in the rubric's order, with a score, as not applicable, or with its failure; a

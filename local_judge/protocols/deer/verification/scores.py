@@ -1,6 +1,6 @@
 """DEER's information verification: Integrity and Sufficiency in either profile, 0 to 10.
 
-`paper`: the ten metrics by the formulas as printed (section 4.2 and appendix F.4). V = claims of class A, B or C; pairs
+`paper`: the ten metrics by the formulas as printed (section 4.4 and appendix F.4). V = claims of class A, B or C; pairs
 = (claim of V, URL that it cites); used = URLs of the pairs; a URL or a claim is supported if one of its pairs is.
 Ratios are put on the scale as 10 * ratio.
 
