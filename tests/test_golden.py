@@ -427,7 +427,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, dict[s
 def test_upstream_of_one_extraction_is_the_published_pipeline(
     pipeline: list[tuple[int, dict[str, Any]]],
 ) -> None:
-    """From the judge's types, support and verdicts alone: back-tracking, equal claims, metrics, and the exported file."""
+    """From the judge's types, support and verdicts alone: back-tracking, equal claims, metrics, the exported file."""
     merged = moved = 0
     for seed, theirs in pipeline:
         whole, _ = drawn(seed, "a")

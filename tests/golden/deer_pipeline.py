@@ -41,7 +41,11 @@ async def result(case):
     async def verify(claims, context, url, **settings):
         return [
             verifier.VerificationResult(
-                claim=claim.claim, url=url, explanation="", reliable_explanation="", **case["verdicts"][ids[id(claim)]][url]
+                claim=claim.claim,
+                url=url,
+                explanation="",
+                reliable_explanation="",
+                **case["verdicts"][ids[id(claim)]][url],
             )
             for claim in claims
         ]
