@@ -210,6 +210,9 @@ async def test_pairs_of_the_published_code_alone_are_asked_about_in_calls_of_the
     rows = rows_of(both, document)
     assert [(one.type, len(one.pairs)) for one in rows.claims] == [("E", 0), ("B", 0), ("A", 1)]
     assert [(one.type, len(one.pairs)) for one in rows.by_code.claims] == [("E", 1), ("B", 1), ("A", 1)]
+    # What was not asked about is unknown, and never absent.
+    unasked = [[pair.outcome for pair in one.pairs] for one in rows_of(claims, document).by_code.claims]
+    assert unasked == [["judge_failed"], ["judge_failed"], ["not_supported"]]
 
 
 async def test_one_page_s_failure_leaves_the_others_verdicts(

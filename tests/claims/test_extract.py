@@ -118,7 +118,7 @@ async def test_a_claim_keeps_the_class_that_the_judge_gives(
         terse = {number: {**claim, "type": type} for number, claim in one_claim_each(call).items()}
         if form == "terse":
             return terse
-        flags = {"support": [], "checkable": True, "salient": True}
+        flags: dict[str, Any] = {"support": [], "checkable": True, "salient": True}
         return {number: {"claims": [{**claim, **flags}]} for number, claim in terse.items()}
 
     judge, _ = make_judge(reply)

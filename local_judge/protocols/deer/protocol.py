@@ -95,7 +95,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     sensitivity_probes = (
         SensitivityProbe(
             "verification",
-            {"parts": ["verification"]},
+            {"parts": ["verification"], "upstream_pairs": False},
             citation_expectations("information_integrity/citation_support"),
         ),
         SensitivityProbe(
@@ -124,8 +124,8 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
 
     @property
     def reads_upstream_pairs(self) -> bool:
-        """`upstream` reads them."""
-        return self.needs_claims
+        """`upstream` does, unless it is set not to."""
+        return self.needs_claims and self.settings.upstream_pairs
 
     def claim_settings(self, claims: ClaimsConfig) -> ClaimsConfig:
         """Return the claim set's settings with the paper's passages, if `evidence` is `paper`."""

@@ -29,6 +29,9 @@ class DeerSettings(Frozen):
         default=("verification", "rubric"), min_length=1
     )
     """Parts to evaluate: `verification` needs a snapshot, `rubric` needs tasks."""
+    upstream_pairs: bool = True
+    """Verify also the claims that cite a page by the published code's back-tracking alone, which the profile `upstream`
+    counts. Otherwise they are unknown there: its scores have wide bounds, or no value."""
     rubric: Annotated[str | None, PathSetting()] = None
     """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
     mode: Mode = "items"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.build import further
+from local_judge.claims.build import cited_urls, further
 from local_judge.claims.model import (
     VERIFIABLE,
     Claim,
@@ -118,20 +118,21 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
     The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not, and
     `unusable` leaves it open. A source without text makes its pairs `source_unavailable`. A claim of class A, B or C
     without verdict on a readable source is `judge_failed`; of the other classes, which need no verification, only the
-    verdicts that exist count.
+    verdicts that exist count. A pair of the published code's back-tracking that was not asked about is `judge_failed`.
     """
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     types = {claim.id: claim.type for claim in claims.claims}
     pairs: defaultdict[str, list[PairRow]] = defaultdict(list)
     published: defaultdict[str, list[PairRow]] = defaultdict(list)
+    citing = _citing_upstream(claims.claims, document)
     for source in claims.sources:
-        upstream = source.claims if source.upstream is None else source.upstream
+        upstream = source.claims if citing is None else citing.get(source.url, ())
         for claim_id in (*source.claims, *further(upstream, source.claims)):
             if source.status != "ok":
                 row = PairRow(url=source.url, outcome="source_unavailable", status=source.status)
             else:
                 verdict = verdicts.get((claim_id, source.url))
-                if verdict is None and types.get(claim_id) not in VERIFIABLE:
+                if verdict is None and claim_id in source.claims and types.get(claim_id) not in VERIFIABLE:
                     continue
                 row = PairRow(
                     url=source.url,
@@ -144,7 +145,6 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
                 pairs[claim_id].append(row)
             if claim_id in upstream:
                 published[claim_id].append(row)
-    traced = any(claim.upstream is not None for claim in claims.claims)
     return Rows(
         claims=tuple(
             _row(claim, bool(claim.citations or claim.recovered), claim.untraced, pairs[claim.id])
@@ -155,9 +155,20 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
         upstream=UpstreamRows(
             claims=_each_text_once(claims.claims, published), unread=unread_of(claims, document, "upstream")
         )
-        if traced
+        if citing is not None
         else None,
     )
+
+
+def _citing_upstream(claims: Sequence[Claim], document: Document) -> dict[str, list[str]] | None:
+    """Return the ids of the claims that cite a URL by the published code's back-tracking; None before back-tracking."""
+    citing: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.upstream is None:
+            return None
+        for url in cited_urls(claim.upstream.citations, document):
+            citing.setdefault(url, []).append(claim.id)
+    return citing if claims else None
 
 
 def _row(claim: Claim, cited: bool, untraced: bool, pairs: Sequence[PairRow]) -> ClaimRow:
