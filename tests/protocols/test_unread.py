@@ -27,6 +27,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, FactsSettings, Ruling
 from local_judge.protocols.deepresearcheval.facts.scores import aggregate_facts, score_facts
 from local_judge.protocols.deepresearcheval.facts.statements import choose, shared_statements
+from local_judge.protocols.deer.overall import Report, over_reports
 from local_judge.protocols.deer.overall import score as score_deer
 from local_judge.protocols.deer.verification.rows import rows_of
 from local_judge.protocols.dream.citation import Citation
@@ -258,6 +259,9 @@ def _facts(settings: FactsSettings) -> Scores:
 SCORES: dict[str, Scores] = {
     "deer": lambda cases, profile: score_deer(
         [rows_of(one.claims, one.document) for one in cases], [], profile
+    ),
+    "deer of all": lambda cases, _: over_reports(
+        [Report([rows_of(one.claims, one.document) for one in cases], [])], 0
     ),
     "fact": lambda cases, profile: Fact().score([fact(one, False) for one in cases], profile),
     "fact recovered": lambda cases, profile: Fact().score([fact(one, True) for one in cases], profile),

@@ -109,7 +109,7 @@ def test_the_papers_evidence_is_one_word(tmp_path: Path) -> None:
         ),
         (
             "{method: scored, view: near}",
-            "deer.evidence=paper: claims: passage_tokens has no effect with the view near",
+            "claims: passage_tokens has no effect with the view near",
         ),
     ):
         with pytest.raises(ConfigError, match=said):
