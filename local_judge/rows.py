@@ -84,7 +84,7 @@ def read_csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             cells than there are columns.
     """
     lines = _csv_lines(path)
-    top, header = next(lines, (str(path), []))
+    top, header = next(lines, (str(path), list[str]()))
     check_columns(header, top)
     for place, cells in lines:
         if len(cells) > len(header):
@@ -158,7 +158,7 @@ def read_cells(path: Path, columns: Collection[str], numbers: Collection[str] = 
 
 def _table(path: Path) -> Cells:
     lines = _csv_lines(path)
-    top, cells = next(lines, (str(path), []))
+    top, cells = next(lines, (str(path), list[str]()))
     header = tuple(cell.strip().lower() for cell in cells)
     check_columns(header, top)
     rows: list[tuple[str, dict[str, str]]] = []

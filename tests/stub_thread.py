@@ -85,13 +85,11 @@ def answer(asked: Mapping[str, Any]) -> str:
     if "action" in reply:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
-    if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance"} & {
-        *reply.get("1", reply.get("k1", {}))
+    if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance", "repeats"} & {
+        *next(iter(reply.values()), {})
     }:
         return json.dumps(reply)
     for number, item in reply.items():
-        if "repeats" in item:  # no statement repeats another
-            continue
         if "queries" in item:
             item["queries"] = ["heat pump lake"]
         elif "supporting" in item:

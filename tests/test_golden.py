@@ -7,20 +7,26 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.names import STEPS
+from local_judge.protocols.deer.export import fact_file
+from local_judge.protocols.deer.names import METRICS, STEPS
+from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric import model
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
+from local_judge.protocols.deer.verification.rows import rows_of
 from local_judge.protocols.fact import export
 from local_judge.protocols.race import upstream as race
 from tests import golden
 from tests.golden import deer_reading as labels
 from tests.golden.compare import differences
+from tests.golden.deer_pipeline import case_of, published
+from tests.protocols.test_unread import drawn
 
+ORIGINALS = Path(__file__).parents[1] / "../shared/originals"
 FIXTURES = Path(__file__).parents[1] / "../shared/fixtures"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="golden vectors are not here")
 
@@ -406,3 +412,55 @@ def test_one_changed_number_of_each_shape_is_seen(
     place[path[-1]] = expected
     assert golden.main([write(tmp_path, {shape: [case]})]) == 1
     assert capsys.readouterr().out.splitlines()[0] == f"{shape} 0/1"
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, dict[str, Any]]]:
+    """Seeds of drawn reports with what DEER's published pipeline makes of the complete ones."""
+    seeds = [seed for seed in range(40) if drawn(seed, "a")[0].claims.claims]
+    cases = [case_of(whole.claims, whole.document) for whole, _ in (drawn(seed, "a") for seed in seeds)]
+    return list(
+        zip(seeds, published(cases, ORIGINALS / "deer", tmp_path_factory.mktemp("deer")), strict=True)
+    )
+
+
+def test_upstream_of_one_extraction_is_the_published_pipeline(
+    pipeline: list[tuple[int, dict[str, Any]]],
+) -> None:
+    """From the judge's types, support and verdicts alone: back-tracking, equal claims, metrics, the exported file."""
+    merged = moved = 0
+    for seed, theirs in pipeline:
+        whole, _ = drawn(seed, "a")
+        rows = rows_of(whole.claims, whole.document)
+        ours = fact_file(rows.by_code, 1)
+        for found in (ours, theirs):
+            for name in ("supported_references", "used_references", "error_references"):
+                metrics = cast("Any", found)["raw"]["raw"]["reference_metrics"]
+                metrics[name] = sorted(metrics[name])  # sets in the code
+        assert list(differences(f"seed {seed}", theirs, json.loads(json.dumps(ours)))) == []
+        scores = {
+            path[-1]: node.score.value
+            for root in score([rows], [], "upstream")
+            for path, node in root.walk()
+            if not node.children
+        }
+        # Its URLs have no order, so that sums may differ in the last bit.
+        stated = {one.id: theirs["scores"][one.dimension][one.part][one.name] for one in METRICS}
+        assert list(differences(f"seed {seed}", stated, scores)) == []
+        merged += len(rows.by_code.claims) < len(rows.claims)
+        moved += {one.id: one.pairs for one in rows.claims} != {
+            one.id: one.pairs for one in rows.by_code.claims
+        }
+    assert len(pipeline) > 30 and merged > 20 and moved > 20
+
+
+def test_the_published_pipeline_on_all_sentences_lies_within_the_bounds_of_some(
+    pipeline: list[tuple[int, dict[str, Any]]],
+) -> None:
+    """Sentences that were not read, pages that were not fetched, and verdicts that failed."""
+    for seed, theirs in pipeline:
+        _, part = drawn(seed, "a")
+        for root in score([rows_of(part.claims, part.document)], [], "upstream"):
+            complete = theirs["score_avgs"][root.id.removeprefix("information_")]
+            assert root.score.low is not None and root.score.high is not None
+            assert root.score.low <= complete <= root.score.high, (seed, root.id)

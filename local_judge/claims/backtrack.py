@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from local_judge.claims.model import Claim, ClaimType, Violation, ViolationKind
+from local_judge.claims.model import VERIFIABLE, Claim, ClaimType, Traced, Violation, ViolationKind
 from local_judge.documents.model import Document
 from serving.types import Frozen
 
@@ -46,28 +47,34 @@ def sections_by_sentence(document: Document) -> dict[str, tuple[int, ...]]:
 def trace(
     claims: Sequence[Claim],
     citations_of_sentence: Mapping[str, Sequence[str]],
-    rule: Rule = "paper",
     sections: Mapping[str, tuple[int, ...]] | None = None,
     unread: Collection[str] = (),
+    implicit: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Recovery:
-    """Return the claims with `recovered` and `recovered_from` set, and what was wrong with the judge's statements.
+    """Return the claims with the citations that both rules recover, and what was wrong with the judge's statements.
 
-    By the `upstream` rule also `type`. `citations_of_sentence` has a key for every sentence of the report, with or
-    without citations. A claim whose support leads to a sentence with unknown claims (`unread`) is `untraced`; by the
-    `upstream` rule, which takes over citations of neighbours, nothing is recovered for it.
+    `citations_of_sentence` has a key for every sentence of the report, with or without citations. `implicit` has the
+    citations that the judge itself names for claims of class A to C, by the claim's id. A claim whose support leads to
+    a sentence with unknown claims (`unread`) is `untraced`; by the rule `upstream`, which takes over citations of
+    neighbours, nothing more is recovered for it.
 
-    `paper` (DEER, Equation 1 and appendices E.1 and F.2): a claim j of class B or C receives R_j, the union over its
-    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class
-    B and C at i. The equation names preceding sentences; by the first appendix the sentences of a paragraph may share
-    the citation at its end. So a position i > j counts if i is in the block of j and has a citation itself.
+    `paper` (Eq. 1, appendices E.1 and F.2), in `recovered`: a claim j of class B or C receives R_j, the union over its
+    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
+    and C at i. Equation 1 names preceding sentences; by appendix E.1 the sentences of a paragraph may share the
+    citation at its end. So a position i > j counts if i is in the block of j and has a citation itself. A claim of
+    class A on a sentence without a citation is treated alike: equation 1 holds for any sentence.
     With `sections`, a position in a section that does not fit the class is named and still followed: the class may
     be wrong where the place is right.
 
-    `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
+    `upstream`, in `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
     """
-    if rule == "upstream":
-        return Recovery(claims=_upstream(claims, unread))
-    return _paper(claims, citations_of_sentence, sections or {}, unread)
+    recovery = _paper(claims, citations_of_sentence, sections or {}, unread, implicit)
+    published = _upstream(claims, unread, implicit)
+    both = (
+        claim.model_copy(update={"upstream": found})
+        for claim, found in zip(recovery.claims, published, strict=True)
+    )
+    return recovery.model_copy(update={"claims": tuple(both)})
 
 
 def _order(label: str) -> tuple[int, int]:
@@ -82,6 +89,7 @@ def _paper(
     citations_of_sentence: Mapping[str, Sequence[str]],
     sections: Mapping[str, tuple[int, ...]],
     unread: Collection[str],
+    implicit: Mapping[str, Sequence[str]],
 ) -> Recovery:
     # A chain goes on from earlier sentences only, so one pass in reading order reaches the fixpoint, and no
     # statement of the judge can make a cycle.
@@ -92,10 +100,11 @@ def _paper(
     unknown = {label for label in unread if not citations_of_sentence[label]}
     for index in sorted(range(len(claims)), key=lambda i: (_order(claims[i].sentence), i)):
         claim = claims[index]
-        if claim.type not in ("B", "C"):
+        if claim.type not in VERIFIABLE:
             continue
-        leads: dict[str, _Lead] = {}
-        for position in dict.fromkeys(claim.evidence_positions):
+        leads = {citation: _Lead(citation, claim.sentence) for citation in implicit.get(claim.id, ())}
+        follows = claim.type != "A" or not claim.citations
+        for position in dict.fromkeys(claim.evidence_positions if follows else ()):
             kinds = _check(claim, position, citations_of_sentence, sections)
             if not {"unknown_position", "not_earlier"} & set(kinds):
                 written = [_Lead(citation, position) for citation in citations_of_sentence[position]]
@@ -162,8 +171,6 @@ class UpstreamRow:
     implicit: list[str]
     references: list[str]
     """Positions that the judge named."""
-    origins: list[str] = field(default_factory=list[str])
-    """Sentence that each implicit citation was taken over from; not in the code."""
 
 
 def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
@@ -179,13 +186,12 @@ def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
     for row in rows:
         blocks.setdefault(row.position.partition(".")[0], []).append(row)
     for block in blocks.values():
-        active: UpstreamRow | None = None
+        active: list[str] = []
         for row in reversed(sorted(block, key=lambda row: _order(row.position))):
             if row.citations:
-                active = row
-            elif not row.implicit and active is not None:
-                row.implicit = list(active.citations)
-                row.origins = [active.position] * len(row.implicit)
+                active = row.citations
+            elif not row.implicit:
+                row.implicit = list(active)
     at: dict[str, list[UpstreamRow]] = {}
     for row in rows:
         at.setdefault(row.position, []).append(row)
@@ -193,10 +199,8 @@ def upstream_rows(rows: Sequence[UpstreamRow]) -> None:
         for position in row.references:
             for other in at.get(position, []):
                 row.implicit.extend(other.citations)
-                row.origins.extend([other.position] * len(other.citations))
                 # A claim that names its own place doubles what it has just received.
                 row.implicit.extend(other.implicit)
-                row.origins.extend(other.origins)
     for row in rows:
         if row.type in ("B", "C") and not row.citations and not row.implicit:
             row.type = "D"
@@ -224,29 +228,27 @@ def untraced_rows(rows: Sequence[UpstreamRow], unread: Collection[str]) -> list[
     return found
 
 
-def _upstream(claims: Sequence[Claim], unread: Collection[str]) -> tuple[Claim, ...]:
+def _upstream(
+    claims: Sequence[Claim], unread: Collection[str], implicit: Mapping[str, Sequence[str]]
+) -> list[Traced]:
     """Apply the published rule. The code drops the citations written on claims of class D, E and F."""
     rows = [
         UpstreamRow(
             position=claim.sentence,
             type=claim.type,
-            citations=list(claim.citations) if claim.type in ("A", "B", "C") else [],
-            implicit=[],
+            citations=list(claim.citations) if claim.type in VERIFIABLE else [],
+            implicit=list(implicit.get(claim.id, ())) if claim.type in VERIFIABLE else [],
             references=list(claim.evidence_positions),
         )
         for claim in claims
     ]
     untraced = untraced_rows(rows, unread)
+    certain = [tuple(row.implicit) for row in rows]
     upstream_rows(rows)
-    return tuple(
-        claim.model_copy(update={"untraced": True})
-        if unknown
-        else claim.model_copy(
-            update={
-                "type": row.type,
-                "recovered": tuple(dict.fromkeys(row.implicit)),
-                "recovered_from": tuple(dict.fromkeys(row.origins)),
-            }
+    return [
+        Traced(
+            citations=tuple(dict.fromkeys((*row.citations, *(known if unknown else row.implicit)))),
+            untraced=unknown,
         )
-        for claim, row, unknown in zip(claims, rows, untraced, strict=True)
-    )
+        for row, known, unknown in zip(rows, certain, untraced, strict=True)
+    ]

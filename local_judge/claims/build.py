@@ -9,7 +9,7 @@ the snapshot alone. Several judges give verdicts on the claims that one of them 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -44,14 +44,22 @@ def urls_of(claim: Claim, document: Document) -> tuple[str, ...]:
     return tuple(cited_urls((*claim.citations, *claim.recovered), document))
 
 
-def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapshot) -> tuple[Source, ...]:
-    """Return the sources of `claims`, in the order in which the report first cites them."""
+def gather_sources(
+    claims: Sequence[Claim], document: Document, snapshot: Snapshot, upstream: bool = False
+) -> tuple[Source, ...]:
+    """Return the sources of `claims`, in the order in which the report first cites them.
+
+    `upstream`: also those that claims have by the published code's back-tracking.
+    """
     leaning: dict[str, list[str]] = {}
+    published: dict[str, list[str]] = {}
     for claim in claims:
         for url in urls_of(claim, document):
             leaning.setdefault(url, []).append(claim.id)
+        for url in cited_urls(claim.upstream.citations, document) if upstream and claim.upstream else ():
+            published.setdefault(url, []).append(claim.id)
     sources: list[Source] = []
-    for url, ids in leaning.items():
+    for url in dict.fromkeys((*leaning, *published)):
         page = snapshot.page(url)
         sources.append(
             Source(
@@ -59,7 +67,8 @@ def gather_sources(claims: Sequence[Claim], document: Document, snapshot: Snapsh
                 status=page.status,
                 reason=page.reason,
                 text_digest=page.text_digest,
-                claims=tuple(ids),
+                claims=tuple(leaning.get(url, ())),
+                upstream=tuple(published.get(url, ())) if upstream else None,
             )
         )
     return tuple(sources)
@@ -74,14 +83,13 @@ async def build_claim_set(
 
 
 async def extract_claim_set(
-    document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
+    document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig, *, upstream: bool = False
 ) -> ClaimSet:
-    """Return the claims of a document with their sources, and no verdict yet."""
+    """Return the claims of a document with their sources, and no verdict yet. `upstream`: see `gather_sources`."""
     extraction = await extract_claims(document, judge, config)
     recovery = trace(
         extraction.claims,
         citations_by_sentence(document),
-        config.backtracking,
         sections_by_sentence(document),
         [label for failure in extraction.failures for label in failure.sentences],
     )
@@ -89,7 +97,7 @@ async def extract_claim_set(
         document=document.id,
         n_sentences=len(document.sentences),
         claims=recovery.claims,
-        sources=gather_sources(recovery.claims, document, snapshot),
+        sources=gather_sources(recovery.claims, document, snapshot, upstream),
         verdicts=(),
         extraction_failures=extraction.failures,
         violations=recovery.violations,
@@ -114,7 +122,11 @@ def preceding(claims: Sequence[Claim], document: Document, count: int) -> dict[s
 async def verify_claim_set(
     unverified: ClaimSet, document: Document, snapshot: Snapshot, judge: Judge, config: ClaimsConfig
 ) -> ClaimSet:
-    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them."""
+    """Return the same claims with the verdicts of `judge`, which need not be the one that extracted them.
+
+    Claims that cite a page by the published code's back-tracking alone are asked about in calls of their own, so that
+    the questions about the others do not depend on them.
+    """
     contexts = preceding(unverified.claims, document, config.context_sentences)
     by_id = {claim.id: claim for claim in unverified.claims}
     readable = [source for source in unverified.sources if source.status == "ok"]
@@ -123,6 +135,7 @@ async def verify_claim_set(
             _verify_usable(
                 snapshot.page(source.url),
                 [by_id[claim] for claim in source.claims],
+                [by_id[claim] for claim in further(source.upstream or (), source.claims)],
                 snapshot,
                 judge,
                 config,
@@ -138,6 +151,11 @@ async def verify_claim_set(
         for verdict in page
     )
     return unverified.model_copy(update={"verdicts": found})
+
+
+def further(ids: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return the ids that are not known yet, in their order."""
+    return tuple(id for id in ids if id not in known)
 
 
 Claiming = Coroutine[Any, Any, ClaimSet]
@@ -161,18 +179,22 @@ async def verify_page(
     judge: Judge,
     config: ClaimsConfig,
     contexts: Mapping[str, str] = MappingProxyType({}),
+    others: Sequence[Claim] = (),
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on all claims that cite one page, in the order of the claims.
+    """Return the verdicts on all claims that cite one page, in the order of the claims, then of the others.
 
     Args:
         page: a page with status `ok`.
-        claims: at least one.
+        claims: at least one, or one of `others`.
         snapshot: the snapshot of the page.
         judge: the judge that decides.
         config: the method and its limits.
         contexts: text before a claim by its id, which the view `contrast` shows.
+        others: claims that share no call with `claims`.
     """
-    groups = evidence_groups(page, claims, snapshot, config)
+    groups = [
+        group for part in (claims, others) if part for group in evidence_groups(page, part, snapshot, config)
+    ]
     if config.method == "grouped":
         work = [verify_grouped(page_evidence, group, judge, config) for page_evidence, group in groups]
     else:
@@ -193,6 +215,7 @@ about every page, would leave nothing to score."""
 async def _verify_usable(
     page: Page,
     claims: Sequence[Claim],
+    others: Sequence[Claim],
     snapshot: Snapshot,
     judge: Judge,
     config: ClaimsConfig,
@@ -203,14 +226,14 @@ async def _verify_usable(
     The method `grouped` has a label for it; `scored` asks once for all claims about a short page.
     """
     if config.method == "grouped" or len(page.text) > WALL_TEXT:
-        return await verify_page(page, claims, snapshot, judge, config, contexts)
-    page_evidence = evidence_groups(page, claims, snapshot, config)[0][0]
+        return await verify_page(page, claims, snapshot, judge, config, contexts, others)
+    page_evidence = evidence_groups(page, claims or others, snapshot, config)[0][0]
     choice = await judge.choose(question(page_evidence, "readable"), OPTIONS)
     verdict = partial(Verdict, url=page.url, evidence=page_evidence.evidence, method="scored")
     if isinstance(choice, Failure):
-        return tuple(verdict(claim=claim.id, label=None, failure=choice) for claim in claims)
+        return tuple(verdict(claim=claim.id, label=None, failure=choice) for claim in (*claims, *others))
     if choice.probabilities["No"] < SURE:
-        return await verify_page(page, claims, snapshot, judge, config, contexts)
+        return await verify_page(page, claims, snapshot, judge, config, contexts, others)
     return tuple(
         verdict(claim=claim.id, label="unusable", confidence=0.0, replies=(choice.reply,)) for claim in claims
     )

@@ -26,8 +26,6 @@ class ClaimsConfig(Frozen):
     form: Literal["full", "terse"] = "full"
     """`terse` asks for one claim a sentence, without flags, and for no rationales: fewer tokens, for slow machines and
     small judges. `full` splits a sentence into atomic claims."""
-    backtracking: Literal["paper", "upstream"] = "paper"
-    """Rules for citations of claims without a citation of their own."""
     long_reports: Literal["refuse", "sections"] = "sections"
     """A report that does not fit the judge's context is refused, or shown in parts: all headings, and the sentences
     of as many consecutive blocks as fit, halving until they do."""
@@ -44,9 +42,10 @@ class ClaimsConfig(Frozen):
     """`contrast`: ask whether the page supports a part of a claim that is neither supported nor contradicted."""
     claims_per_call: int = Field(default=20, ge=1, le=50)
     """Claims of one page in one `grouped` call, and claims that share the passages of a long page."""
-    evidence_tokens: int = Field(default=6000, ge=200)
+    evidence_tokens: int | None = Field(default=6000, ge=200)
     """A page up to this length is shown whole; of a longer one, passages up to this length. In estimated tokens (see
-    `claims.evidence.estimate_tokens`), so that every judge sees the same evidence."""
+    `claims.evidence.estimate_tokens`), so that every judge sees the same evidence. None: as much as the passages of all
+    claims of a call have."""
     passages_per_claim: int = Field(default=4, ge=1)
     """Maximum number of passages per claim."""
     passage_tokens: int | None = Field(default=None, ge=300)
@@ -63,12 +62,20 @@ class ClaimsConfig(Frozen):
     reliability: bool = True
     """Ask once per page whether it is a reliable source (DEER's Reference Quality needs it)."""
 
+    def shown_tokens(self, n_claims: int) -> int:
+        """Return the most estimated tokens of a page that a call about so many claims shows."""
+        if self.evidence_tokens is not None:
+            return self.evidence_tokens
+        return self.passages_per_claim * (self.passage_tokens or 0) * n_claims
+
     @model_validator(mode="after")
     def _view_of_scored(self) -> ClaimsConfig:
         if self.view != "page" and self.method != "scored":
             raise ValueError(f"the view {self.view} is one of the method scored, not of {self.method}")
         if self.passage_tokens is not None and self.view == "near":
             raise ValueError("passage_tokens has no effect with the view near, which shows sentences")
+        if self.evidence_tokens is None and self.passage_tokens is None:
+            raise ValueError("evidence_tokens can be null only with passage_tokens")
         for name in ("context_sentences", "partial"):
             if getattr(self, name) and self.view != "contrast":
                 raise ValueError(f"{name} belongs to the view contrast, not to {self.view}")

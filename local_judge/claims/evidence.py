@@ -80,11 +80,16 @@ def evidence_groups(
     groups = [
         list(claims[i : i + config.claims_per_call]) for i in range(0, len(claims), config.claims_per_call)
     ]
-    if estimate_tokens(page.text) <= config.evidence_tokens:
-        whole = PageEvidence(page, snapshot.chunks(page), whole=True)
-        return [(whole, group) for group in groups]
+    length = estimate_tokens(page.text)
+    whole = PageEvidence(page, snapshot.chunks(page), whole=True)
     return [
-        (PageEvidence(page, _select(page, group, snapshot, config), whole=False), group) for group in groups
+        (
+            whole
+            if length <= config.shown_tokens(len(group))
+            else PageEvidence(page, _select(page, group, snapshot, config), whole=False),
+            group,
+        )
+        for group in groups
     ]
 
 
@@ -101,7 +106,7 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
     )
     chosen: dict[str, Chunk] = {}
     shown: list[Stretch] = []
-    spent = 0
+    spent, limit = 0, config.shown_tokens(len(claims))
     for rank in range(config.passages_per_claim):
         for passages in ranked:
             if rank >= len(passages):
@@ -109,7 +114,7 @@ def _select(page: Page, claims: Sequence[Claim], snapshot: Snapshot, config: Cla
             chunk = passages[rank].chunk
             # What a neighbour shows already costs nothing more.
             cost = sum(estimate_tokens(page.text[start:end]) for start, end in _new(chunk, shown))
-            if chunk.id in chosen or (chosen and spent + cost > config.evidence_tokens):
+            if chunk.id in chosen or (chosen and spent + cost > limit):
                 continue
             chosen[chunk.id] = chunk
             shown = _merged(chosen.values(), page.text)

@@ -4,10 +4,9 @@ Invariants: the whole report precedes every batch, so that all batches share one
 names each of its sentences exactly once; a claim's position and citations come from the document, never from the
 judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
-The judge names the types. These rules, which the paper's definitions imply (DEER, section 4.4) and which small judges
-break, correct them: a claim on a sentence with a citation is A. A claim on a sentence without one is never A: it is B
-or C if its support names an earlier sentence, or a later one of its own block, else F. The section of the first such
-sentence decides between B and C. `Claim.type_judged` keeps the judge's answer.
+The judge names the type of each claim, and code never changes it: of the two claims of "Most are unstable [1], but ours
+is stable." the second needs another source, or none (DEER, figure 9). All claims of a sentence have its citations; each
+protocol says which of them it counts.
 
 A sentence with a citation claims something: if the judge finds no claim in it, the sentence itself is the claim, so
 that every citation is verified.
@@ -150,15 +149,14 @@ def _as_written(document: Document, sentence: Sentence) -> Claim:
     return claim_on(sentence, 1, text, "A" if sentence.citations else "F")
 
 
-def claim_on(sentence: Sentence, number: int, text: str, judged: ClaimType) -> Claim:
-    """Return a claim of a sentence, of the type that the judge named; `number`: among the sentence's claims, from 1."""
+def claim_on(sentence: Sentence, number: int, text: str, type: ClaimType) -> Claim:
+    """Return a claim of a sentence; `number`: among the sentence's claims, from 1."""
     return Claim(
         id=f"{sentence.label}.{number}",
         text=text,
         sentence=sentence.label,
         span=sentence.span,
-        type=judged,
-        type_judged=judged,
+        type=type,
         numeric=is_numeric(text),
         citations=sentence.citations,
     )
@@ -260,7 +258,6 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
         claims.append(
             claim_on(sentence, len(claims) + 1, text, judged).model_copy(
                 update={
-                    "type": settle_type(document, sentence, judged, support),
                     "checkable": checkable,
                     "salient": salient,
                     "evidence_positions": support,
@@ -299,24 +296,3 @@ def _words_of(link: str) -> str:
     """Return the words that a reader sees of `[words](url)`; empty where they are a number, which is a mark."""
     words = link[link.find("[") + 1 : max(link.rfind("]("), 0)]
     return "" if re.fullmatch(r"[\[(]?\d*[\])]?", words.strip()) else words
-
-
-def settle_type(
-    document: Document, sentence: Sentence, judged: ClaimType, support: Sequence[str]
-) -> ClaimType:
-    """Return the type under the module's rules."""
-    if sentence.citations:
-        return "A"
-    if judged in ("D", "E", "F"):
-        return judged
-    order = {other.label: position for position, other in enumerate(document.sentences)}
-    here = order[sentence.label]
-    for label in support:
-        position = order.get(label)
-        if position is None or position == here:
-            continue
-        other = document.sentences[position]
-        if position < here or other.block == sentence.block:
-            same = document.blocks[other.block].section == document.blocks[sentence.block].section
-            return "B" if same else "C"
-    return "F" if judged == "A" else judged

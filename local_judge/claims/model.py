@@ -17,6 +17,9 @@ ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 """DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;
 D recap or structure; E needs no citation; F needs a source and has none."""
 
+VERIFIABLE: frozenset[ClaimType] = frozenset({"A", "B", "C"})
+"""The classes that claim external support: cited on the sentence, in its section, in an earlier one."""
+
 ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "same_section", "dead_end"]
 """`unknown_position`: no such sentence. `not_earlier`: the claim's own sentence, or a later one of another block.
 `other_section` (class B) and `same_section` (class C): the class does not fit the section of the position.
@@ -24,6 +27,15 @@ ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "sam
 
 Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic", "unusable"]
 """`unusable`: the page is a captcha, a log-in form, a paywall or an error message; what it says is not known."""
+
+
+class Traced(Frozen):
+    """Citations that a claim has by a rule of back-tracking."""
+
+    citations: tuple[str, ...] = ()
+    """Citation ids, written and recovered, each once."""
+    untraced: bool = False
+    """Flag: its support leads to a sentence whose claims are unknown."""
 
 
 class Claim(Frozen):
@@ -38,8 +50,6 @@ class Claim(Frozen):
     span: Span
     """Span of the sentence in the report."""
     type: ClaimType
-    """After the rules of `claims.extract`."""
-    type_judged: ClaimType
     """Type that the judge named."""
     numeric: bool = False
     """Holds a number, in digits or in words; decided by code."""
@@ -48,15 +58,22 @@ class Claim(Frozen):
     salient: bool | None = None
     """The report's message rests on it; None if the judge was not asked."""
     citations: tuple[str, ...] = ()
-    """Citation ids written on the sentence."""
+    """Citation ids written on the sentence, whatever the type."""
     evidence_positions: tuple[str, ...] = ()
-    """Earlier sentences that the judge named as this claim's support."""
+    """Sentences that the judge named as this claim's support."""
     recovered: tuple[str, ...] = ()
     """Citation ids recovered by back-tracking."""
     recovered_from: tuple[str, ...] = ()
     """Labels of the sentences that they were recovered from."""
     untraced: bool = False
     """Its support leads to a sentence whose claims are unknown, so that more citations might be recovered."""
+    upstream: Traced | None = None
+    """Citations by the published code's back-tracking; None before back-tracking."""
+
+    @property
+    def needs_no_source(self) -> bool:
+        """The report gives no source, and needs none: a recap, common knowledge, or the author's own reasoning."""
+        return self.type in ("D", "E") and not self.citations
 
 
 def leaves_open(status: SourceStatus) -> bool:
@@ -90,6 +107,8 @@ class Source(Frozen):
     """SHA-256 of the page's text."""
     claims: tuple[str, ...] = ()
     """Ids of the claims that cite it, in reading order."""
+    upstream: tuple[str, ...] | None = None
+    """Ids of those that cite it by the published code's back-tracking; None if no protocol of the run reads them."""
 
 
 class Evidence(Frozen):

@@ -4,8 +4,7 @@ Invariant: a sentence that was not read has no claim and every claim that the ex
 as unknown, up to the largest number, in their bounds; in their coverage it has as many as the sentences that were read.
 A citation that was not read (`documents.health`) leads to a source of its own, which supports its claims or does not.
 
-    claim on a cited sentence       may have the URLs written on the sentence
-    claim on another sentence       may have any URL of the report, by back-tracking
+    claim of an unread sentence     may have the URLs written on the sentence, and any other by back-tracking
     claim that is `untraced`        likewise; its own claim is known
     citation without an address     is one of the claims that have it, written or by back-tracking
     mark of an unknown style        is one of as many claims as one sentence has, or by back-tracking of any claim
@@ -16,8 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from local_judge.claims.build import cited_urls
-from local_judge.claims.model import ClaimSet, ExtractionFailure
+from local_judge.claims.backtrack import Rule
+from local_judge.claims.build import cited_urls, further
+from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Traced
 from local_judge.documents.health import check_health, n_unread_citations
 from local_judge.documents.model import Document, Sentence
 from serving.types import Frozen
@@ -34,8 +34,6 @@ class UnreadSentence(Frozen):
     """The sentence has a citation, with a URL or without: each of its claims has it."""
     written: tuple[str, ...] = ()
     """URLs that its claims may have without back-tracking."""
-    traced: bool = False
-    """Its claims may have any URL of the report by back-tracking."""
 
 
 class UnreadCitations(Frozen):
@@ -85,19 +83,28 @@ class Unread(Frozen):
 
     def pairs(self, url: str, *, traced: bool) -> int:
         """Return the largest number of pairs with a URL; `traced`: also those that back-tracking may recover."""
-        found = sum(one.most for one in self.sentences if url in one.written or (traced and one.traced))
+        found = sum(one.most for one in self.sentences if traced or url in one.written)
         return found + (self.n_untraced if traced else 0)
 
 
-def unread_of(claims: ClaimSet, document: Document) -> Unread:
-    """Return what the unread sentences and citations of a claim set may add."""
-    untraced = sum(claim.untraced for claim in claims.claims)
+def unread_of(claims: ClaimSet, document: Document, rule: Rule = "paper") -> Unread:
+    """Return what the unread sentences and citations of a claim set may add; `rule`: the back-tracking's."""
+    found = [_traced(claim, rule) for claim in claims.claims]
+    untraced = sum(traced.untraced for traced in found)
     lost = {label: failure for failure in claims.extraction_failures for label in failure.sentences}
     body = [sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"]
     of_sentence = Counter(claim.sentence for claim in claims.claims)
     of_sentence |= Counter({label: failure.most for label, failure in lost.items()})
-    citations = unread_citations(document, of_sentence, [claim.recovered for claim in claims.claims])
+    citations = unread_citations(document, of_sentence, [traced.citations for traced in found])
     return unread_among(body, lost, document, untraced, citations)
+
+
+def _traced(claim: Claim, rule: Rule) -> Traced:
+    """Return the citations that back-tracking recovers for a claim."""
+    if rule == "paper":
+        return Traced(citations=claim.recovered, untraced=claim.untraced)
+    traced = claim.upstream or Traced()
+    return traced.model_copy(update={"citations": further(traced.citations, claim.citations)})
 
 
 def unread_citations(
@@ -158,7 +165,6 @@ def unread_among(
                 most=lost[one.label].most,
                 cited=bool(one.citations),
                 written=urls if lost[one.label].any_citation else places[one.label],
-                traced=not one.citations,
             )
             for one in document.sentences
             if one.label in lost

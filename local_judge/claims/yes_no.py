@@ -178,9 +178,7 @@ def digest_as_laid_out(name: str, is_fenced: bool) -> str:
             Quote(text=one, start=text.index(one), end=text.index(one) + len(one))
             for one in ("First.", "Second.")
         ]
-    claim = Claim(
-        id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A", type_judged="A"
-    )
+    claim = Claim(id="L1.S1.1", text="Claim.", sentence="L1.S1", span=Span(start=0, end=6), type="A")
     asked = ask_about(PageEvidence(page, (), whole=True), name, claim, quotes, "Before.")
     if asked.prior is not None:
         return sha256(

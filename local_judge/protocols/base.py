@@ -21,6 +21,7 @@ from rich.console import RenderableType
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.claims.build import ClaimMethod, PageVerifier
+from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document, Source
 from local_judge.errors import ConfigError, SettingError, first_problem
@@ -201,6 +202,19 @@ class Examiner(ABC, Generic[S, F]):
     def needs_claims(self) -> bool:
         """It reads the claim set, and so needs a snapshot."""
         return False
+
+    @property
+    def reads_upstream_pairs(self) -> bool:
+        """It reads the pairs of the published code's back-tracking beside those of the claim set."""
+        return False
+
+    def claim_settings(self, claims: ClaimsConfig) -> ClaimsConfig:
+        """Return the settings of the claim set with those that the protocol's settings imply.
+
+        Raises:
+            ConfigError: both are set, and differ.
+        """
+        return claims
 
     @property
     def needs_snapshot(self) -> bool:

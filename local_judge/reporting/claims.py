@@ -88,6 +88,7 @@ def _blocks(claims: ClaimSet) -> Iterator[_Block]:
     for verdict in claims.verdicts:
         by_claim.setdefault(verdict.claim, []).append(verdict)
     missing = {claim: source for source in claims.sources if source.status != "ok" for claim in source.claims}
+    citing = {source.url: source.claims for source in claims.sources}
     for claim in claims.claims:
         verdicts = by_claim.get(claim.id, [])
         for one in verdicts:
@@ -103,12 +104,16 @@ def _blocks(claims: ClaimSet) -> Iterator[_Block]:
                 confidence=one.confidence,
                 quotation=_quotation(*found, one.quote_rejected),
                 rationale=one.rationale,
-                more=_recovered(claim),
+                more=_recovered(claim) if claim.id in citing.get(one.url, ()) else UPSTREAM_ONLY,
             )
         if not verdicts:
             source = missing.get(claim.id)
             why = f"none: page {source.status}" if source else "none: no source"
             yield _Block(claim.text, source.url if source else NONE, None, why, None, more=_recovered(claim))
+
+
+UPSTREAM_ONLY = (("counts", "in the profile upstream only"),)
+"""Line of a verdict on a page that a claim cites by the published code's back-tracking alone."""
 
 
 def _recovered(claim: Claim) -> tuple[tuple[str, str], ...]:

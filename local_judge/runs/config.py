@@ -66,6 +66,9 @@ def settled(config: RunConfig) -> RunConfig:
             idle[:1],
         )
     made = config.model_copy(update={"settings": settings})
+    if config.prompts is None:
+        for protocol in chosen_protocols(made):
+            made = made.model_copy(update={"claims": protocol.claim_settings(made.claims)})
     original_prompts(made)
     return made
 

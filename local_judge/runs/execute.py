@@ -13,6 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import dropwhile
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, cast
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
-from local_judge.claims.build import ClaimMethod
+from local_judge.claims.build import ClaimMethod, extract_claim_set
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, check_health
 from local_judge.documents.words import body_size
@@ -402,7 +403,8 @@ def _claim_method(run: RunContext) -> ClaimMethod:
         for protocol in run.protocols:
             if (found := protocol.original_claims(source)) is not None:
                 return found
-    return ClaimMethod()
+    upstream = any(protocol.reads_upstream_pairs for protocol in run.protocols)
+    return ClaimMethod(partial(extract_claim_set, upstream=upstream))
 
 
 async def _findings(

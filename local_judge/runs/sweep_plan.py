@@ -152,6 +152,7 @@ def _unverified(run: SweepRun, records: Iterable[CaseRecord], pages: dict[str, i
     if job.snapshot is None or not any(one.needs_claims for one in chosen_protocols(job.config)):
         return []
     unread = {record.id for record in records if record.n_sentences_failed}
+    claims = job.config.claims
     found: list[str] = []
     for report in job.reports:
         if report.id not in unread:
@@ -163,7 +164,7 @@ def _unverified(run: SweepRun, records: Iterable[CaseRecord], pages: dict[str, i
         for url in dict.fromkeys(citation.url for citation in document.citations if citation.url):
             page = job.snapshot.page(url)
             if page.status == "ok":
-                pages[url] = min(estimate_tokens(page.text), job.config.claims.evidence_tokens)
+                pages[url] = min(estimate_tokens(page.text), claims.shown_tokens(claims.claims_per_call))
                 found.append(f"{report.id} {url}")
     return found
 

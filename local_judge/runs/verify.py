@@ -167,7 +167,6 @@ def claim_of(row: ClaimRow) -> Claim:
         sentence="L1.S1",
         span=Span(start=0, end=0),
         type="A",
-        type_judged="A",
         numeric=is_numeric(row.claim),
     )
 

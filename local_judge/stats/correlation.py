@@ -126,9 +126,9 @@ def kendall_w_test(w: float, people: int, things: int) -> float:
     Formula (Kendall and Babington Smith 1939; Friedman 1937): chi^2 = m (n - 1) W with n - 1 degrees of freedom, for m
     people and n things. An approximation that needs more than a few people.
     """
-    from scipy import stats
+    from scipy.special import chdtrc
 
-    return float(stats.chi2.sf(people * (things - 1) * w, things - 1))
+    return float(chdtrc(things - 1, people * (things - 1) * w))
 
 
 def centred(values: Floats, groups: Ints) -> Floats:

@@ -64,11 +64,7 @@ def extraction_figures(reports: Sequence[Composed], found: Sequence[Extraction])
             if sentence.label in failures:
                 kinds.add(failures[sentence.label])
                 continue
-            claims = [
-                Read(one.text, one.type, one.type_judged)
-                for one in extraction.claims
-                if one.sentence == sentence.label
-            ]
+            claims = [Read(one.text, one.type) for one in extraction.claims if one.sentence == sentence.label]
             answers.append((sentence.planted, sentence.cited, answer_of(sentence, claims)))
     planted = [(cited, one.said) for is_planted, cited, one in answers if is_planted]
     uncited = [said for cited, said in planted if not cited]

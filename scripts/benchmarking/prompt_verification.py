@@ -71,7 +71,6 @@ def _sample_claims() -> list[Claim]:
             sentence="L1.S1",
             span=Span(start=0, end=8),
             type="A",
-            type_judged="A",
         )
         for n in (1, 2)
     ]

@@ -41,5 +41,5 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Snapshot, Page]
 def claim(number: int, text: str, **fields: Any) -> Claim:
     """A claim of type A."""
     identity = f"L1.S{number}"
-    given: dict[str, Any] = {"type": "A", "type_judged": "A", **fields}
+    given: dict[str, Any] = {"type": "A", **fields}
     return Claim(id=f"{identity}.1", text=text, sentence=identity, span=Span(start=0, end=1), **given)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from local_judge.claims.backtrack import (
-    Rule,
     UpstreamRow,
     citations_by_sentence,
     sections_by_sentence,
@@ -21,10 +20,8 @@ from local_judge.documents.model import Block, Document, Sentence, Span
 SPAN = Span(start=0, end=1)
 
 
-def recovered(
-    claims: Sequence[Claim], sentences: Mapping[str, Sequence[str]], rule: Rule = "paper"
-) -> tuple[Claim, ...]:
-    return trace(claims, sentences, rule).claims
+def recovered(claims: Sequence[Claim], sentences: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+    return trace(claims, sentences).claims
 
 
 def claim(
@@ -36,7 +33,6 @@ def claim(
         sentence=sentence,
         span=SPAN,
         type=type,
-        type_judged=type,
         citations=citations,
         evidence_positions=positions,
     )
@@ -88,9 +84,22 @@ def test_a_sentence_with_citations_ends_the_chain() -> None:
     assert recovered(claims, SENTENCES)[1].recovered == ("c2", "c3")
 
 
-def test_only_b_and_c_recover() -> None:
-    claims = [claim("L2.S2", type, "L2.S1") for type in ("A", "D", "E", "F")]
+def test_d_to_f_and_what_is_cited_itself_recover_nothing() -> None:
+    claims = [claim("L2.S2", type, "L2.S1") for type in ("D", "E", "F")]
+    claims += [claim("L4.S1", "A", "L2.S1", citations=("c2", "c3"))]
     assert [c.recovered for c in recovered(claims, SENTENCES)] == [()] * 4
+
+
+def test_what_the_judge_calls_cited_on_a_sentence_without_a_citation_is_followed() -> None:
+    """Equation 1 holds for any sentence."""
+    [found] = recovered([claim("L2.S2", "A", "L2.S1")], SENTENCES)
+    assert (found.type, found.recovered, found.recovered_from) == ("A", ("c1",), ("L2.S1",))
+
+
+def test_b_on_a_cited_sentence_has_both_kinds_of_citations() -> None:
+    """F.2: R'_i = R_i with f(c_i)."""
+    [found] = recovered([claim("L4.S1", "B", "L2.S1", citations=("c2", "c3"))], SENTENCES)
+    assert (found.citations, found.recovered) == (("c2", "c3"), ("c1",))
 
 
 def test_nothing_is_inherited_without_a_named_position() -> None:
@@ -219,22 +228,40 @@ def test_upstream_doubles_what_a_claim_takes_from_itself() -> None:
     rows = [row("L1.S1", "A", "7", to=("L1.S1",))]
     upstream_rows(rows)
     assert rows[0].implicit == ["7", "7"]
-    assert rows[0].origins == ["L1.S1", "L1.S1"]
 
 
-def test_upstream_rule_on_claims_keeps_the_judges_class() -> None:
+def test_one_trace_gives_both_rules() -> None:
     claims = [
         claim("L2.S1", "B"),
         claim("L2.S2", "A", citations=("c1",)),
-        claim("L4.S2", "C", "L2.S1"),
+        claim("L2.S2", "E", citations=("c1",), n=2),
+        claim("L4.S2", "C", "L2.S2"),
         claim("L10.S1", "B", "L99.S1"),
         claim("L11.S1", "F", citations=("c9",)),
+        claim("L12.S1", "E"),
+        claim("L12.S2", "A", citations=("c2",)),
     ]
-    found = recovered(claims, {}, rule="upstream")
-    assert [(c.type, c.type_judged, c.recovered, c.recovered_from) for c in found] == [
-        ("B", "B", ("c1",), ("L2.S2",)),
-        ("A", "A", (), ()),
-        ("C", "C", ("c1",), ("L2.S2",)),
-        ("D", "B", (), ()),
-        ("F", "F", (), ()),
+    cited = {one.sentence: one.citations for one in claims}
+    found = recovered(claims, cited)
+    assert [c.type for c in found] == [c.type for c in claims]
+    assert [(c.recovered, c.upstream and c.upstream.citations) for c in found] == [
+        ((), ("c1",)),  # takes over from the next cited claim of its block
+        ((), ("c1",)),
+        ((), ()),  # the code drops citations of class D, E and F, and looks at later claims only
+        (("c1",), ("c1",)),
+        ((), ()),
+        ((), ()),
+        ((), ("c2",)),  # of any class
+        ((), ("c2",)),
+    ]
+
+
+def test_citations_that_the_judge_names_are_recovered_by_both_rules() -> None:
+    """The published prompt asks for them, of class A to C."""
+    claims = [claim("L2.S2", "B"), claim("L2.S10", "D")]
+    named = {one.id: ("c3", "c3") for one in claims}
+    found = trace(claims, SENTENCES, implicit=named).claims
+    assert [(c.recovered, c.upstream and c.upstream.citations) for c in found] == [
+        (("c3",), ("c3",)),
+        ((), ()),
     ]

@@ -13,7 +13,15 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import build_claim_set, gather_sources, preceding, urls_of, verify_page
+from local_judge.claims.build import (
+    build_claim_set,
+    extract_claim_set,
+    gather_sources,
+    preceding,
+    urls_of,
+    verify_claim_set,
+    verify_page,
+)
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
@@ -166,13 +174,45 @@ async def test_no_question_is_asked_about_a_page_that_cannot_be_read(
     assert len(engine.calls) == 1 + 2
 
 
-async def test_by_the_published_code_s_rule_recovery_takes_one_step(
+async def test_pairs_of_the_published_code_alone_are_asked_about_in_calls_of_their_own(
     make_judge: MakeJudge, snapshot: Snapshot
 ) -> None:
-    claims, _ = await built(make_judge, snapshot, backtracking="upstream")
-    by_id = {c.id: c for c in claims.claims}
-    # In its block, the sentence without citations takes those of the next one that has some.
-    assert by_id["L3.S2.1"].recovered_from[0] == "L3.S3"
+    """The other questions are the same with them and without them; a page's reliability is asked once."""
+    document = parse_report(
+        f"The town is old. It meets on Mondays. In 1998 the council voted [1].\n\n## References\n\n[1] {MINUTES}\n"
+    )
+    config = ClaimsConfig(form="terse")
+
+    def reply(call: Call) -> Reply:
+        if "Sentences:\n" not in call.prompt:
+            return judge_of_the_town(call)
+        return {
+            number: {"claim": f"Claim {number}.", "type": type, "support": ""}
+            for number, type in zip("123", "EBA", strict=True)
+        }
+
+    async def verified(upstream: bool) -> tuple[ClaimSet, list[str]]:
+        judge, engine = make_judge(reply)
+        claims = await extract_claim_set(document, snapshot, judge, config, upstream=upstream)
+        return await verify_claim_set(claims, document, snapshot, judge, config), [
+            call.prompt for call in engine.calls
+        ]
+
+    (claims, without), (both, with_them) = await verified(False), await verified(True)
+    # By the paper, the E and the B that names nothing have no citation. By the code, both take over that of the next.
+    assert [(source.claims, source.upstream) for source in claims.sources] == [(("L1.S3.1",), None)]
+    assert [(source.claims, source.upstream) for source in both.sources] == [
+        (("L1.S3.1",), ("L1.S1.1", "L1.S2.1", "L1.S3.1"))
+    ]
+    assert [verdict.claim for verdict in both.verdicts] == ["L1.S3.1", "L1.S1.1", "L1.S2.1"]
+    assert set(without) < set(with_them) and len(with_them) == len(without) + 1
+    assert len({verdict.reliable_reply for verdict in both.verdicts}) == 1
+    rows = rows_of(both, document)
+    assert [(one.type, len(one.pairs)) for one in rows.claims] == [("E", 0), ("B", 0), ("A", 1)]
+    assert [(one.type, len(one.pairs)) for one in rows.by_code.claims] == [("E", 1), ("B", 1), ("A", 1)]
+    # What was not asked about is unknown, and never absent.
+    unasked = [[pair.outcome for pair in one.pairs] for one in rows_of(claims, document).by_code.claims]
+    assert unasked == [["judge_failed"], ["judge_failed"], ["not_supported"]]
 
 
 async def test_one_page_s_failure_leaves_the_others_verdicts(

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.extract import extract_claims, extraction_prompt, settle_type
+from local_judge.claims.extract import extract_claims, extraction_prompt
 from local_judge.claims.model import ClaimType
 from local_judge.documents import parse_report
 from local_judge.judge.layout import SYSTEM
@@ -93,12 +93,12 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
     judge, engine = make_judge([replies])
     extraction = await extract_claims(DOCUMENT, judge, ClaimsConfig())
     assert extraction.failures == ()
-    assert [(c.id, c.text, c.type, c.type_judged, c.numeric) for c in extraction.claims] == [
-        # cited, whatever the judge says
-        ("L3.S1.1", "The mill opened in 1974.", "A", "F", True),
-        ("L3.S2.1", "The mill ground rye.", "B", "B", False),
-        # its support is in another section; the repeated claim is one claim
-        ("L5.S2.1", "Twelve people visit the mill each day.", "C", "B", True),
+    assert [(c.id, c.text, c.type, c.numeric) for c in extraction.claims] == [
+        # cited, and of the class that the judge says
+        ("L3.S1.1", "The mill opened in 1974.", "F", True),
+        ("L3.S2.1", "The mill ground rye.", "B", False),
+        # the repeated claim is one claim
+        ("L5.S2.1", "Twelve people visit the mill each day.", "B", True),
     ]
     first = extraction.claims[0]
     assert REPORT[first.span.start : first.span.end] == "The mill opened in 1974 [1]."
@@ -106,25 +106,26 @@ async def test_claims_keep_the_place_and_the_citations_of_their_sentence(make_ju
     assert len(engine.calls) == 1
 
 
-@pytest.mark.parametrize(
-    ("label", "judged", "support", "settled"),
-    [
-        ("L3.S1", "E", [], "A"),  # carries a citation
-        ("L3.S1", "D", [], "A"),
-        ("L3.S2", "A", ["L3.S1"], "B"),  # no citation of its own, supported in its section
-        ("L5.S1", "A", ["L3.S1"], "C"),  # supported in an earlier section
-        ("L3.S2", "A", [], "F"),  # says cited, is not, names nothing
-        ("L3.S2", "B", ["L5.S1"], "B"),  # names a later sentence: as judged, recovers nothing
-        ("L5.S1", "A", ["L5.S2"], "B"),  # supported later in its own paragraph
-        ("L5.S1", "A", ["L5.S1", "L9.S9"], "F"),  # names itself and a sentence that is not there
-        ("L5.S1", "E", ["L3.S1"], "E"),
-    ],
-)
-def test_types_are_settled_by_the_rules(
-    label: str, judged: ClaimType, support: list[str], settled: ClaimType
+@pytest.mark.parametrize("form", ["full", "terse"])
+@pytest.mark.parametrize("type", get_args(ClaimType))
+@pytest.mark.parametrize("place", [1, 2])
+async def test_a_claim_keeps_the_class_that_the_judge_gives(
+    make_judge: MakeJudge, form: Any, type: ClaimType, place: int
 ) -> None:
-    sentence = next(sentence for sentence in DOCUMENT.sentences if sentence.label == label)
-    assert settle_type(DOCUMENT, sentence, judged, support) == settled
+    """On a sentence with a citation (1) and without (2), whatever the class implies (DEER, figure 9)."""
+
+    def reply(call: Call) -> dict[str, Any]:
+        terse = {number: {**claim, "type": type} for number, claim in one_claim_each(call).items()}
+        if form == "terse":
+            return terse
+        flags: dict[str, Any] = {"support": [], "checkable": True, "salient": True}
+        return {number: {"claims": [{**claim, **flags}]} for number, claim in terse.items()}
+
+    judge, _ = make_judge(reply)
+    claims = (await extract_claims(DOCUMENT, judge, ClaimsConfig(form=form))).claims
+    assert [(claim.type, bool(claim.citations)) for claim in claims[place - 1 : place]] == [
+        (type, place == 1)
+    ]
 
 
 async def test_a_sentence_that_stays_unanswered_is_a_failure_and_the_others_are_kept(
@@ -297,11 +298,9 @@ async def test_sentences_are_claims_as_they_are_written_and_no_judge_is_asked(ma
         "[1] https://a.example/1\n[2] https://a.example/2\n"
     )
     extraction = await extract_claims(document, judge, ClaimsConfig(extraction="sentences"))
-    assert [
-        (c.id, c.text, c.type, c.type_judged, c.numeric, len(c.citations)) for c in extraction.claims
-    ] == [
-        ("L2.S1.1", "The mill opened in 1975.", "A", "A", True, 2),
-        ("L2.S2.1", "It is dear.", "F", "F", False, 0),
+    assert [(c.id, c.text, c.type, c.numeric, len(c.citations)) for c in extraction.claims] == [
+        ("L2.S1.1", "The mill opened in 1975.", "A", True, 2),
+        ("L2.S2.1", "It is dear.", "F", False, 0),
     ]
     assert extraction.failures == () and engine.calls == []
     # Nobody was asked, so nothing is known of these.

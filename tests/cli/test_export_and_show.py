@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+from local_judge.protocols.deer.verification.rows import rows_of
+from local_judge.runs.records import load_run_scores
 from local_judge.runs.resume import begin_journal, kept_of
 from local_judge.runs.store import RunStore
 
+from ..originals import run_original
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings
+from ..protocols.test_unread import drawn as drawn_claims
 from ..rubric_run import record, write_run
 from ..stub_thread import StubThread
 from .conftest import Command
@@ -32,6 +37,35 @@ def test_export_says_what_it_wrote_and_what_it_did_not(command: Command, tmp_pat
     assert f"{tmp_path / 'out'}: not an empty" in refused.line()
     ended = command("export", tmp_path / "run", tmp_path / "again", "--format", "deer", "--json")
     assert [sample["sample"] for sample in json.loads(ended.out)["lists"]["samples.json"]] == [1, None]
+
+
+def test_the_published_script_on_our_export_has_the_numbers_that_upstream_shows(
+    command: Command, tmp_path: Path, shared: Path
+) -> None:
+    """Of two systems: `final.json` from the exported `fact/` and `others/`, and `show --profile upstream`."""
+    names = [f"{system}{number}" for system in ("ada", "bo") for number in (1, 2, 3)]
+    whole = [drawn_claims(seed, "a")[0] for seed in range(len(names))]
+    reports = {
+        name: (rows_of(one.claims, one.document), findings(drawn(seed, failed=0)))
+        for seed, (name, one) in enumerate(zip(names, whole, strict=True))
+    }
+    records = [record(name, task=name[-1], system=name[:-1]) for name in names]
+    store = write_run(tmp_path / "run", reports, *records)
+    assert command("export", tmp_path / "run", tmp_path / "out", "--format", "deer").code == 0
+    shown = command("show", tmp_path / "run", "--profile", "upstream").out
+    rows = {row.system: row for row in load_run_scores(store, ["deer"]) if row.profile == "upstream"}
+    for system in ("ada", "bo"):
+        ours = json.loads((tmp_path / "out" / system / "final.json").read_text(encoding="utf-8"))
+        given = ["--prefix", system, "--output_dir", tmp_path / "out", "--samples", "1-3"]
+        run_original(shared / "originals/deer/run_score_integration.py", tmp_path, *given)
+        theirs = json.loads((tmp_path / "out" / system / "final.json").read_text(encoding="utf-8"))
+        assert ours == theirs
+        scores = {root.id: root.score.value for root in rows[system].scores}
+        overall = scores.pop("overall")
+        assert scores == theirs["score_avgs"]
+        assert overall is not None and f"{system} ┃ {overall:.2f}*" in re.sub(
+            " +", " ", shown.replace("│", "┃")
+        )
 
 
 def test_export_wants_a_format_that_it_knows(command: Command, tmp_path: Path) -> None:

@@ -41,7 +41,6 @@ def claims_of(*judged: Judged) -> ClaimSet:
             sentence=identity.rpartition(".")[0],
             span=Span(start=0, end=1),
             type="A",
-            type_judged="A",
         )
         for identity, text, _ in judged
     )

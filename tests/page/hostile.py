@@ -192,7 +192,6 @@ def _claims(record: CaseRecord, text: str, length: int) -> ClaimSet:
         sentence="L2.S1",
         span=Span(start=length // 2, end=length - 1),
         type="A",
-        type_judged="A",
     )
     verdict = Verdict(
         claim=claim.id,

@@ -16,9 +16,9 @@ from typing import NamedTuple, get_args
 import pytest
 
 from indexes.model import SourceStatus
-from local_judge.claims.backtrack import Rule, citations_by_sentence, sections_by_sentence, trace
-from local_judge.claims.build import urls_of
-from local_judge.claims.extract import MOST_CLAIMS, claim_on, settle_type
+from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
+from local_judge.claims.build import cited_urls, urls_of
+from local_judge.claims.extract import MOST_CLAIMS, claim_on
 from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Source, Verdict
 from local_judge.claims.unread import unread_of
 from local_judge.documents import parse_report
@@ -27,6 +27,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, FactsSettings, Ruling
 from local_judge.protocols.deepresearcheval.facts.scores import aggregate_facts, score_facts
 from local_judge.protocols.deepresearcheval.facts.statements import choose, shared_statements
+from local_judge.protocols.deer.overall import Report, over_reports
 from local_judge.protocols.deer.overall import score as score_deer
 from local_judge.protocols.deer.verification.rows import rows_of
 from local_judge.protocols.dream.citation import Citation
@@ -61,7 +62,7 @@ class Case(NamedTuple):
 
 
 @cache
-def drawn(seed: int, rule: Rule, judge: str) -> tuple[Case, Case]:
+def drawn(seed: int, judge: str) -> tuple[Case, Case]:
     """Return a complete claim set, and an incomplete one of the same report."""
 
     def draw(*key: object) -> random.Random:
@@ -95,7 +96,6 @@ def drawn(seed: int, rule: Rule, judge: str) -> tuple[Case, Case]:
             claims.append(
                 claim_on(sentence, n, f"Claim {word} holds.", judged).model_copy(
                     update={
-                        "type": settle_type(document, sentence, judged, support),
                         "evidence_positions": support,
                         "checkable": here.choice((True, True, False, None)),
                         "salient": here.choice((True, False, None)),
@@ -104,8 +104,8 @@ def drawn(seed: int, rule: Rule, judge: str) -> tuple[Case, Case]:
             )
     lost = [label for label in labels if some.random() < 0.25] or [some.choice(labels)]
     return (
-        Case(document, _verified(document, claims, (), rule, draw, judge), True, draw),
-        Case(document, _verified(document, claims, lost, rule, draw, judge), False, draw),
+        Case(document, _verified(document, claims, (), draw, judge), True, draw),
+        Case(document, _verified(document, claims, lost, draw, judge), False, draw),
     )
 
 
@@ -113,19 +113,28 @@ def _verified(
     document: Document,
     claims: Sequence[Claim],
     lost: Sequence[str],
-    rule: Rule,
     draw: Callable[..., random.Random],
     judge: str,
 ) -> ClaimSet:
     known = [claim for claim in claims if claim.sentence not in lost]
-    traced = trace(known, citations_by_sentence(document), rule, sections_by_sentence(document), lost).claims
+    traced = trace(known, citations_by_sentence(document), sections_by_sentence(document), lost).claims
     by_url: dict[str, list[str]] = {}
+    published: dict[str, list[str]] = {}
     for claim in traced:
         for url in urls_of(claim, document):
             by_url.setdefault(url, []).append(claim.id)
+        assert claim.upstream is not None
+        for url in cited_urls(claim.upstream.citations, document):
+            published.setdefault(url, []).append(claim.id)
     complete = not lost
     sources = [
-        Source(url=url, status=status(url, complete, draw), claims=tuple(ids)) for url, ids in by_url.items()
+        Source(
+            url=url,
+            status=status(url, complete, draw),
+            claims=tuple(by_url.get(url, ())),
+            upstream=tuple(published.get(url, ())),
+        )
+        for url in dict.fromkeys((*by_url, *published))
     ]
     return ClaimSet(
         document=document.id,
@@ -136,7 +145,7 @@ def _verified(
             verdict(claim, source.url, complete, judge, draw)
             for source in sources
             if source.status == "ok"
-            for claim in source.claims
+            for claim in dict.fromkeys((*source.claims, *(source.upstream or ())))
         ),
         extraction_failures=tuple(
             ExtractionFailure(sentences=(label,), failure=LOST, most=MOST_CLAIMS) for label in lost
@@ -268,6 +277,9 @@ SCORES: dict[str, Scores] = {
     "deer": lambda cases, profile: score_deer(
         [rows_of(one.claims, one.document) for one in cases], [], profile
     ),
+    "deer of all": lambda cases, _: over_reports(
+        [Report([rows_of(one.claims, one.document) for one in cases], [])], 0
+    ),
     "fact": lambda cases, profile: Fact().score([fact(one, False) for one in cases], profile),
     "fact by words": lambda cases, profile: Fact().score([fact(one, False, False) for one in cases], profile),
     "fact recovered": lambda cases, profile: Fact().score([fact(one, True) for one in cases], profile),
@@ -311,8 +323,7 @@ def scores(tree: Tree) -> Iterator[tuple[str, Score]]:
 def test_complete_scores_lie_within_the_bounds_of_incomplete_ones(name: str, judges: tuple[str, ...]) -> None:
     n_compared = n_narrower = 0
     for seed in range(24):
-        rule: Rule = "upstream" if seed % 4 == 3 else "paper"
-        whole, part = zip(*(drawn(seed, rule, judge) for judge in judges), strict=True)
+        whole, part = zip(*(drawn(seed, judge) for judge in judges), strict=True)
         for profile in PROFILES:
             complete = dict(scores(SCORES[name](whole, profile)))
             incomplete = dict(scores(SCORES[name](part, profile)))

@@ -184,7 +184,7 @@ def test_files_name_their_profile_and_come_back_from_an_import(tmp_path: Path) -
         '"q0": So.', '"q1": So.', '"q2": So.',
     ]  # fmt: skip
     again = RunStore(tmp_path / "again")
-    import_files(tmp_path / "out", again, PROTOCOL)
+    import_files([tmp_path / "out"], again, PROTOCOL)
     assert values(again) == values(store)
     export_files(again, tmp_path / "back", PROTOCOL)
     for name in ("detailed_results_2025-09-01.json", "summary_2025-09-01.json"):
@@ -197,7 +197,7 @@ def test_reports_of_a_system_on_one_task_have_ids_of_their_own(tmp_path: Path) -
     export_files(finished(tmp_path / "run", reports, task="t"), out, PROTOCOL)
     rows = json.loads((out / "detailed_results.json").read_text("utf-8"))["reports"]
     assert [row["query_id"] for row in rows] == ["t", "t#2", "t#3"]
-    assert len(import_files(out, RunStore(tmp_path / "again"), PROTOCOL)) == 3
+    assert len(import_files([out], RunStore(tmp_path / "again"), PROTOCOL)) == 3
 
 
 def test_baselines_without_a_place_are_named(tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ def claim_set() -> ClaimSet:
             sentence=f"L1.S{n}",
             span=Span(start=0, end=1),
             type="A",
-            type_judged="A",
         )
         for n in (1, 2, 3)
     )

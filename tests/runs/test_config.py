@@ -94,6 +94,30 @@ def test_settings_of_protocols_are_filled_in_and_checked(tmp_path: Path) -> None
             load(tmp_path, f"settings: {text}")
 
 
+def test_the_papers_evidence_is_one_word(tmp_path: Path) -> None:
+    """DEER, appendix F: two passages of about 1,000 tokens for each claim, in calls of 20 claims."""
+    claims = load(tmp_path, "settings: {deer: {evidence: paper}}").claims
+    assert (claims.passages_per_claim, claims.passage_tokens, claims.evidence_tokens) == (2, 1000, None)
+    assert [claims.shown_tokens(n) for n in (1, 20)] == [2_000, 40_000]
+    assert DEFAULTS.claims.shown_tokens(20) == 6_000
+    rubric = load(tmp_path, "settings: {deer: {evidence: paper, parts: [rubric]}}")
+    assert rubric.claims == DEFAULTS.claims
+    for text, said in (
+        (
+            "{evidence_tokens: 5000}",
+            "deer.evidence=paper: sets claims.evidence_tokens to null; leave claims.evidence",
+        ),
+        (
+            "{method: scored, view: near}",
+            "claims: passage_tokens has no effect with the view near",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            load(tmp_path, f"settings: {{deer: {{evidence: paper}}}}\nclaims: {text}")
+    with pytest.raises(ConfigError, match="evidence_tokens can be null only with passage_tokens"):
+        load(tmp_path, "claims: {evidence_tokens: null}")
+
+
 @pytest.mark.parametrize(
     "text", ["deer.scale", "scale=5", ".scale=5", "deer.=5", "deer.scale=[", "deer.scale=: :"]
 )

@@ -115,6 +115,7 @@ async def test_a_run_directory_holds_what_the_store_says(
             "ledger0.sqlite-wal",
             "run/cases.jsonl",
             *(f"run/{name}.{end}" for name in ("claims", "findings/deer") for end in ("index", "jsonl")),
+            "run/scores/deer.all.jsonl",
             "run/scores/deer.jsonl",
             "run/scores/deer.systems.jsonl",
         ]

@@ -102,6 +102,7 @@ async def test_each_judge_has_files_of_its_own_and_all_verify_the_claims_of_the_
                 for name in NAMES
                 for end in ENDS
             ),
+            "scores/deer.all.jsonl",
             "scores/deer.jsonl",
             "scores/deer.systems.jsonl",
         ]

@@ -53,7 +53,7 @@ async def test_what_a_manifest_says(make_judge: MakeJudge, snapshot: Snapshot) -
     assert judged["identity"]["engine"] == "scripted"
     assert judged["sampling"]["temperature"] == 0
     assert manifest["snapshot"] == snapshot.digest
-    assert manifest["protocols"] == {"deer": {"version": "5", "data": rubric_digest(load_rubric())}}
+    assert manifest["protocols"] == {"deer": {"version": "6", "data": rubric_digest(load_rubric())}}
     assert list(input_rows(REPORTS)) == [
         {
             "id": "a",

@@ -3,7 +3,7 @@
 Invariants: every method of back-tracking answers for the same annotated claims of class B and C, those whose sentence
 the judge answered for. Only the rows on the judge's own claims cover fewer, those that were found and given their
 annotated class, and give their number. Rows of coverage on the same kind of claims have the same denominator: classes
-are taken before back-tracking, which the `upstream` rule changes. A claim of class F has no source by definition and is
+are the judge's. A claim of class F has no source by definition and is
 in no denominator.
 
 For one claim, with R the citation keys that a method recovers and G the annotated ones (never empty):
@@ -16,16 +16,16 @@ one). Micro: sums of the sets' sizes first, then one division.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
 from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import urls_of
-from local_judge.claims.model import ClaimType
+from local_judge.claims.model import VERIFIABLE, ClaimType
 from local_judge.lab.annotations.extraction import ReadReport
 from local_judge.lab.annotations.figures import mean, share
-from local_judge.lab.annotations.model import VERIFIABLE, follow, recovered_keys, traced
+from local_judge.lab.annotations.model import follow, recovered_keys, traced
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
@@ -172,7 +172,7 @@ def coverage(reports: Sequence[ReadReport], statuses: Mapping[str, SourceStatus]
     )
 
 
-def _annotated_urls(reports: Sequence[ReadReport], cited: Sequence[str]) -> list[tuple[str, ...]]:
+def _annotated_urls(reports: Sequence[ReadReport], cited: Collection[str]) -> list[tuple[str, ...]]:
     """Return the URLs of each verifiable claim, none for classes that are not in `cited`."""
     return [
         tuple(url for key in claim.citations if (url := one.report.url(key)) is not None)

@@ -18,10 +18,10 @@ from typing import Literal, NamedTuple, get_args
 from indexes.search.encoder import Encoder
 from indexes.search.local import LocalEncoder
 from local_judge.claims.extract import Extraction
-from local_judge.claims.model import Claim, ClaimType
+from local_judge.claims.model import VERIFIABLE, Claim, ClaimType
 from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.figures import Binary, binary, mean, share
-from local_judge.lab.annotations.model import VERIFIABLE, AnnotatedReport, GoldClaim
+from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim
 from local_judge.stats.rates import Rate, rate
 from serving.types import Frozen
 
@@ -189,9 +189,6 @@ class ExtractionScores(Frozen):
     classes: dict[str, ClassScores]
     macro_f1: float | None
     micro_f1: float | None
-    macro_f1_judged: float | None
-    """The same for the classes that the judge gave, before the rules of the code."""
-    micro_f1_judged: float | None
     verifiable: Binary
     """Positive: A, B and C."""
     confusion: dict[str, dict[str, int]]
@@ -233,9 +230,8 @@ def extraction_scores(
     """
     matched = [pair for one in reports for pair in one.matched]
     n_gold, n_extracted = sum(len(one.gold) for one in reports), sum(len(one.extracted) for one in reports)
-    settled: list[Classes] = [(pair.gold.type, pair.extracted.type) for pair in matched]
-    judged: list[Classes] = [(pair.gold.type, pair.extracted.type_judged) for pair in matched]
-    by_class = class_scores(settled)
+    classes: list[Classes] = [(pair.gold.type, pair.extracted.type) for pair in matched]
+    by_class = class_scores(classes)
     n_paragraphs, gold_there, extracted_there = _densities(reports)
     answered = [one.stated for one in recalled or () if one.stated is not None]
     types: tuple[ClaimType, ...] = get_args(ClaimType)
@@ -255,11 +251,9 @@ def extraction_scores(
         similarity=mean([similarity([pair.gold.claim], [pair.extracted.text])[0][0] for pair in matched]),
         classes=by_class,
         macro_f1=mean([scores.f1 for scores in by_class.values()]),
-        micro_f1=micro_f1(settled),
-        macro_f1_judged=mean([scores.f1 for scores in class_scores(judged).values()]),
-        micro_f1_judged=micro_f1(judged),
-        verifiable=binary([(gold in VERIFIABLE, given in VERIFIABLE) for gold, given in settled]),
-        confusion={gold: {given: settled.count((gold, given)) for given in types} for gold in types},
+        micro_f1=micro_f1(classes),
+        verifiable=binary([(gold in VERIFIABLE, given in VERIFIABLE) for gold, given in classes]),
+        confusion={gold: {given: classes.count((gold, given)) for given in types} for gold in types},
     )
 
 

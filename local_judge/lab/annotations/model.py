@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from local_judge.claims.backtrack import Rule, citations_by_sentence, sections_by_sentence, trace
+from local_judge.claims.build import further
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Document, Sentence
@@ -23,9 +24,6 @@ from serving.types import Frozen
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 """Label of one page for one claim. `partial`: the page states a part, and nothing against the rest."""
-
-VERIFIABLE: tuple[ClaimType, ...] = ("A", "B", "C")
-"""Classes of claims for which the report gives a source, so that they are verified (DEER, section 4.4)."""
 
 Labels = dict[str, GoldLabel | None]
 """Citation key in the report -> label of the page; None for a page that cannot be read."""
@@ -118,7 +116,6 @@ def as_claims(report: AnnotatedReport, positions: Mapping[str, Sequence[str]] | 
                 sentence=gold.sentence,
                 span=sentence.span,
                 type=gold.type,
-                type_judged=gold.type,
                 numeric=is_numeric(gold.claim),
                 citations=sentence.citations,
                 evidence_positions=evidence if gold.type in ("B", "C") else (),
@@ -133,8 +130,15 @@ def recovered_keys(claim: Claim, document: Document) -> frozenset[str]:
 
 
 def follow(claims: Sequence[Claim], document: Document, rule: Rule) -> tuple[Claim, ...]:
-    """Apply back-tracking by `rule` to `claims`."""
-    return trace(claims, citations_by_sentence(document), rule, sections_by_sentence(document)).claims
+    """Return the claims with the citations that back-tracking by `rule` recovers."""
+    found = trace(claims, citations_by_sentence(document), sections_by_sentence(document)).claims
+    if rule == "paper":
+        return found
+    return tuple(
+        claim.model_copy(update={"recovered": further(claim.upstream.citations, claim.citations)})
+        for claim in found
+        if claim.upstream is not None
+    )
 
 
 def traced(

@@ -71,8 +71,6 @@ _EXTRACTION: Sequence[tuple[str, Callable[[ExtractionScores], str]]] = (
     ("similarity of matched claims", lambda one: figure(one.similarity)),
     ("six classes: macro F1", lambda one: figure(one.macro_f1)),
     ("six classes: micro F1", lambda one: figure(one.micro_f1)),
-    ("six classes as judged: macro F1", lambda one: figure(one.macro_f1_judged)),
-    ("six classes as judged: micro F1", lambda one: figure(one.micro_f1_judged)),
     ("A, B, C against D, E, F: F1", lambda one: figure(one.verifiable.f1)),
     ("A, B, C against D, E, F: accuracy", lambda one: _rate(one.verifiable.accuracy)),
 )

@@ -95,7 +95,6 @@ def questions(report: AnnotatedReport, version: Version) -> Iterator[Question]:
                 sentence=gold.sentence,
                 span=report.sentences[gold.sentence].span,
                 type="A",
-                type_judged="A",
                 numeric=is_numeric(given.claim),
             )
             kind = altered.kind if altered else None

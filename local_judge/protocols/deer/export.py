@@ -107,7 +107,8 @@ class Sample(NamedTuple):
 def sample_of(findings: DeerFindings) -> Sample:
     """Return the parts of a report's findings."""
     record = findings.stated.record if findings.stated is not None else {}
-    return Sample(findings.rows, findings.rubric, cast("JsonObject", record) or None)
+    rows = findings.rows.by_code if findings.rows is not None else None
+    return Sample(rows, findings.rubric, cast("JsonObject", record) or None)
 
 
 def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:

@@ -6,12 +6,16 @@ questions are asked while the claim set is being made, since both share the repo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from pydantic import ValidationError
+
 from local_judge.claims.build import ClaimMethod
-from local_judge.errors import ConfigError
+from local_judge.claims.config import ClaimsConfig
+from local_judge.errors import ConfigError, first_problem
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,
@@ -23,14 +27,18 @@ from local_judge.protocols.base import (
     View,
 )
 from local_judge.protocols.deer.original_prompts import prompts_from
-from local_judge.protocols.deer.overall import score
+from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.rubric import original_prompts
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
-from local_judge.protocols.deer.verification.original_verification import claim_method, page_verifier
+from local_judge.protocols.deer.verification.original_verification import (
+    PASSAGES,
+    claim_method,
+    page_verifier,
+)
 from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
@@ -52,11 +60,21 @@ class DeerFindings(Findings):
         return sum(grade.status == "failed" for grade in self.rubric.grades) if self.rubric else 0
 
 
+def _report(judges: Sequence[DeerFindings], profile: Profile = "upstream") -> Report:
+    """Return the parts of a report's findings."""
+    stated = judges[0].stated
+    return Report(
+        [one.rows for one in judges if one.rows is not None],
+        [one.rubric for one in judges if one.rubric is not None],
+        stated_trees(stated, profile) if stated is not None else (),
+    )
+
+
 class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     """Seven dimensions: five by an expert rubric, two by verification of every claim (DEER, section 4)."""
 
     name = "deer"
-    version = "5"
+    version = "6"
     profiles = ("paper", "upstream")
     settings_type = DeerSettings
     findings_type = DeerFindings
@@ -77,7 +95,7 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     sensitivity_probes = (
         SensitivityProbe(
             "verification",
-            {"parts": ["verification"]},
+            {"parts": ["verification"], "upstream_pairs": False},
             citation_expectations("information_integrity/citation_support"),
         ),
         SensitivityProbe(
@@ -103,6 +121,26 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
     def needs_claims(self) -> bool:
         """Verification does."""
         return "verification" in self.settings.parts
+
+    @property
+    def reads_upstream_pairs(self) -> bool:
+        """`upstream` does, unless it is set not to."""
+        return self.needs_claims and self.settings.upstream_pairs
+
+    def claim_settings(self, claims: ClaimsConfig) -> ClaimsConfig:
+        """Return the claim set's settings with the paper's passages, if `evidence` is `paper`."""
+        if not self.needs_claims or self.settings.evidence != "paper":
+            return claims
+        for name, value in PASSAGES.items():
+            if name in claims.model_fields_set and getattr(claims, name) != value:
+                raise ConfigError(
+                    f"deer.evidence=paper: sets claims.{name} to {json.dumps(value)}; leave claims.{name} out"
+                )
+        try:
+            return ClaimsConfig.model_validate({**claims.model_dump(exclude_unset=True), **PASSAGES})
+        except ValidationError as error:
+            problem = first_problem(error, model=ClaimsConfig, below="claims", noun="setting")
+            raise ConfigError(f"deer.evidence=paper: {problem}") from None
 
     @property
     def without_task(self) -> str | None:
@@ -166,10 +204,14 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
 
         Of several judges: by their votes on each claim and source, and the mean of their scores of each item.
         """
-        rows = [one.rows for one in judges if one.rows is not None]
-        rubrics = [one.rubric for one in judges if one.rubric is not None]
-        stated = judges[0].stated
-        return score(rows, rubrics, profile, stated_trees(stated, profile) if stated is not None else ())
+        rows, rubrics, stated = _report(judges, profile)
+        return score(rows, rubrics, profile, stated)
+
+    def aggregate(
+        self, reports: Sequence[Sequence[DeerFindings]], profile: Profile, n_missing: int
+    ) -> tuple[ScoreNode, ...]:
+        """Return the dimensions of `final.json` in `upstream`; in `paper` they are means of the reports' scores."""
+        return over_reports(map(_report, reports), n_missing) if profile == "upstream" else ()
 
     def decisions(self, findings: DeerFindings) -> tuple[Decision, ...]:
         """Scores of items by dimension, whether they apply, verdicts on claims, the reliability of sources.

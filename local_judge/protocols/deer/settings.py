@@ -29,6 +29,9 @@ class DeerSettings(Frozen):
         default=("verification", "rubric"), min_length=1
     )
     """Parts to evaluate: `verification` needs a snapshot, `rubric` needs tasks."""
+    upstream_pairs: bool = True
+    """Verify also the claims that cite a page by the published code's back-tracking alone, which the profile `upstream`
+    counts. Otherwise they are unknown there: its scores have wide bounds, or no value."""
     rubric: Annotated[str | None, PathSetting()] = None
     """A folder with other texts for the rubric, in the form of this package's `rubric/data`; ids stay as published."""
     mode: Mode = "items"
@@ -43,6 +46,10 @@ class DeerSettings(Frozen):
     """Highest score: 10, or 5 with one score for each band."""
     anchors: bool = True
     """Say what the scores mean, in five bands; without, only the ends of the scale are named."""
+    evidence: Literal["short", "paper"] = "short"
+    """`paper`: two passages of 1,000 tokens of a long page for each claim, which all protocols of the run then see; and
+    of each item of the rubric the paper's procedure for coverage and a justification of about five sentences. `short`:
+    the passages that the claim set is set to, and a rationale of one or two sentences."""
     items_per_call: int = Field(default=24, ge=1, le=24)
     """A call that would ask more is split between criteria. 24 is the longest dimension."""
     as_of: date | None = None
@@ -51,4 +58,8 @@ class DeerSettings(Frozen):
     @property
     def cap(self) -> int:
         """`guidance_cap` on the scale in use."""
-        return self.guidance_cap if self.scale == 10 else -(-self.guidance_cap // 2)
+        return self.scaled(self.guidance_cap)
+
+    def scaled(self, score: int) -> int:
+        """Return a score of 10 on the scale in use: on that of 5, half of it, rounded up."""
+        return score if self.scale == 10 else -(-score // 2)

@@ -32,7 +32,7 @@ Reason = Literal["recap", "own", "uncheckable"]
 
 def left_out(claim: Claim) -> Reason | None:
     """Return why a claim is not verifiable; None if it is."""
-    if claim.type in ("D", "E"):
+    if claim.needs_no_source:
         return "recap" if claim.type == "D" else "own"
     return "uncheckable" if claim.checkable is False else None
 

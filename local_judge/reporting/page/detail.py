@@ -392,7 +392,7 @@ def _verdicts(found: ClaimSet, sources: Sources, calls: _Calls) -> list[PageVerd
 
 
 def _without_page(claim: Claim) -> str:
-    return "needs_no_source" if claim.type in ("D", "E") else "no_source"
+    return "needs_no_source" if claim.needs_no_source else "no_source"
 
 
 def _verdict(

@@ -34,7 +34,6 @@ def extracted(report: AnnotatedReport, label: str, text: str, kind: Any, *named:
         sentence=label,
         span=sentence.span,
         type=kind,
-        type_judged="F" if kind == "A" else kind,
         citations=sentence.citations,
         evidence_positions=named,
     )
@@ -67,12 +66,10 @@ def test_extraction(read: ReadReport) -> None:
     assert (found.recall.n, found.recall.of) == (5, 6)
     assert (found.precision.n, found.precision.of) == (5, 7)
     assert found.f1 == pytest.approx(10 / 13)
-    # Settled classes: A A B C right, E given as F. F1: A, B, C 1; E and F 0; D has none on either side.
+    # Classes: A A B C right, E given as F. F1: A, B, C 1; E and F 0; D has none on either side.
     assert found.micro_f1 == 0.8
     assert found.macro_f1 == pytest.approx(3 / 5)
     assert found.classes["D"].f1 is None and found.classes["E"].f1 == 0.0
-    # As judged, both A were F: right B and C of 5; classes A 0, B 1, C 1, E 0, F 0.
-    assert (found.micro_f1_judged, found.macro_f1_judged) == (0.4, 0.4)
     # A, A, B, C as such, E as F, which is on the same side: TP 4, TN 1.
     assert (found.verifiable.tp, found.verifiable.tn, found.verifiable.f1) == (4, 1, 1.0)
     assert found.confusion["E"] == {"A": 0, "B": 0, "C": 0, "D": 0, "E": 0, "F": 1}

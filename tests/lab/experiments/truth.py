@@ -68,7 +68,7 @@ def settled(prompt: str) -> Reply:
     for number, claim in numbered(fenced(prompt, "Claims:")).items():
         topic, true = topic_of(claim)
         sides = {
-            says_true: [words_of(page) for page in pages if page.url in shown]
+            says_true: [words_of(page) for page in pages if page is not None and page.url in shown]
             for says_true, pages in (
                 (True, (topic.true_page, topic.second_page)),
                 (False, (topic.false_page,)),

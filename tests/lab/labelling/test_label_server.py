@@ -32,7 +32,6 @@ def verdict(n: int) -> VerdictOfRun:
         sentence=f"L1.S{n}",
         span=Span(start=0, end=1),
         type="A",
-        type_judged="A",
     )
     return VerdictOfRun(
         CaseRecord(id="mill", key="k", status="done"),

@@ -172,8 +172,8 @@ async def test_what_could_not_be_composed_is_noted(
 def test_one_sentence() -> None:
     planted = LabelledSentence(label="L1.S1", text="The mill cost 9 million.", url="https://m.example/")
     filler = LabelledSentence(label="L1.S2", text="So much for that.", url=None)
-    other = Read("Rain fell on the hills all day long.", "F", "A")
-    same = Read("The mill cost 9 million", "E", "E")
+    other = Read("Rain fell on the hills all day long.", "A")
+    same = Read("The mill cost 9 million", "E")
     assert answer_of(planted, [other, same]) == (True, True, "E")
     assert answer_of(planted, [other]) == (False, True, "A")
     assert answer_of(planted, []) == (False, False, None)

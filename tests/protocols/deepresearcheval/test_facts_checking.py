@@ -372,7 +372,6 @@ async def test_statements_of_the_claim_set_are_shown_in_their_segment(
         sentence=sentence.label,
         span=sentence.span,
         type="A",
-        type_judged="A",
     )
     claims = ClaimSet(document="d", n_sentences=4, claims=(claim,), sources=(), verdicts=())
     judge, engine = make_judge(Scripted({}))

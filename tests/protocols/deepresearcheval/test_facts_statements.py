@@ -139,7 +139,6 @@ def claim(number: int, type: Any, checkable: bool | None, salient: bool | None =
         sentence=sentence.label,
         span=sentence.span,
         type=type,
-        type_judged=type,
         checkable=checkable,
         salient=salient,
         citations=sentence.citations if type == "A" else (),

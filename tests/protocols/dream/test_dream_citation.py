@@ -96,7 +96,6 @@ def claim(id: str, text: str, kind: str = "A", **more: Any) -> Claim:
             "sentence": id.rpartition(".")[0],
             "span": Span(start=0, end=1),
             "type": kind,
-            "type_judged": kind,
             **more,
         }
     )

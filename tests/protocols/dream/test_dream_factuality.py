@@ -133,7 +133,6 @@ def claims(*texts: str, lost: int = 0) -> ClaimSet:
             sentence=f"L{number}.S1",
             span=Span(start=0, end=1),
             type="F",
-            type_judged="F",
             checkable=True,
             salient=True,
         )

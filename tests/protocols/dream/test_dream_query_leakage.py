@@ -22,7 +22,6 @@ def claim(number: int, text: str = "", kind: str = "F", **more: Any) -> Claim:
             "sentence": f"L1.S{number}",
             "span": Span(start=0, end=1),
             "type": kind,
-            "type_judged": kind,
             **more,
         }
     )

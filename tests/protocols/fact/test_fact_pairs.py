@@ -26,7 +26,7 @@ LATE = Failure(kind="timeout", detail="no answer")
 
 def claim(sentence: int, text: str, number: int = 1, **fields: Any) -> Claim:
     found = DOCUMENT.sentences[sentence - 1]
-    given: dict[str, Any] = {"type": "A", "type_judged": "A", "citations": found.citations, **fields}
+    given: dict[str, Any] = {"type": "A", "citations": found.citations, **fields}
     return Claim(id=f"{found.label}.{number}", text=text, sentence=found.label, span=found.span, **given)
 
 

@@ -98,15 +98,31 @@ def test_no_decisive_game_is_no_rate() -> None:
     assert aggregate_depth([], "paper").score.note == "compared with no baseline"
 
 
-def test_games_of_judges_are_pooled_and_not_their_rates() -> None:
-    # One judge: 3 wins, 1 loss; the other 4 ties. Averaged rates would be 37.5 (75 and "none" as 0).
+def test_a_system_s_rate_is_the_mean_of_the_judges_rates_in_the_published_code() -> None:
+    # 1 win and no loss; 1 win and 3 losses: (100 + 25) / 2, and not 2 of 5.
+    won, lost, tied = (against((15, 15), (other, other)) for other in (5, 25, 15))
+    split = pair(order(True, 20, 10), order(False, 10, 20))
+    sides = [
+        [findings(one) for one in some]
+        for some in ([pair(order(True, 20, 10), order(False, 20, 20)), tied], [split, lost])
+    ]
+    node = aggregate_depth(list(zip(*sides, strict=True)), "upstream")
+    assert (node.score.value, node.score.low, node.score.high) == (62.5, 62.5, 62.5)
+    assert [value(node, name) for name in ("wins", "losses", "ties")] == [2, 3, 3]
+    # In `paper`, judges decide each pair together.
+    together = aggregate_depth([(findings(won), findings(lost))], "paper")
+    assert (together.score.value, value(together, "games")) == (None, 1)
+
+
+def test_a_judge_of_ties_has_the_rate_0_beside_others_in_the_published_code() -> None:
+    # One judge: 3 wins, 1 loss; the other 4 ties: (75 + 0) / 2.
     one = [
         findings(against((20, 20), (10, 10))),
         findings(pair(order(True, 20, 10), order(False, 10, 20))),
     ]
     other = [findings(against((20, 20), (20, 20)))] * 2
     node = aggregate_depth(list(zip(one, other, strict=True)), "upstream")
-    assert node.score.value == 75
+    assert node.score.value == 37.5
     assert [value(node, name) for name in ("wins", "losses", "ties", "decisive", "games")] == [3, 1, 4, 4, 8]
 
 

@@ -68,7 +68,6 @@ def claim_set(document: Document, labels: Mapping[tuple[str, str], Label | None]
             sentence=one.label,
             span=one.span,
             type="A",
-            type_judged="A",
             citations=one.citations,
         )
         for one in sentences[:-1]

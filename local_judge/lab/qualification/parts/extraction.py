@@ -70,8 +70,6 @@ class Read(NamedTuple):
 
     text: str
     type: ClaimType
-    judged: ClaimType
-    """Class that the judge gave, before the rules of the code."""
 
 
 class SentenceAnswer(NamedTuple):
@@ -85,13 +83,13 @@ class SentenceAnswer(NamedTuple):
 
 def answer_of(sentence: LabelledSentence, claims: Sequence[Read]) -> SentenceAnswer:
     """Compare the claims extracted from a sentence with what is known of the sentence."""
-    first = claims[0].judged if claims else None
+    first = claims[0].type if claims else None
     if not sentence.planted:
         false = any(one.type in CLAIMING for one in claims)
         return SentenceAnswer(false, false, first)
     for one in claims:
         if lexical([sentence.text], [one.text])[0][0] >= THRESHOLDS["lexical"]:
-            return SentenceAnswer(True, True, one.judged)
+            return SentenceAnswer(True, True, one.type)
     return SentenceAnswer(False, bool(claims), first)
 
 
@@ -191,11 +189,7 @@ def _items(report: Composed, extracted: Extracted, form: Form, size: int) -> lis
         if (failure := failures.get(sentence.label)) is not None:
             answer = JudgeAnswer.failed(failure)
         else:
-            claims = [
-                Read(one.text, one.type, one.type_judged)
-                for one in extracted.claims
-                if one.sentence == sentence.label
-            ]
+            claims = [Read(one.text, one.type) for one in extracted.claims if one.sentence == sentence.label]
             made = answer_of(sentence, claims)
             answer = JudgeAnswer(float(made.said), made.called)
             if made.type is not None:

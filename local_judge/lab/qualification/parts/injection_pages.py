@@ -79,7 +79,7 @@ def _pages(context: PartContext) -> list[tuple[Page, list[PlantedClaim]]]:
     by_url: dict[str, list[PlantedClaim]] = {}
     for claim in context.claims:
         by_url.setdefault(normalise_url(claim.url), []).append(claim)
-    limit = ClaimsConfig().evidence_tokens - ROOM
+    limit = ClaimsConfig().shown_tokens(1) - ROOM
     pages = [context.snapshot.page(url) for url in by_url]
     found = [
         (page, by_url[page.url])

@@ -174,7 +174,7 @@ def _folded(text: str) -> str:
 
 
 def shared_statements(claims: ClaimSet) -> Found:
-    """Return the checkable claims of a claim set; without a judge's answer, types D and E are not checkable."""
+    """Return the checkable claims of a claim set; without a judge's answer, what needs no source is not checkable."""
     return Found(
         tuple(_of_claim(claim) for claim in claims.claims if _checkable(claim)),
         unread=claims.extraction_failures,
@@ -182,7 +182,7 @@ def shared_statements(claims: ClaimSet) -> Found:
 
 
 def _checkable(claim: Claim) -> bool:
-    return claim.type not in ("D", "E") if claim.checkable is None else claim.checkable
+    return not claim.needs_no_source if claim.checkable is None else claim.checkable
 
 
 def _of_claim(claim: Claim) -> Statement:

@@ -10,7 +10,7 @@ for an item that does not allow it, is no answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -153,32 +153,37 @@ def _groups(dimension: Dimension) -> Iterator[Group]:
 
 MIN_REPLY_TOKENS_PER_ITEM = 100
 """A prompt fits if it leaves at least this much room for each of its questions."""
-REPLY_TOKENS_PER_ITEM = 260
-"""Limit of a reply, for each of its questions: 700 characters and the JSON around them."""
+REPLY_TOKENS_PER_ITEM: Mapping[str, int] = {"short": 260, "paper": 560}
+"""Limit of a reply, for each of its questions: 700 or 1,700 characters and the JSON around them."""
+ONE_GAP, MORE_GAPS = 6, 4
+"""Highest scores of a coverage item with one core gap, and with several (figure 8)."""
+RATIONALE: Mapping[str, int] = {"short": 400, "paper": 1400}
+"""Largest number of characters of a rationale."""
 
 template = partial(load_prompt, "local_judge.protocols.deer.rubric")
 
 S = TypeVar("S")
+R = TypeVar("R", bound=str)
 
 
-class Answered(Frozen, Generic[S]):
+class Answered(Frozen, Generic[R, S]):
     """A judge's answer to one question."""
 
     quote: Annotated[str, Field(max_length=300)]
-    rationale: Annotated[str, Field(max_length=400)]
+    rationale: R
     score: S
 
 
-class GuidedAnswer(Frozen, Generic[S]):
+class GuidedAnswer(Frozen, Generic[R, S]):
     """A judge's answer to one question that was asked with guidance."""
 
     quote: Annotated[str, Field(max_length=300)]
-    rationale: Annotated[str, Field(max_length=400)]
+    rationale: R
     unmet: bool
     score: S
 
 
-Answer = Answered[Any] | GuidedAnswer[Any]
+Answer = Answered[Any, Any] | GuidedAnswer[Any, Any]
 
 
 async def judge_rubric(
@@ -195,7 +200,7 @@ async def judge_rubric(
             lambda questions: prompt(document, task, rubric, call, settings, questions),
             call.groups,
             lambda question: answer_type(question, call.guided, settings),
-            reply_tokens=REPLY_TOKENS_PER_ITEM,
+            reply_tokens=REPLY_TOKENS_PER_ITEM[settings.evidence],
             min_reply_tokens=MIN_REPLY_TOKENS_PER_ITEM,
         )
         return [
@@ -219,15 +224,19 @@ async def judge_rubric(
 def answer_type(question: Question, guided: bool, settings: DeerSettings) -> type[Answer]:
     """Return the type of the answer to a question."""
     return _answer_type(
-        settings.scale, guided, bool(question.item and question.item.not_applicable is not None)
+        settings.scale,
+        guided,
+        bool(question.item and question.item.not_applicable is not None),
+        RATIONALE[settings.evidence],
     )
 
 
 @cache
-def _answer_type(scale: int, guided: bool, may_not_apply: bool) -> type[Answer]:
+def _answer_type(scale: int, guided: bool, may_not_apply: bool, rationale: int) -> type[Answer]:
     scores = (*range(1, scale + 1), *(("N/A",) if may_not_apply else ()))
     score: Any = Annotated[Literal[scores], BeforeValidator(no_boolean)]  # type: ignore[valid-type]
-    return (GuidedAnswer if guided else Answered)[score]
+    text: Any = Annotated[str, Field(max_length=rationale)]
+    return (GuidedAnswer if guided else Answered)[text, score]
 
 
 def _grade(
@@ -286,7 +295,12 @@ def instructions(rubric: Rubric, call: Call, settings: DeerSettings, questions: 
     }
     if call.subject:
         return fill(template("whole"), {**values, "subject": call.subject})
-    return fill(template("items"), {**values, "items": _listed(questions)})
+    gaps = {"one_gap": str(settings.scaled(ONE_GAP)), "more_gaps": str(settings.scaled(MORE_GAPS))}
+    texts = {
+        "method": fill(template(f"method_{settings.evidence}"), gaps if settings.evidence == "paper" else {}),
+        "rationale": template(f"rationale_{settings.evidence}"),
+    }
+    return fill(template("items"), {**values, **texts, "items": _listed(questions)})
 
 
 def _anchors(rubric: Rubric, call: Call, settings: DeerSettings) -> str:

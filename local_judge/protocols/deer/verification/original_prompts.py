@@ -11,21 +11,20 @@ import asyncio
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from indexes.snapshot import Snapshot
-from local_judge.claims.backtrack import UpstreamRow, untraced_rows, upstream_rows
+from local_judge.claims.backtrack import trace
 from local_judge.claims.build import gather_sources
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure
+from local_judge.claims.model import VERIFIABLE, Claim, ClaimSet, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
 from local_judge.documents.sentences import split_sentences
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.protocols.deer.verification.rows import VERIFIABLE
 from local_judge.protocols.originals import (
     Original,
     asked_as_published,
@@ -154,12 +153,12 @@ async def extract(
         if isinstance(reply, Failure)
     ]
     stated = [one for reply in replies if not isinstance(reply, Failure) for one in reply.value]
-    claims = tuple(_traced(stated, document, places, {label for batch, _ in lost for label in batch}))
+    claims = _traced(stated, document, places, {label for batch, _ in lost for label in batch})
     return ClaimSet(
         document=document.id,
         n_sentences=len(document.sentences),
         claims=claims,
-        sources=gather_sources(claims, document, snapshot),
+        sources=gather_sources(claims, document, snapshot, upstream=True),
         verdicts=(),
         extraction_failures=tuple(
             ExtractionFailure(
@@ -190,49 +189,45 @@ def _places(document: Document, shown: Labelled) -> dict[str, Sentence]:
 
 def _traced(
     stated: Sequence[StatedClaim], document: Document, places: Mapping[str, Sentence], unread: Collection[str]
-) -> Iterator[Claim]:
-    """Yield the claims with the citations that they state, and those that they take over from others.
+) -> tuple[Claim, ...]:
+    """Return the claims with the citations that they state, and those that back-tracking recovers.
 
-    `unread`: positions whose claims are unknown.
+    Back-tracking knows the published labels only: the citations of a sentence are those of its claims. `unread`:
+    positions whose claims are unknown.
     """
     by_key = {citation.key: citation.id for citation in reversed(document.citations)}
-    rows = [
-        UpstreamRow(
-            position=one.position,
-            type=one.claim_type,
-            citations=_cited(one.citations, by_key) if one.claim_type in VERIFIABLE else [],
-            implicit=_cited(one.implicit_citations, by_key) if one.claim_type in VERIFIABLE else [],
-            references=one.cross_references or [],
-        )
-        for one in stated
-    ]
-    for row in rows:
-        row.origins = [row.position] * len(row.implicit)
-    untraced = untraced_rows(rows, unread)
-    implicit = [list(row.implicit) for row in rows]
-    upstream_rows(rows)
-    for row, certain, unknown in zip(rows, implicit, untraced, strict=True):
-        if unknown:
-            row.implicit, row.origins = certain, [row.position] * len(certain)
     numbers = Counter[str]()
-    for one, row, unknown in zip(stated, rows, untraced, strict=True):
+    claims: list[Claim] = []
+    implicit: dict[str, list[str]] = {}
+    written: dict[str, list[str]] = {label: [] for label in places}
+    for one in stated:
         sentence = places[one.position]
         numbers[sentence.label] += 1
-        origins = [places[origin].label for origin in row.origins]
-        yield Claim(
+        claim = Claim(
             id=f"{sentence.label}.{numbers[sentence.label]}",
             text=one.claim,
-            sentence=sentence.label,
+            sentence=one.position,
             span=sentence.span,
-            type=one.claim_type if unknown else row.type,
-            type_judged=one.claim_type,
+            type=one.claim_type,
             numeric=one.numeric,
-            citations=tuple(dict.fromkeys(row.citations)),
-            evidence_positions=tuple(row.references),
-            recovered=tuple(dict.fromkeys(row.implicit)),
-            recovered_from=tuple(dict.fromkeys(origins)),
-            untraced=unknown,
+            evidence_positions=tuple(one.cross_references or ()),
         )
+        if claim.type in VERIFIABLE:
+            citations = dict.fromkeys(_cited(one.citations, by_key))
+            claim = claim.model_copy(update={"citations": tuple(citations)})
+            implicit[claim.id] = _cited(one.implicit_citations, by_key)
+            written[one.position] += citations
+        claims.append(claim)
+    found = trace(claims, written, unread=unread, implicit=implicit).claims
+    return tuple(
+        claim.model_copy(
+            update={
+                "sentence": places[claim.sentence].label,
+                "recovered_from": tuple(dict.fromkeys(places[at].label for at in claim.recovered_from)),
+            }
+        )
+        for claim in found
+    )
 
 
 def _cited(given: Sequence[str] | None, by_key: Mapping[str, str]) -> list[str]:

@@ -11,16 +11,17 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
-from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls
+from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls, further
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.evidence import evidence_groups
-from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, on_page
+from local_judge.claims.evidence import PageEvidence, evidence_groups
+from local_judge.claims.model import Claim, ClaimSet, Label, Source, Traced, Verdict, on_page
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -43,8 +44,10 @@ ATTEMPTS = 3
 TOKENS = 128_000
 """Limit of a reply for a model whose provider takes `max_completion_tokens`, with which it sets no temperature.
 LiteLLM, through which the published code asks, says so of OpenAI and of vLLM."""
-PASSAGES, PASSAGE_TOKENS = 2, 1000
-"""Passages of a long page for each claim, and their length."""
+PASSAGES: Final[Mapping[str, Any]] = MappingProxyType(
+    {"evidence_tokens": None, "passages_per_claim": 2, "passage_tokens": 1000}
+)
+"""Settings of the claim set by which each claim of a call adds two passages of a long page (appendix F)."""
 
 LABELS: Mapping[str, Label] = {
     "supported": "supported",
@@ -83,12 +86,17 @@ async def verify(
     by_id = {claim.id: claim for claim in unverified.claims}
 
     async def on(source: Source) -> list[Verdict]:
-        claims = [by_id[id] for id in source.claims]
-        cited = cited_urls((*claims[0].citations, *claims[0].recovered), document)[source.url]
-        address = cited.original_url or source.url
+        # First the calls of the published code, which follow its own back-tracking.
+        upstream = source.upstream or ()
+        parts = [[by_id[id] for id in ids] for ids in (upstream, further(source.claims, upstream)) if ids]
+        first = parts[0][0]
+        citations = (*first.citations, *first.recovered, *(first.upstream or Traced()).citations)
+        address = cited_urls(citations, document)[source.url].original_url or source.url
         page = snapshot.page(source.url)
-        verdicts = await verify_page(page, claims, address, snapshot, judge, config.ranker, prompts)
-        return [verdict.model_copy(update={"url": source.url}) for verdict in verdicts]
+        found = await asyncio.gather(
+            *(verify_page(page, part, address, snapshot, judge, config.ranker, prompts) for part in parts)
+        )
+        return [verdict.model_copy(update={"url": source.url}) for part in found for verdict in part]
 
     readable = [source for source in unverified.sources if source.status == "ok"]
     found = await asyncio.gather(*map(on, readable))
@@ -116,16 +124,9 @@ async def verify_page(
         prompts: the published prompts.
     """
     asked = asked_as_published(judge, attempts=ATTEMPTS, max_tokens=TOKENS, reasoning_effort=EFFORT)
+    settings = ClaimsConfig(claims_per_call=BATCH, ranker=ranker, **PASSAGES)
 
-    async def on(group: Sequence[Claim]) -> list[Verdict]:
-        settings = ClaimsConfig(
-            claims_per_call=BATCH,
-            evidence_tokens=PASSAGES * PASSAGE_TOKENS * len(group),
-            passages_per_claim=PASSAGES,
-            passage_tokens=PASSAGE_TOKENS,
-            ranker=ranker,
-        )
-        [(shown, _)] = evidence_groups(page, group, snapshot, settings)
+    async def on(shown: PageEvidence, group: Sequence[Claim]) -> list[Verdict]:
         text = prompts.template("verification").fill(
             url=clean_url(address),
             claims="\n".join(f"{number}. {claim.text}" for number, claim in enumerate(group, 1)),
@@ -157,8 +158,8 @@ async def verify_page(
             )
         return verdicts
 
-    groups = [claims[start : start + BATCH] for start in range(0, len(claims), BATCH)]
-    found = await asyncio.gather(*map(on, groups))
+    groups = evidence_groups(page, claims, snapshot, settings)
+    found = await asyncio.gather(*(on(shown, group) for shown, group in groups))
     return [one for some in found for one in some]
 
 

@@ -9,11 +9,21 @@ judges.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
-from local_judge.claims.model import ClaimSet, ClaimType, Verdict, leaves_open, retrievable
+from local_judge.claims.build import cited_urls, further
+from local_judge.claims.model import (
+    VERIFIABLE,
+    Claim,
+    ClaimSet,
+    ClaimType,
+    Traced,
+    Verdict,
+    leaves_open,
+    retrievable,
+)
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.votes import Vote, decide, majority
 from local_judge.documents.model import Document
@@ -23,9 +33,6 @@ from serving.types import Frozen
 Outcome = Literal["supported", "not_supported", "source_unavailable", "unusable", "judge_failed", "tied"]
 """`unusable`: the judge says that the page is an error message, a captcha or the like. `tied`: of several judges, as
 many say that it is supported as that it is not."""
-
-VERIFIABLE: frozenset[ClaimType] = frozenset({"A", "B", "C"})
-"""The classes that claim external support: cited on the sentence, in its section, in an earlier one."""
 
 
 class PairRow(Frozen):
@@ -78,6 +85,14 @@ class ClaimRow(Frozen):
         return not self.supported and (self.untraced or any(pair.failed for pair in self.pairs))
 
 
+class UpstreamRows(Frozen):
+    """Claims as the published code counts them: by its back-tracking, and each text once."""
+
+    claims: tuple[ClaimRow, ...]
+    unread: Unread = Unread()
+    """Sentences whose claims are unknown."""
+
+
 class Rows(Frozen):
     """All that the metrics of one report are computed from."""
 
@@ -86,6 +101,15 @@ class Rows(Frozen):
     """URL of each reference entry of the report, in order; None for an entry that gives none."""
     unread: Unread = Unread()
     """Sentences whose claims are unknown."""
+    upstream: UpstreamRows | None = None
+    """Claims and unread sentences by the published code; None if they are the same."""
+
+    @property
+    def by_code(self) -> Rows:
+        """The rows that the published code counts."""
+        if self.upstream is None:
+            return self
+        return Rows(claims=self.upstream.claims, references=self.references, unread=self.upstream.unread)
 
 
 def rows_of(claims: ClaimSet, document: Document) -> Rows:
@@ -94,18 +118,21 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
     The label `supported` counts as supported; `partial`, `contradicted`, `not_found` and `off_topic` do not, and
     `unusable` leaves it open. A source without text makes its pairs `source_unavailable`. A claim of class A, B or C
     without verdict on a readable source is `judge_failed`; of the other classes, which need no verification, only the
-    verdicts that exist count.
+    verdicts that exist count. A pair of the published code's back-tracking that was not asked about is `judge_failed`.
     """
     verdicts = {(verdict.claim, verdict.url): verdict for verdict in claims.verdicts}
     types = {claim.id: claim.type for claim in claims.claims}
     pairs: defaultdict[str, list[PairRow]] = defaultdict(list)
+    published: defaultdict[str, list[PairRow]] = defaultdict(list)
+    citing = _citing_upstream(claims.claims, document)
     for source in claims.sources:
-        for claim_id in source.claims:
+        upstream = source.claims if citing is None else citing.get(source.url, ())
+        for claim_id in (*source.claims, *further(upstream, source.claims)):
             if source.status != "ok":
                 row = PairRow(url=source.url, outcome="source_unavailable", status=source.status)
             else:
                 verdict = verdicts.get((claim_id, source.url))
-                if verdict is None and types.get(claim_id) not in VERIFIABLE:
+                if verdict is None and claim_id in source.claims and types.get(claim_id) not in VERIFIABLE:
                     continue
                 row = PairRow(
                     url=source.url,
@@ -114,22 +141,62 @@ def rows_of(claims: ClaimSet, document: Document) -> Rows:
                     confidence=verdict.confidence if verdict else None,
                     threshold=verdict.threshold if verdict else None,
                 )
-            pairs[claim_id].append(row)
+            if claim_id in source.claims:
+                pairs[claim_id].append(row)
+            if claim_id in upstream:
+                published[claim_id].append(row)
     return Rows(
         claims=tuple(
-            ClaimRow(
-                id=claim.id,
-                type=claim.type,
-                numeric=claim.numeric,
-                cited=bool(claim.citations or claim.recovered),
-                untraced=claim.untraced,
-                pairs=tuple(pairs[claim.id]),
-            )
+            _row(claim, bool(claim.citations or claim.recovered), claim.untraced, pairs[claim.id])
             for claim in claims.claims
         ),
         references=tuple(reference.url for reference in document.references),
         unread=unread_of(claims, document),
+        upstream=UpstreamRows(
+            claims=_each_text_once(claims.claims, published), unread=unread_of(claims, document, "upstream")
+        )
+        if citing is not None
+        else None,
     )
+
+
+def _citing_upstream(claims: Sequence[Claim], document: Document) -> dict[str, list[str]] | None:
+    """Return the ids of the claims that cite a URL by the published code's back-tracking; None before back-tracking."""
+    citing: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.upstream is None:
+            return None
+        for url in cited_urls(claim.upstream.citations, document):
+            citing.setdefault(url, []).append(claim.id)
+    return citing if claims else None
+
+
+def _row(claim: Claim, cited: bool, untraced: bool, pairs: Sequence[PairRow]) -> ClaimRow:
+    return ClaimRow(
+        id=claim.id,
+        type=claim.type,
+        numeric=claim.numeric,
+        cited=cited,
+        untraced=untraced,
+        pairs=tuple(pairs),
+    )
+
+
+def _each_text_once(claims: Sequence[Claim], pairs: Mapping[str, Sequence[PairRow]]) -> tuple[ClaimRow, ...]:
+    """Return the claims as `claim_verifier.py` keys them, by text.
+
+    Claims of the same text are one, in the place of the first, as the last is; the pairs of all of them are its pairs.
+    """
+    same: dict[str, list[Claim]] = {}
+    for claim in claims:
+        same.setdefault(claim.text, []).append(claim)
+    rows: list[ClaimRow] = []
+    for group in same.values():
+        traced = [claim.upstream or Traced() for claim in group]
+        found = [pair for claim in group for pair in pairs.get(claim.id, ())]
+        untraced = any(one.untraced for one in traced)
+        rows.append(_row(group[-1], bool(traced[-1].citations), untraced, found))
+    return tuple(rows)
 
 
 def _outcome(verdict: Verdict | None) -> Outcome:
@@ -180,20 +247,33 @@ def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
     """
     if len(rows) == 1:
         return rows[0]
-    others = [{claim.id: claim for claim in one.claims} for one in rows]
-    claims = tuple(_claim(claim, [one[claim.id] for one in others], unsettled) for claim in rows[0].claims)
-    return rows[0].model_copy(update={"claims": claims})
+    claims = _voted([one.claims for one in rows], unsettled)
+    published = [one.upstream for one in rows if one.upstream is not None]
+    upstream = None
+    if published:
+        counted = _voted([one.claims for one in published], unsettled)
+        upstream = published[0].model_copy(update={"claims": counted})
+    return rows[0].model_copy(update={"claims": claims, "upstream": upstream})
+
+
+def _voted(judged: Sequence[Sequence[ClaimRow]], unsettled: bool) -> tuple[ClaimRow, ...]:
+    """Return the claims of all judges, which are the same and have the same pairs in the same order."""
+    return tuple(
+        same[0].model_copy(
+            update={
+                "pairs": tuple(
+                    _pair(pairs[0], pairs, unsettled)
+                    for pairs in zip(*(claim.pairs for claim in same), strict=True)
+                )
+            }
+        )
+        for same in zip(*judged, strict=True)
+    )
 
 
 def n_tied(rows: Rows) -> int:
     """Pairs on which the judges are divided evenly."""
     return sum(pair.outcome == "tied" for claim in rows.claims for pair in claim.pairs)
-
-
-def _claim(claim: ClaimRow, judged: Sequence[ClaimRow], unsettled: bool) -> ClaimRow:
-    found = [{pair.url: pair for pair in one.pairs} for one in judged]
-    pairs = tuple(_pair(pair, [one[pair.url] for one in found], unsettled) for pair in claim.pairs)
-    return claim.model_copy(update={"pairs": pairs})
 
 
 def _pair(pair: PairRow, judged: Sequence[PairRow], unsettled: bool) -> PairRow:

@@ -32,9 +32,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from local_judge.claims.model import VERIFIABLE
 from local_judge.protocols.deer.names import METRICS, STEPS, build
 from local_judge.protocols.deer.verification import upstream
-from local_judge.protocols.deer.verification.rows import VERIFIABLE, PairRow, Rows, n_tied, resolved, voted
+from local_judge.protocols.deer.verification.rows import PairRow, Rows, n_tied, resolved, voted
 from local_judge.scoring.algebra import ALL_SEEN, Unseen, count, mean_of, share, undefined, unknown
 from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.ensemble import at_extremes
@@ -229,6 +230,7 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
     The value charges failures to the report, as the code does. The bounds say what it would have been had
     they turned out otherwise; that of diversity, which is not monotone, is the whole scale.
     """
+    rows = rows.by_code
     if not rows.claims:
         return build({metric.id: undefined(NO_CLAIMS) for metric in METRICS}, lambda _, parts: parts[0])
     failed = _failures(rows)
@@ -242,8 +244,8 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
     def tallied(favour: bool | None) -> upstream.Tally:
         if favour is None:
             return upstream.tally(rows)
-        found = upstream.tally(resolved(rows, favour))
-        return upstream.opened(found, unread, favour) if unread else found
+        found = resolved(rows, favour)
+        return upstream.opened(found, favour) if unread else upstream.tally(found)
 
     def scored(favour: bool | None) -> tuple[ScoreNode, ...]:
         found = upstream.normalised(tallied(favour))
@@ -304,7 +306,7 @@ def _counts(t: upstream.Tally) -> dict[str, Count]:
 
 def _failures(rows: Rows) -> Mapping[str, int]:
     """Count the units of each metric that are unknown through a failure of the evaluation."""
-    external = [claim for claim in rows.claims if upstream.class_of(claim) in ("A", "B", "C")]
+    external = [claim for claim in rows.claims if upstream.class_of(claim) in VERIFIABLE]
     pairs = [pair for claim in rows.claims for pair in claim.pairs]
     supported = {pair.url for pair in pairs if pair.outcome == "supported"}
     failed = {pair.url for pair in pairs if pair.failed}

@@ -3,7 +3,8 @@
 Invariant: the same floats as the code, in its order of operations and with its rounding, including what its
 paper does not say: claims of class D and E count as information; every outcome but `supported` and
 `not_supported` is an error and stays in the denominators; the metrics of references read the pairs of all
-classes; a ratio without denominator is 0, as is the diversity of fewer than two supported sources.
+classes; a ratio without denominator is 0, as is the diversity of fewer than two supported sources. Rows are those of
+`Rows.by_code`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from local_judge.claims.unread import Unread
+from local_judge.claims.model import VERIFIABLE, ClaimType
 from local_judge.protocols.deer.names import METRICS, STEPS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.stats.sums import sum_in_order
@@ -39,6 +40,8 @@ class Tally:
     n_citations: int
     n_citations_supported: int
     n_citation_errors: int
+    information: int
+    """Claims of class D and E, and supported ones of A to C."""
     n_references: int
     shown: frozenset[str]
     cited: Counter[str]
@@ -48,7 +51,7 @@ class Tally:
     """Supported URLs that some pair, of any outcome, calls reliable."""
 
 
-def class_of(claim: ClaimRow) -> str:
+def class_of(claim: ClaimRow) -> ClaimType:
     """Return the claim's class by the code: B and C without any citation become D."""
     return "D" if claim.type in ("B", "C") and not claim.cited else claim.type
 
@@ -63,22 +66,25 @@ def tally(rows: Rows) -> Tally:
 
     Pairs of a claim whose class became D do not exist in the code, nor here: it has no citation.
     """
-    external = [claim for claim in rows.claims if class_of(claim) in ("A", "B", "C")]
+    external = [claim for claim in rows.claims if class_of(claim) in VERIFIABLE]
     numeric = [claim for claim in external if claim.numeric]
     external_pairs = [pair for claim in external for pair in claim.pairs]
     pairs = [pair for claim in rows.claims for pair in claim.pairs]
     listed = [url for url in rows.references if url is not None]
     supported = Counter(pair.url for pair in pairs if pair.outcome == "supported")
     flagged = {pair.url for pair in pairs if pair.reliable}
+    types = Counter(class_of(claim) for claim in rows.claims)
+    n_supported = sum(claim.supported for claim in external)
     return Tally(
-        types=Counter(class_of(claim) for claim in rows.claims),
+        types=types,
         n_external=len(external),
-        n_external_supported=sum(claim.supported for claim in external),
+        n_external_supported=n_supported,
         n_numeric=len(numeric),
         n_numeric_supported=sum(claim.supported for claim in numeric),
         n_citations=len(external_pairs),
         n_citations_supported=sum(pair.outcome == "supported" for pair in external_pairs),
         n_citation_errors=sum(is_error(pair) for pair in external_pairs),
+        information=types["D"] + types["E"] + n_supported,
         n_references=len(listed),
         shown=frozenset(clean_url(url) for url in listed),
         cited=Counter(pair.url for pair in pairs),
@@ -88,40 +94,80 @@ def tally(rows: Rows) -> Tally:
     )
 
 
-def opened(found: Tally, unread: Unread, favour: bool) -> Tally:
+def opened(rows: Rows, favour: bool) -> Tally:
     """Return the counts as they would be if all that was not read counted for the report, or against it.
 
     Each claim of an unread sentence is then of class A and supported, or of class C and not; it and each untraced claim
-    have all URLs that they can have, which support it and are reliable, or are errors. An unread citation makes claims
-    of class C to ones of class A, or of class D and E to ones of class C; it leads to a new URL, or to a known one.
+    have all URLs that they can have, which support it and are reliable, or are errors. It may also have the text of a
+    known claim: then it is no new one, and the known one takes its class. An unread citation makes claims of class C
+    to ones of class A, or of class D and E to ones of class C; it leads to a new URL, or to a known one.
     """
+    found, unread = tally(rows), rows.unread
     pairs = {url: n for url in unread.urls if (n := unread.pairs(url, traced=True))}
     n_sources, n_cited = unread.citations.n, unread.citations.pairs(traced=True)
-    n_claims, n_pairs = unread.claims + n_cited, sum(pairs.values()) + n_cited
+    n_same, n_claims, n_pairs = unread.claims, unread.claims + n_cited, sum(pairs.values()) + n_cited
     sources = [f"unread citation {number}" for number in range(1, n_sources + 1)]
     pairs |= dict.fromkeys(sources, 1)
     new = Counter(pairs)
-    types, left = found.types + Counter({"A" if favour else "C": n_claims}), n_cited
-    for letter in "C" if favour else "DE":
-        gone = min(types[letter], left)
-        types[letter], left = types[letter] - gone, left - gone
     errors = (*found.errors, *pairs, *[url for url in found.cited if url not in found.errors][:n_sources])
+
+    def most(supported: bool, external: bool) -> int:
+        """Return the largest number of pairs with this outcome of as many known claims as may change their class."""
+        counts = (
+            sum((pair.outcome == "supported") is supported for pair in claim.pairs)
+            for claim in rows.claims
+            if (class_of(claim) in VERIFIABLE) is external
+        )
+        return sum(sorted(counts, reverse=True)[:n_same])
+
+    types = Counter(found.types)
+    n_external, n_supported, n_other = found.n_external, found.n_external_supported, types["D"] + types["E"]
+    if favour:
+        _reclass(types, "C", "A", n_cited + n_same)
+        types["A"] += n_claims
+        n_supported = min(n_supported + unread.n_untraced + n_cited, n_external)
+        n_external += n_claims - min(n_same, n_external - n_supported)
+        n_supported += n_claims
+        information = n_other + n_supported
+        n_citations_supported = found.n_citations_supported + n_pairs + most(supported=True, external=False)
+        n_citations = found.n_citations - most(supported=False, external=True)
+        n_citations += n_citations_supported - found.n_citations_supported
+    else:
+        _reclass(types, "DE", "C", n_cited)
+        _reclass(types, "AB", "C", n_same)
+        types["C"] += unread.claims
+        information = max(max(n_other - n_cited, 0) + n_supported - n_same, 0)
+        gone = min(n_same, n_supported)
+        n_external, n_supported = min(
+            ((n_external + n_claims, n_supported), (n_external + n_claims - 2 * gone, n_supported - gone)),
+            key=lambda counts: _ratio(counts[1], counts[0]),
+        )
+        lost = most(supported=True, external=True)
+        n_citations_supported = found.n_citations_supported - lost
+        n_citations = found.n_citations - lost + n_pairs + most(supported=False, external=False)
     return replace(
         found,
         types=types,
-        n_external=found.n_external + n_claims,
-        n_external_supported=min(found.n_external_supported + unread.n_untraced + n_cited, found.n_external)
-        + n_claims
-        if favour
-        else found.n_external_supported,
-        n_citations=found.n_citations + n_pairs,
-        n_citations_supported=found.n_citations_supported + favour * n_pairs,
+        n_external=n_external,
+        n_external_supported=n_supported,
+        information=information,
+        n_citations=n_citations,
+        n_citations_supported=n_citations_supported,
         shown=found.shown if favour and found.shown else found.shown.union(sources),
         cited=found.cited + new,
         supported=found.supported + (new if favour else Counter()),
         errors=found.errors if favour else tuple(dict.fromkeys(errors)),
         reliable=tuple(dict.fromkeys((*found.reliable, *(pairs if favour else ())))),
     )
+
+
+def _reclass(types: Counter[str], letters: str, to: str, most: int) -> None:
+    """Move at most so many claims of some classes to another."""
+    for letter in letters:
+        moved = min(types[letter], most)
+        types[letter] -= moved
+        types[to] += moved
+        most -= moved
 
 
 def _ratio(numerator: int, denominator: int) -> float:
@@ -185,9 +231,9 @@ def source_support(t: Tally) -> dict[str, float]:
 
 
 def amounts(t: Tally) -> dict[str, int]:
-    """Claims of class D and E plus supported ones of A to C; supported pairs; supported URLs."""
+    """Claims that count as information; supported pairs; supported URLs."""
     return {
-        "information": t.types["D"] + t.types["E"] + t.n_external_supported,
+        "information": t.information,
         "citations": t.n_citations_supported,
         "references": len(t.supported),
     }

@@ -13,7 +13,8 @@ open, as failed games do; a rate without decisive games is null and in no mean.
       by_totals    win rate of the two games of each pair, decided by the totals of each order
       word         share of answers in which the judge's choice agrees with its own totals
 
-    system         100 * wins / (wins + losses), over all games of all reports and judges
+    system         100 * wins / (wins + losses), over all games of all reports; in `upstream`, where each judge has
+                   games of its own, the mean of the judges' rates, as in `average_results.py`
       low, high    its 95% bootstrap interval over reports
       wins, losses, ties, games, decisive
       sound        the win rate against baselines that are reports
@@ -24,6 +25,7 @@ open, as failed games do; a rate without decisive games is null and in no mean.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from local_judge.protocols.liveresearchbench.depth.games import (
@@ -42,10 +44,11 @@ from local_judge.protocols.liveresearchbench.depth.games import (
     tally,
     win_rate,
 )
-from local_judge.scoring.algebra import answers, failures_of, share, undefined
+from local_judge.scoring.algebra import answers, exactly, failures_of, mean_of, share, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, Resamples, replicates, with_interval
 from local_judge.stats.estimate import undefined as no_estimate
+from local_judge.stats.sums import sum_in_order
 
 DEPTH = "depth"
 LABEL = "Analysis depth"
@@ -173,11 +176,11 @@ def aggregate_depth(
     """
     found = [baselines(judges) for judges in reports]
     chosen = [[baseline for baseline in each if baseline.counts] for each in found]
-    parts = [games_of(each, profile) for each in chosen]
-    pooled = [game for part in parts for game in part]
+    parts = [_by_judge(each, profile) for each in chosen]
+    pooled = [game for part in parts for games in part for game in games]
     pairs = [pair for each in chosen for baseline in each for pair in baseline.pairs]
     low, high = _interval(parts)
-    rate = _open(win_rate(pooled, NO_BASELINE), n_missing)
+    rate = _open(_mean_rate(parts, NO_BASELINE), n_missing)
     sound = [_sound(each) for each in found]
     return node(
         DEPTH,
@@ -190,7 +193,7 @@ def aggregate_depth(
             node(
                 "sound",
                 "Against baselines that are reports",
-                _open(win_rate((g for each in sound for g in games_of(each, profile)), "none"), n_missing),
+                _open(_mean_rate([_by_judge(each, profile) for each in sound], "none"), n_missing),
             ),
             node(
                 "defective",
@@ -213,11 +216,37 @@ def _sound(found: Sequence[Baseline]) -> list[Baseline]:
     return [baseline for baseline in found if not baseline.pairs[0].opponent.defects]
 
 
-def _interval(parts: Sequence[Sequence[Game]]) -> tuple[Score, Score]:
+_Parts = Sequence[list[list[Game]]]
+"""Games of each report, by judge."""
+
+
+def _by_judge(chosen: Sequence[Baseline], rule: Rule) -> list[list[Game]]:
+    """Return the games of one report by the judge that decides them; in one list where all judges decide together."""
+    if rule == "paper" or not chosen:
+        return [games_of(chosen, rule)]
+    return [
+        [game for pair in pairs for game in games([pair], rule)]
+        for pairs in zip(*(baseline.pairs for baseline in chosen), strict=True)
+    ]
+
+
+def _mean_rate(parts: _Parts, nothing: str) -> Score:
+    """Return the mean over the judges of the win rate of all their games.
+
+    Beside a judge with decisive games, one whose games are all tied has the rate 0, as in `average_results.py`.
+    """
+    by_judge = zip_longest(*parts, fillvalue=[])
+    rates = [win_rate((game for games in same for game in games), nothing) for same in by_judge]
+    if any(rate.value is not None for rate in rates):
+        rates = [exactly(0.0) if rate.value is None and not rate.n_failed else rate for rate in rates]
+    return mean_of(rates, partly=True) if rates else win_rate([], nothing)
+
+
+def _interval(parts: _Parts) -> tuple[Score, Score]:
     """Return the ends of the win rate's percentile interval over reports, each of another task."""
-    counts = [tally(part) for part in parts]
-    whole = _pooled(counts)
-    values = replicates(counts, _pooled, Resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
+    counts = [[tally(games) for games in part] for part in parts]
+    whole = _rate_of(counts)
+    values = replicates(counts, _rate_of, Resamples(len(counts), DRAWS, SEED) if len(counts) > 1 else [])
     found = with_interval(whole, values, len(counts))
     note = (
         f"of {found.n_draws:,} draws of reports, seed {SEED}" if found.low is not None else "too few reports"
@@ -231,11 +260,18 @@ def _end(value: float | None, note: str) -> Score:
     return Score(value=value, n_undefined=int(value is None), low=value, high=value, note=note)
 
 
-def _pooled(counts: Sequence[Tally]) -> Estimate:
-    wins, losses = sum(one.wins for one in counts), sum(one.losses for one in counts)
+def _rate_of(counts: Sequence[Sequence[Tally]]) -> Estimate:
+    """Return the win rate of `_mean_rate` from counts by report and judge."""
+    rates: list[float] = []
+    wins = losses = 0
+    for same in zip_longest(*counts, fillvalue=Tally()):
+        won, lost = sum(one.wins for one in same), sum(one.losses for one in same)
+        if won + lost or any(one.ties for one in same):
+            rates.append(100 * won / (won + lost) if won + lost else 0.0)
+        wins, losses = wins + won, losses + lost
     if not wins + losses:
         return no_estimate("no decisive game")
-    return Estimate(100 * wins / (wins + losses), wins + losses, hits=wins)
+    return Estimate(sum_in_order(rates) / len(rates), wins + losses, hits=wins)
 
 
 def _counts(found: Sequence[Game], n_missing: int) -> list[ScoreNode]:

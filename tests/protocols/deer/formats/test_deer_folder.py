@@ -6,13 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.export import OthersFile, Sample, folder, read_file
-from local_judge.protocols.deer.overall import score
+from local_judge.protocols.deer.export import NA, OthersFile, Sample, folder, read_file
+from local_judge.protocols.deer.names import METRICS
+from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from serving.types import Frozen
 
 from ....originals import run_original
-from ..rubric_cases import RF, drawn, everywhere, findings, tied
+from ..rubric_cases import FS, RF, drawn, everywhere, findings, tied
 from .result_files import AveragesFile, FactFile
 
 DEER = Path(__file__).resolve().parents[4] / "../shared/originals/deer"
@@ -142,6 +143,51 @@ def test_the_published_script_makes_the_same_summaries(samples: dict[int, Sample
             assert theirs["criteria_avgs"].pop("information_integrity") == {}
             assert theirs["score_avgs"].pop("information_integrity") == "N/A"
         assert files[name] == theirs, name
+    # A system's row in the profile `upstream` has the same numbers.
+    final = json.loads((tmp_path / "output/run/final.json").read_text(encoding="utf-8"))
+    ours = {root.id: root for root in over_reports([report(one) for one in samples.values()], 0)}
+    assert {id: ours[id].score.value for id in final["score_avgs"]} == final["score_avgs"]
+    named = {metric.part: metric.id for metric in METRICS if metric.part != "reference_quality"}
+    for id, parts in final["criteria_avgs"].items():
+        assert {child.id: child.score.value for child in ours[id].children} == {
+            named.get(part, part): None if value == NA else value for part, value in parts.items()
+        }
+
+
+def report(sample: Sample) -> Report:
+    return Report(
+        [] if sample.rows is None else [sample.rows], [] if sample.rubric is None else [sample.rubric]
+    )
+
+
+def test_items_are_averaged_over_the_reports_before_dimensions() -> None:
+    """Readability is C1-1 and Q2-1, two criteria. One report has (2, N/A), the other (8, 10).
+
+    Of each report: 2 and 9, whose mean is 5.5. By items: C 5, Q 10, so 7.5.
+    """
+
+    def judged(c: Any, q: Any) -> Sample:
+        base = (FS, "readability")
+        return Sample(None, findings({(*base, "1", "C1-1"): c, (*base, "2", "Q2-1"): q}))
+
+    one, other = judged(2, "N/A"), judged(8, 10)
+    [root, overall] = over_reports([report(one), report(other)], 0)
+    assert (root.id, root.score.value, root.score.low, root.score.high) == (FS, 7.5, 7.5, 7.5)
+    assert overall.score.value == 7.5
+    assert [score([], [one.rubric], "upstream")[0].score.value for one in (one, other) if one.rubric] == [
+        2,
+        9,
+    ]
+    # A report without findings may have 1 or 10 everywhere: C (2 + 8 + 1) / 3, Q (10 + 1) / 2, and likewise above.
+    [root, _] = over_reports([report(one), report(other)], 1)
+    assert (root.score.value, root.score.low, root.score.high) == (7.5, 4.58, 8.33)
+    # So may an item that failed.
+    [root, _] = over_reports([report(judged(2, "failed")), report(other)], 0)
+    assert (root.score.value, root.score.low, root.score.high) == (7.5, 5.25, 7.5)
+
+
+def test_a_system_has_no_row_by_rule_without_items() -> None:
+    assert over_reports([report(Sample(None, findings({(): 4}, mode="vanilla")))], 0) == ()
 
 
 @needs_sample

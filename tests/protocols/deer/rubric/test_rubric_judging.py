@@ -189,6 +189,38 @@ Answer with one JSON object. Its keys are the ids of the items, each exactly onc
     assert item["properties"]["score"]["enum"] == [*range(1, 11), "N/A"]
 
 
+@pytest.mark.parametrize(("scale", "gaps"), [(10, (6, 4)), (5, (3, 2))])
+async def test_the_paper_s_procedure_and_justification(ask: Ask, scale: Any, gaps: tuple[int, int]) -> None:
+    """Figure 8: with one core gap no "Excellent" (7 to 8), with several no "Good" (5 to 6)."""
+    (judge, engine), (short, usual) = ask(answering(3)), ask(answering(3))
+    await graded(judge, evidence="paper", scale=scale)
+    await graded(short, scale=scale)
+    prompt, other = (
+        next(call for call in some.calls if "Do sums" in call.prompt) for some in (engine, usual)
+    )
+    head, _, tail = other.prompt.partition("A coverage item asks how much")
+    rest = tail.partition("Where an item speaks")[2].replace(
+        "one or two sentences that say what the report does and what it lacks on this item.",
+        "about five sentences that justify the score by its band and do not weigh up good and bad sides. For a "
+        "coverage item, name the elements, which of them fail, and which failures are core gaps and which are minor "
+        "omissions. Below the highest band, say precisely what is deficient, with what the report says or leaves out. "
+        "Let the deficiencies be as severe as the band of the score says; where they are not, change the score.",
+    )
+    assert prompt.prompt == (
+        f"{head}Score a coverage item in four steps. List the elements that the item requires of this report. For each "
+        "of them, look at every part of the report that bears on it, and decide whether the report passes or fails. "
+        "Call each failed element a core gap or a minor omission. Then choose the score by the number and the kind of "
+        f"the failed elements: with one core gap it is {gaps[0]} at most, with more than one {gaps[1]} at most.\n\n"
+        "Score a quality item by what is written, and leave gaps to the coverage items. Decide which academic or "
+        "professional level the writing reaches as a whole, and take the score of that level. If a core element of it "
+        "falls short of that level, lower the score to the level of that element; a weak element that is not of the "
+        f"core changes little. Where an item speaks{rest}"
+    )
+    schemas = [call.schema["properties"]["quantification.1.C1-1"] for call in (prompt, other) if call.schema]
+    assert [one["properties"]["rationale"]["maxLength"] for one in schemas] == [1400, 400]
+    assert [call.sampling.max_tokens for call in (prompt, other) if call.sampling] == [560, 260]
+
+
 async def test_a_judge_applies_the_published_lengths(ask: Ask) -> None:
     # 105, 520 and 105 words: below each of the published 200, 2,000 and 200. No count scores it; the judge's 3 stands.
     words = {"Introduction": 105, "Trade": 520, "Conclusion": 105}

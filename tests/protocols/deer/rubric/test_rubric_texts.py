@@ -85,7 +85,7 @@ def test_no_run_of_seven_words_is_copied() -> None:
     assert theirs & runs("You may not copy: Even one core gap makes Excellent (7-8) impossible")
     package = ROOT / "local_judge/protocols/deer/rubric"
     texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/protocols/rubric.md"]
-    assert len(texts) == 11
+    assert len(texts) == 15
     assert {path.name: copied for path in texts if (copied := theirs & runs(path.read_text("utf-8")))} == {}
 
 
@@ -188,16 +188,19 @@ def test_not_applicable_only_where_it_is_published() -> None:
     admitted = {path[:3] for path, item in ITEMS.items() if item.not_applicable}
     assert admitted == {
         *((AS, "quantification", n) for n in "12345"),
-        (SC, "section", "3"),
+        (SC, "body", "2"),
+        *((SC, "section", n) for n in "23"),
         (FS, "paragraph_quality", "2"),
         (II, "recency", "1"),
         *((EC, "sensitive_handling", n) for n in "12"),
         (EC, "safety_impact", "1"),  # "where essential"
     }
-    tables = [path for path, item in ITEMS.items() if path[1:3] == ("section", "3") and item.not_applicable]
-    assert tables == [(SC, "section", "3", "C3-2")]
-    # Of the other criteria, every item: 8 + 2 + 3 + 4 + 4, and C3-2.
-    assert sum(item.not_applicable is not None for item in ITEMS.values()) == 22
+    coherent = [path[1:] for path, item in ITEMS.items() if path[0] == SC and item.not_applicable]
+    assert coherent == [("body", "2", "C2-2"), ("section", "2", "C2-2"), ("section", "3", "C3-2")]
+    # Of the other criteria, every item: 8 + 2 + 3 + 4 + 4, and these three.
+    assert sum(item.not_applicable is not None for item in ITEMS.values()) == 24
+    # What is absent and need not be there is in no mean; nothing else is said to be met by absence.
+    assert not [path for path, item in ITEMS.items() if "in full" in item.text]
     for item in ITEMS.values():
         if item.not_applicable:
             assert item.not_applicable.startswith("the report ") and not item.not_applicable.endswith(".")

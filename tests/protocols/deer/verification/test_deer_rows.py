@@ -14,9 +14,7 @@ FAILURE = Failure(kind="timeout", detail="no reply")
 
 
 def claim(id: str, type: ClaimType, citations: tuple[str, ...] = ("c1",)) -> Claim:
-    return Claim(
-        id=id, text="t", sentence="L1.S1", span=SPAN, type=type, type_judged=type, citations=citations
-    )
+    return Claim(id=id, text="t", sentence="L1.S1", span=SPAN, type=type, citations=citations)
 
 
 def source(url: str, status: SourceStatus, *claims: str) -> Source:

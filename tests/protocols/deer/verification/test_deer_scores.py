@@ -409,18 +409,20 @@ def test_unread_sentences_open_the_bounds_by_all_claims_and_pairs_that_they_may_
     assert {one.known for one in metrics(score(rows, "paper")).values() if one.value is not None} == {0.75}
     charged = {name: (one.value, one.low, one.high) for name, one in metrics(score(rows, "upstream")).items()}
     assert charged == {
-        "claim_factuality": (5, 2.5, 7.5),
-        "citation_support": (5, 1.67, 8.33),
+        # both may repeat a known claim, which then takes their class: F for the supported one, or with support
+        "claim_factuality": (5, 0, 10),
+        "citation_support": (5, 0, 10),
         # u1 of u1 and u3, or u1 and u2 of two
         "reference_support": (5, 5, 10),
         # against: both pages are errors of two claims
         "reproducibility": (10, 0, 10),
         "reliability": (10, 5, 10),
         "reference_diversity": (0, 0, 10),
-        # (A + B) / (A + B + C): 2/2, or 2/4 if both are C
-        "evidence_coverage": (10, 5, 10),
-        "information_amount": (1, 1, 1),
-        "citation_amount": (1, 1, 1),
+        # (A + B) / (A + B + C): 2/2, or 0/4 if the known ones become C too
+        "evidence_coverage": (10, 0, 10),
+        # of the E and the supported A, or of none
+        "information_amount": (1, 0, 1),
+        "citation_amount": (1, 0, 1),
         "reference_amount": (1, 1, 1),
     }
 
