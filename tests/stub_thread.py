@@ -86,7 +86,7 @@ def answer(asked: Mapping[str, Any]) -> str:
         return json.dumps(checked(text, reply) if "\n[s1] " in text else acted(text, asked, reply))
     targets = text.rpartition("Sentences:\n")[2]
     if reply.keys() == {"rationale", "score"} or {"stated_by", "relevance", "repeats"} & {
-        *next(iter(reply.values()), {})
+        *next(iter(reply.values()), "")
     }:
         return json.dumps(reply)
     for number, item in reply.items():
