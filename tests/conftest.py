@@ -31,6 +31,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name bytes by their argument: compressed ones hold the time of day, in which the workers' collections differ."""
+    return argname if isinstance(val, bytes) else None
+
+
 class NetworkRefused(OSError):
     """A test tried to reach another machine: what code sees is a connection that cannot be made."""
 
