@@ -11,16 +11,16 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from local_judge.errors import InputError
+from local_judge.errors import InputError, brief
 from local_judge.lab.task_construction.model import Candidate
-from local_judge.rows import harmless_cell, read_text
+from local_judge.rows import harmless_cell, read_csv
 from serving.types import Frozen
 
 COLUMNS = ("rank", "approved", "id", "domain", "prompt")
@@ -126,17 +126,21 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
     ranks: dict[str, int] = {}
     accepted: dict[str, bool] = {}
     names = {harmless_cell(identity): identity for identity in known}
-    for place, row in _rows(path):
-        said, rank = (row.get("id") or "").strip(), (row.get("rank") or "").strip()
+    for place, row in read_csv(path):
+        if not {"rank", "id"} <= row.keys():
+            raise InputError(
+                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
+            )
+        said, rank = row["id"].strip(), row["rank"].strip()
         identity = names.get(said, said)
-        answer = (row.get("approved") or "").strip().lower()
+        answer = row.get("approved", "").strip().lower()
         if not rank and not answer:
             continue
         if identity not in known:
             raise InputError(
-                f"{place}: no task {said!r} waits to be ranked; was the paper written before a change?"
+                f"{place}: no task {brief(said)} waits to be ranked; was the paper written before a change?"
             )
-        shown, text = (row.get("prompt") or "").split(), known[identity].prompt
+        shown, text = row.get("prompt", "").split(), known[identity].prompt
         if shown and shown not in (text.split(), harmless_cell(text).split()):
             raise InputError(f"{place}: task {said!r} has another text by now; write a new paper with --out")
         if identity in ranks or identity in accepted:
@@ -153,19 +157,6 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
         )
     texts = {identity: _digest(known[identity].prompt) for identity in (*ranks, *accepted)}
     return Ballot(voter=voter, ranks=ranks, approvals=accepted, texts=texts)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    try:
-        if not {"rank", "id"} <= set(reader.fieldnames or ()):
-            raise InputError(
-                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
-            )
-        for row in reader:
-            yield f"{path}:{reader.line_num}", row
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not CSV ({error})") from None
 
 
 def _digest(text: str) -> str:
