@@ -12,7 +12,7 @@ import pytest
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 
-from ..protocols.liveresearchbench.lrb_cases import REPORT, register
+from ..protocols.liveresearchbench.lrb_cases import REPORT
 from ..stub_thread import StubThread
 from .conftest import Command
 
@@ -33,11 +33,6 @@ def answer(asked: Mapping[str, Any]) -> str:
 def server() -> Iterator[StubThread]:
     with StubThread(StubPlan(answer=answer)) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
 
 
 def batch(folder: Path) -> Path:

@@ -15,7 +15,6 @@ from local_judge.runs.store import RunStore
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 
-from ..protocols.race.race_cases import register
 from ..stub_thread import StubThread
 from .conftest import ROOT, Command
 
@@ -34,9 +33,8 @@ def answer(asked: Mapping[str, Any]) -> str:
 
 
 def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_published_ones(
-    command: Command, tmp_path: Path, preset: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, preset: Path
 ) -> None:
-    register(monkeypatch)
     cleaned = tmp_path / "cleaned.jsonl"
     assert command("text", "clean", DRB / "raw.jsonl", "--out", cleaned) == (0, "", "")
     raw, ours = rows(DRB / "raw.jsonl"), rows(cleaned)
@@ -70,9 +68,8 @@ def test_raw_reports_are_cleaned_and_compared_and_the_result_files_are_the_publi
 
 
 def test_string_ids_and_other_ids_are_joined_by_the_request(
-    command: Command, tmp_path: Path, preset: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, preset: Path
 ) -> None:
-    register(monkeypatch)
     report = {**rows(DRB / "cleaned.jsonl")[0], "id": "mine"}
     path = tmp_path / "own.jsonl"
     path.write_text(json.dumps(report) + "\n", encoding="utf-8")

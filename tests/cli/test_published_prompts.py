@@ -24,7 +24,7 @@ from local_judge.protocols.deer.verification.original_verification import TOKENS
 from tests.stub_server import StubPlan
 
 from ..originals import run_original
-from ..protocols.race.race_cases import REFERENCE, ROW, register
+from ..protocols.race.race_cases import REFERENCE, ROW
 from ..stub_thread import StubThread, write_preset
 from .conftest import Command
 
@@ -95,12 +95,10 @@ def odd_race_answer(asked: Mapping[str, Any]) -> str:
 def test_race(
     command: Command,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     language: str,
     answer: Answer,
     code: int,
 ) -> None:
-    register(monkeypatch)
     root = ORIGINALS / "drb"
     task = {"id": 900, "prompt": ROW["prompt"]}
     data, original = tmp_path / "data", tmp_path / "original"

@@ -13,7 +13,7 @@ import pytest
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 
-from ..protocols.race.race_cases import REFERENCE, register
+from ..protocols.race.race_cases import REFERENCE
 from ..stub_thread import StubThread
 from .conftest import REPORT, Command
 
@@ -35,11 +35,6 @@ def answer(asked: Mapping[str, Any]) -> str:
 def server() -> Iterator[StubThread]:
     with StubThread(StubPlan(answer=answer)) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def race_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

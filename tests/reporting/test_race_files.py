@@ -22,7 +22,7 @@ from local_judge.runs.summaries import load_system_scores
 from local_judge.tasks.criteria import DIMENSIONS
 
 from ..originals import run_original
-from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, comparison, findings, register
+from ..protocols.race.race_cases import IDS, REFERENCE_SCORES, TARGET_SCORES, comparison, findings
 from ..rubric_run import record
 
 TARGET: dict[str, float | None] = {**TARGET_SCORES}
@@ -43,11 +43,6 @@ def finished(folder: Path, reports: Mapping[str, tuple[str | None, RaceFindings]
     rescore(store, ["race"], cases)
     seal_run(store)
     return store
-
-
-@pytest.fixture(autouse=True)
-def race_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

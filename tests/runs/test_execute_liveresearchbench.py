@@ -20,7 +20,7 @@ from local_judge.runs.rescoring import rescore
 from local_judge.runs.store import RunStore
 from serving.engines.scripted import Call, Reply
 
-from ..protocols.liveresearchbench.lrb_cases import STORED, TASK, register
+from ..protocols.liveresearchbench.lrb_cases import STORED, TASK
 from ..scripted_judge import MakeJudge, believe
 
 CITED = b"""# The retrofit
@@ -32,11 +32,6 @@ It connected 1,240 dwellings [1]. A crowd came [2]. It cost 3 million.
 [1] https://heat.example/fernholt/renewal
 [2] https://gazette.example/2022/opening-day
 """
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
 
 
 def answering(call: Call) -> Reply:

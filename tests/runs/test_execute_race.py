@@ -25,16 +25,11 @@ from local_judge.runs.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
-from ..protocols.race.race_cases import REFERENCE, ROW, TASK, articles, judge_by, known, register
+from ..protocols.race.race_cases import REFERENCE, ROW, TASK, articles, judge_by, known
 from ..scripted_judge import MakeJudge
 
 RACE = RunConfig(protocols=("race",))
 REPORT = "# The mill\n\nIt cost 8 million [1].\n\n## References\n\n[1] https://b.example/mill"
-
-
-@pytest.fixture(autouse=True)
-def race_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

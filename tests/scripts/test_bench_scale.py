@@ -21,7 +21,7 @@ from local_judge.runs.store import RunStore
 from scripts.benchmarking.scales import load_perturbed, scores_of
 from serving.engines.scripted import Call, Reply
 
-from ..protocols.race.race_cases import TASK, articles, register
+from ..protocols.race.race_cases import TASK, articles
 from ..scripted_judge import MakeJudge
 
 pytestmark = pytest.mark.slow
@@ -54,10 +54,7 @@ async def run(make_judge: MakeJudge, out: Path, scoring: str) -> RunStore:
     return store
 
 
-def test_ties_go_and_the_report_is_preferred(
-    make_judge: MakeJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    register(monkeypatch)
+def test_ties_go_and_the_report_is_preferred(make_judge: MakeJudge, tmp_path: Path) -> None:
     store = asyncio.run(run(make_judge, tmp_path / "analysed", "analysed"))
     asyncio.run(run(make_judge, tmp_path / "again", "analysed"))
     found = scores_of(store)

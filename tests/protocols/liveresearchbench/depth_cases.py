@@ -172,11 +172,12 @@ class Length(BaseProtocol[NoSettings, Findings]):
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make both known by name."""
+    """Make both known by name, beside those that are installed."""
     names: Mapping[str, str] = {"depth": "DepthAlone", "length": "Length"}
     entries = [EntryPoint(name, f"{__name__}:{kind}", base.GROUP) for name, kind in names.items()]
+    installed = base.registered
 
     def registered(group: str) -> list[EntryPoint]:
-        return entries
+        return [*installed(group), *entries]
 
     monkeypatch.setattr(base, "registered", registered)

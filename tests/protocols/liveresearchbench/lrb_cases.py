@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from importlib.metadata import EntryPoint
 from typing import cast
-
-import pytest
 
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.protocols import base
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import Item, Status
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
@@ -113,14 +109,3 @@ def presentation(letters: str) -> PresentationFindings:
     """The ten checks by a letter each."""
     assert len(letters) == len(CHECKS)
     return PresentationFindings(items=items(letters, "p"))
-
-
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make LiveResearchBench known by name, whatever version of the project is installed."""
-    place = "local_judge.protocols.liveresearchbench:LiveResearchBench"
-    entry = EntryPoint("liveresearchbench", place, base.GROUP)
-
-    def known(group: str) -> list[EntryPoint]:
-        return [entry]
-
-    monkeypatch.setattr(base, "registered", known)

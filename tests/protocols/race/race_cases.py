@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint
 from typing import Any
 
-import pytest
-
-from local_judge.protocols import base
 from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings, ShownArticle
 from local_judge.tasks.criteria import CriteriaRow
 from local_judge.tasks.model import Criteria, Reference, Task
@@ -119,13 +115,3 @@ def findings(*comparisons: Comparison, **fields: Any) -> RaceFindings:
         "comparisons": comparisons,
     }
     return RaceFindings(**{**given, **fields})
-
-
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make RACE known by name, whatever version of the project is installed."""
-    entry = EntryPoint("race", "local_judge.protocols.race:Race", base.GROUP)
-
-    def known_ones(group: str) -> list[EntryPoint]:
-        return [entry]
-
-    monkeypatch.setattr(base, "registered", known_ones)

@@ -19,7 +19,7 @@ from local_judge.protocols.race.judging import criteria_of
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
 
-from .race_cases import ROW, TASK, register
+from .race_cases import ROW, TASK
 
 DIMENSIONS: dict[str, Any] = {
     name: {"weight": ROW["dimension_weight"][name], "criteria": criteria}
@@ -120,8 +120,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         static_criteria(str(tmp_path / "own.yaml"))
 
 
-def test_what_a_file_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch)
+def test_what_a_file_is_for() -> None:
     with pytest.raises(ConfigError, match="one file holds the criteria of all tasks; join the files"):
         load_protocol("race", {"criteria": "static", "criteria_file": ["a.yaml", "b.yaml"]})
     with pytest.raises(ConfigError, match="criteria_file holds static criteria; add criteria=static"):
