@@ -59,7 +59,7 @@ HEAVY = frozenset(
         "pyarrow",
         "sentence_transformers",
     }
-    | {"tensorboardX", "torch", "transformers", "vllm", "wandb", "xgrammar"}
+    | {"torch", "transformers", "vllm", "xgrammar"}
 )
 
 

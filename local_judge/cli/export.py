@@ -33,7 +33,7 @@ def export(
     """Write results as tables, as a leaderboard, or for other tools.
 
     Formats: csv and parquet (all numbers, claims and items), markdown, latex and html (the leaderboard), inspect (for
-    `inspect view`), tensorboard, wandb, or the name of a protocol (the files of its published project). The files of a
+    `inspect view`), or the name of a protocol (the files of its published project). The files of a
     project have the answers of one judge, and the numbers of the profile upstream.
     """
     store = RunStore(run)

@@ -16,7 +16,6 @@ from local_judge.errors import UserError, optional_module, os_errors
 from local_judge.reporting.exports import check_new
 from local_judge.reporting.inspect_log import write_inspect_log
 from local_judge.reporting.leaderboard import Leaderboard, as_html, as_latex, as_markdown, leaderboard
-from local_judge.reporting.trackers import write_tensorboard, write_wandb
 from local_judge.rows import harmless_cell
 from local_judge.runs.rescoring import AgreementRecord, load_agreement
 from local_judge.runs.seal import modifications
@@ -177,6 +176,4 @@ FORMATS: Mapping[str, Format] = {
     "latex": Format("the leaderboard as a LaTeX table", "system", _leaderboard("leaderboard.tex", as_latex)),
     "html": Format("the leaderboard as an HTML table", "system", _leaderboard("leaderboard.html", as_html)),
     "inspect": Format("a log that `inspect view` opens", "sample", write_inspect_log),
-    "tensorboard": Format("event files of TensorBoard (extra `tracking`)", "scalar", write_tensorboard),
-    "wandb": Format("an offline run of Weights & Biases (extra `tracking`)", "row", write_wandb),
 }
