@@ -155,9 +155,9 @@ def test_a_page_that_was_not_scraped_stays_a_gap(command: Command, tmp_path: Pat
         (
             "board.csv",
             "model,overall_score,Overall_Score\nada,50,60\n",
-            "two columns are named 'overall_score'",
+            "board.csv: two columns",
         ),
-        ("board.csv", "model,overall_score,model\nada,50,bob\n", "two columns are named 'model'"),
+        ("board.csv", "model,overall_score,model\nada,50,bob\n", "board.csv: two columns"),
         ("board.csv", "model,overall_score\nada,\x1b[2J\n", "is not a number of at least 0"),
         ("board.csv", "model,overall_score\n", "no rows in it"),
         ("board.csv", "model,overall_score\nada,nan\n", "is not a number of at least 0"),

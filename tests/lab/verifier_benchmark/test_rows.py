@@ -322,7 +322,7 @@ def test_an_invalid_row_is_one_line_with_its_place(tmp_path: Path, row: dict[str
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("claim,claim,evidence,label\nA.,B.,C.,supported\n", "two columns are named 'claim'"),
+        ("claim,claim,evidence,label\nA.,B.,C.,supported\n", "table.csv:1: .*'claim'"),
         ("claim,evidence,label\nA.,C.,supported,partial\n", "table.csv:2: 4 cells under 3 columns"),
     ],
 )
