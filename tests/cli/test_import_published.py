@@ -247,7 +247,7 @@ def test_rows_with_an_error_are_failed_reports(command: Command, tmp_path: Path)
     # One value of three; half of 0 to 100 is not known of two of them, so that the mean has no value.
     assert (found["n_reports"], found["n_values"], found["n_failed"]) == (3, 1, 2)
     assert command("rescore", run).code == 0
-    assert command("audit", run).code == 0
+    assert command("audit", run).code == 4
     assert command("export", run, tmp_path / "out", "--format", "race").code == 0
     assert (tmp_path / "out/raw_results.jsonl").read_text() == json.dumps(rows[0]) + "\n"
     listed = json.loads((tmp_path / "out" / "reports.json").read_text())
