@@ -207,7 +207,8 @@ def _differing(runs: Sequence[Path]) -> str:
     for other in others:
         left, right = dict(first), dict(other)
         for name in ("settings", "original_prompts"):
-            one, another = left.pop(name, None) or {}, right.pop(name, None) or {}
+            one: dict[str, Any] = left.pop(name, None) or {}
+            another: dict[str, Any] = right.pop(name, None) or {}
             shared = one.keys() & another.keys()
             left |= {f"{name}.{key}": one[key] for key in shared}
             right |= {f"{name}.{key}": another[key] for key in shared}
@@ -251,7 +252,7 @@ def _methods(
 
 def _reason(groups: Sequence[Sequence[Path]], reports: Reports) -> str:
     runs = count(sum(map(len, groups)), "run")
-    differing = next(filter(None, map(_differing, groups)), "")
+    differing = next((name for group in groups if (name := _differing(group))), "")
     note = f"; their settings differ ({differing})" if differing else ""
     if len(groups) == 1:
         return f"{runs} without a report in common, taken as one judge's{note}"

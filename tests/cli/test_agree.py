@@ -463,7 +463,7 @@ def test_a_plot_without_matplotlib_is_refused_in_one_line(
     assert said.endswith("plots need the extra `plots`: pip install 'local-judge[plots]'")
 
 
-def resettled(run: Path, change: Mapping[str, Any]) -> Path:
+def resettled(run: Path, change: dict[str, Any]) -> Path:
     """Record other settings in the manifest of a run, and seal it again."""
     sealed = json.loads((run / "manifest.json").read_bytes())
     manifest = laid_over(unsealed(sealed), change)
