@@ -235,7 +235,8 @@ async def _verify_usable(
     if choice.probabilities["No"] < SURE:
         return await verify_page(page, claims, snapshot, judge, config, contexts, others)
     return tuple(
-        verdict(claim=claim.id, label="unusable", confidence=0.0, replies=(choice.reply,)) for claim in claims
+        verdict(claim=claim.id, label="unusable", confidence=0.0, replies=(choice.reply,))
+        for claim in (*claims, *others)
     )
 
 

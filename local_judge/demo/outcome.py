@@ -63,10 +63,12 @@ def assess(document: Document, claims: ClaimSet, planted: Sequence[Planted]) -> 
     altered words count, unless no claim contains them. A true claim is called wrong if no page supports it.
     """
     supported: dict[str, bool] = {}
-    for verdict in claims.verdicts:
+    cited = {(claim, source.url) for source in claims.sources for claim in source.claims}
+    verdicts = [verdict for verdict in claims.verdicts if (verdict.claim, verdict.url) in cited]
+    for verdict in verdicts:
         if verdict.label is not None:
             supported[verdict.claim] = supported.get(verdict.claim, False) or verdict.label == "supported"
-    for verdict in claims.verdicts:
+    for verdict in verdicts:
         if verdict.label is None and not supported.get(verdict.claim, False):
             supported.pop(verdict.claim, None)
     leaning = {claim for source in claims.sources if source.status == "ok" for claim in source.claims}

@@ -40,10 +40,12 @@ from local_judge.runs.bundle import (
     unpack,
     write_bundle,
 )
-from local_judge.runs.calibrations import calibrations_for
+from local_judge.runs.calibrations import calibrations_for, in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols
 from local_judge.runs.execute import execute
+from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import Index, case_of, claims_file, findings_file, index_of, is_item_file
+from local_judge.runs.job import selected
 from local_judge.runs.manifest import (
     build_manifest,
     changed,
@@ -55,10 +57,10 @@ from local_judge.runs.manifest import (
     protocols_of,
     read_manifest,
 )
-from local_judge.runs.material import Material
-from local_judge.runs.records import read_records
+from local_judge.runs.material import Material, recorded_file
+from local_judge.runs.records import problems_of, read_records
 from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import differences, is_score, modified_allowed, run_files
+from local_judge.runs.seal import differences, is_score, modified_allowed, run_files, seal_of
 from local_judge.runs.store import CASES, MANIFEST, RunStore, rendered
 from local_judge.terminal import count
 from serving.types import EngineIdentity, EngineLimits, Frozen, Sampling
@@ -75,6 +77,9 @@ _NOT_IN_LEDGER = b'"kind":"not_in_ledger"'
 
 _OF_VERSION = {"prompts", "protocols"}
 """Keys of a manifest whose values belong to a version of this program."""
+
+_BESIDE = {"seal", "extractor", "qualifications"}
+"""Keys that the manifest of a run may have beside those of `build_manifest`."""
 
 NAMED = 20
 """Most problems that one check lists."""
@@ -228,7 +233,11 @@ async def _replayed(
 def _digests(material: Material) -> Check:
     store = material.store
     problems = [line.replace("the seal", f"the seal in {MANIFEST}", 1) for line in differences(store)]
-    written = rendered(read_manifest(store)).encode("utf-8", "backslashreplace")
+    manifest = read_manifest(store)
+    sealed = seal_of(manifest)
+    if sealed is not None and sealed.problems != problems_of(read_records(store)):
+        problems.append(f"the seal in {MANIFEST}: its problems do not follow from {CASES}")
+    written = rendered(manifest).encode("utf-8", "backslashreplace")
     if store.read_bytes(MANIFEST) != written:
         problems.append(f"{MANIFEST} is not written as the program writes it")
     for name in filter(is_item_file, run_files(store.root)):
@@ -268,10 +277,12 @@ async def _inputs(material: Material, packed: bool) -> Check:
     elif material.snapshot is not None:
         made["snapshot"] = Snapshot.open(material.snapshot).digest
     # The identity of a judge is the recorded one, and its calibrations are checked with the findings.
-    keys = [key for key in changed(manifest, made) if key != "judges"]
-    if keys and set(keys) <= _OF_VERSION and not _claims_this_code(manifest):
+    for judge, recorded in zip(made["judges"], manifest["judges"], strict=True):
+        judge["calibrations"] = recorded.get("calibrations")
+    keys = changed(manifest, made)
+    problems = list(_contradictions(manifest, made, material.reports))
+    if keys and set(keys) <= _OF_VERSION and not problems and not _claims_this_code(manifest):
         return Check(name="inputs", status="not checked", note=_other_version(manifest))
-    problems: list[str] = []
     for key in keys:
         if key == "reports":
             problems.append(
@@ -280,6 +291,36 @@ async def _inputs(material: Material, packed: bool) -> Check:
         else:
             problems.append(f"{MANIFEST}: other {key}{_where(manifest.get(key), made[key])}")
     return _check("inputs", problems, len(material.reports))
+
+
+def _contradictions(
+    manifest: Mapping[str, Any], made: Mapping[str, Any], reports: Sequence[RawReport]
+) -> Iterator[str]:
+    """Yield what a manifest records beside the inputs and cannot be true of its run.
+
+    Args:
+        manifest: the recorded manifest.
+        made: the manifest made again.
+        reports: reports of the run.
+    """
+    if unknown := sorted(manifest.keys() - made.keys() - _BESIDE):
+        yield f"{MANIFEST}: records {', '.join(map(brief, unknown))}, which no run does"
+    if _claims_this_code(manifest) and manifest.get("local_judge") != made["local_judge"]:
+        yield f"{MANIFEST}: other local_judge{_where(manifest.get('local_judge'), made['local_judge'])}"
+    if manifest["context_tokens"] != made["context_tokens"]:
+        yield f"{MANIFEST}: other context_tokens{_where(manifest['context_tokens'], made['context_tokens'])}"
+    file = recorded_file(manifest)
+    if twice := sorted(manifest["run"].keys() & manifest["config"].keys()):
+        yield f"{MANIFEST}: run.{twice[0]} belongs to config"
+    if len(selected(reports, file.select)[: file.limit]) < len(reports):
+        yield f"{MANIFEST}: run.{'select' if file.select else 'limit'} allows fewer reports"
+    if file.judges and len(file.judges) != len(made["judges"]):
+        yield f"{MANIFEST}: run.judges are {len(file.judges)}, and the run has {len(made['judges'])}"
+    identities = {judge["name"]: judge["identity"] for judge in made["judges"]}
+    qualified: Mapping[str, Any] = manifest.get("qualifications") or {}
+    for name, record in qualified.items():
+        if name not in identities or (record is not None and record["identity"] != identities[name]):
+            yield f"{MANIFEST}: the qualification of {brief(name)} is of a judge that the run does not have"
 
 
 def _where(then: object, now: object) -> str:
@@ -334,7 +375,12 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
     snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
     with Ledger.open(material.ledger, read_only=True) as ledger:
         async with _judges(material, ledger) as judges:
-            await _replay(material, judges, snapshot, made)
+            other = _other_calibrations(manifest, judges)
+            if not other:
+                await _replay(material, judges, snapshot, made)
+    if other:
+        problem = f"{MANIFEST}: the calibrations of {', '.join(other)} are not those of the ledger"
+        return _check("findings", [problem])
     problems, lacking = _unequal(store, made)
     n = len(read_records(store))
     if not lacking:
@@ -374,9 +420,21 @@ async def _judges(material: Material, ledger: Ledger) -> AsyncGenerator[Mapping[
             reasks=config.reasks,
             threshold=one["threshold"],
         )
-        calibrations = calibrations_for(identity, ledger)
+        used = {calibration["id"] for calibration in one["calibrations"]}
+        # A judge may have been calibrated after the run.
+        calibrations = tuple(known for known in calibrations_for(identity, ledger) if known.id in used)
         judges[name] = Judge(ReplayEngine(name, identity, limits), ledger, settings, calibrations)
     yield judges
+
+
+def _other_calibrations(manifest: Mapping[str, Any], judges: Mapping[str, Judge]) -> list[str]:
+    """Return the judges whose recorded calibrations are not those that their verdicts may use."""
+    claims = RunConfig.model_validate(manifest["config"]).claims
+    return [
+        one["name"]
+        for one in manifest["judges"]
+        if one["calibrations"] != in_manifest(judges[one["name"]], claims)
+    ]
 
 
 async def _replay(

@@ -1,8 +1,9 @@
 """Runs joined by their judges: the scores of one judge may be in one run, or in one run for each system.
 
 Two runs are of one judge if they have the same judges (model, weights, engine, sampling) and no report in common; runs
-made from published files record no judge, and count as having the same. Settings distinguish runs with the
-same judge and reports in common. A report is a system's answer to a task; without both names, its id.
+made from published files record no judge, and count as having the same. Settings and draws distinguish runs with the
+same judge and reports in common; where joined runs differ in settings, the reason names one. A report is a system's
+answer to a task; without both names, its id.
 
 Invariants: no report counts twice for one judge; what makes runs one judge or several follows from the runs, and is
 said; where they allow both, the user decides.
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from local_judge.errors import InputError
-from local_judge.runs.manifest import judge_of, judges_of, read_manifest
+from local_judge.runs.manifest import difference, judge_of, judges_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore, canonical
 from local_judge.terminal import count
@@ -109,6 +110,7 @@ def join_runs(runs: Sequence[Path], judge: str | None = None, differ: Differ | N
         groups = [[run] for run in runs]
     elif differ == "systems":
         groups = [list(runs)]
+        _check_numbers(runs, judge)
         for one, other in combinations(runs, 2):
             if shared := _shared(one, other, reports):
                 raise InputError(
@@ -153,7 +155,7 @@ def _without_overlap(runs: Sequence[Path], reports: Reports) -> Iterator[list[Pa
         return
     by_settings: dict[str, list[Path]] = {}
     for run in runs:
-        by_settings.setdefault(_settings(RunStore(run)), []).append(run)
+        by_settings.setdefault(canonical(_settings(RunStore(run))), []).append(run)
     for group in by_settings.values():
         overlapping = _overlapping(group, reports)
         if not overlapping:
@@ -174,15 +176,45 @@ def _overlapping(runs: Sequence[Path], reports: Reports) -> list[tuple[Path, Pat
     return [(one, other) for one, other in combinations(runs, 2) if _shared(one, other, reports)]
 
 
-def _settings(store: RunStore) -> str:
-    """Return what changes the scores of a judge: settings and prompts, but not the protocols that were run."""
+def _check_numbers(runs: Sequence[Path], judge: str | None) -> None:
+    """Refuse to join the scores of one judge with those of an ensemble."""
+    several = {run: judges_of(RunStore(run)) for run in runs}
+    alone = next((run for run, names in several.items() if not names), None)
+    both = next((run for run, names in several.items() if names), None)
+    if alone is not None and both is not None:
+        which = f"the judge {judge!r}" if judge is not None else "an ensemble"
+        raise InputError(
+            f"--differ systems: {both} has {len(several[both])} judges and {alone} has one, so that the scores of "
+            f"{which} are not in both; join runs with the same number of judges"
+        )
+
+
+def _settings(store: RunStore) -> dict[str, Any]:
+    """Return what changes the scores of a judge: settings, draw and prompts, but not the protocols that were run."""
     manifest = read_manifest(store)
     config = {key: value for key, value in manifest["config"].items() if key != "protocols"}
+    config["draw"] = manifest.get("run", {}).get("draw", 0)
     protocols: Mapping[str, Mapping[str, Any]] = manifest.get("protocols") or {}
     published = {
         name: one["original_prompts"] for name, one in protocols.items() if "original_prompts" in one
     }
-    return canonical([config, manifest.get("prompts"), published])
+    return {**config, "prompts_digest": manifest.get("prompts"), "original_prompts": published}
+
+
+def _differing(runs: Sequence[Path]) -> str:
+    """Return the name of a setting that differs between joined runs; of protocols, only those that they share."""
+    first, *others = (_settings(RunStore(run)) for run in runs)
+    for other in others:
+        left, right = dict(first), dict(other)
+        for name in ("settings", "original_prompts"):
+            one: dict[str, Any] = left.pop(name, None) or {}
+            another: dict[str, Any] = right.pop(name, None) or {}
+            shared = one.keys() & another.keys()
+            left |= {f"{name}.{key}": one[key] for key in shared}
+            right |= {f"{name}.{key}": another[key] for key in shared}
+        if path := difference(left, right):
+            return ".".join(path[:2])
+    return ""
 
 
 def _check_common(groups: Sequence[Sequence[Path]], reports: Reports) -> None:
@@ -220,8 +252,10 @@ def _methods(
 
 def _reason(groups: Sequence[Sequence[Path]], reports: Reports) -> str:
     runs = count(sum(map(len, groups)), "run")
+    differing = next((name for group in groups if (name := _differing(group))), "")
+    note = f"; their settings differ ({differing})" if differing else ""
     if len(groups) == 1:
-        return f"{runs} without a report in common, taken as one judge's"
+        return f"{runs} without a report in common, taken as one judge's{note}"
     pairs = ((one, other) for some, others in combinations(groups, 2) for one in some for other in others)
     shared = {unit for one, other in pairs for unit in _shared(one, other, reports)}
-    return f"{runs} taken as {len(groups)} judges, with {count(len(shared), 'report')} in common"
+    return f"{runs} taken as {len(groups)} judges, with {count(len(shared), 'report')} in common{note}"

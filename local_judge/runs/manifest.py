@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import indexes
 import local_judge
@@ -426,21 +426,34 @@ class _ShapeOfConfig(_Lax):
     protocols: list[str]
 
 
+class _ShapeOfCalibration(_Lax):
+    id: str
+
+
 class _ShapeOfJudge(_Lax):
     name: str
     identity: EngineIdentity
     sampling: dict[str, Any]
+    threshold: float | None = None
+    calibrations: list[_ShapeOfCalibration] = []
 
 
 class _ShapeOfReports(_Lax):
     n: int
 
 
+class _ShapeOfProtocol(_Lax):
+    version: str
+
+
 class _Shape(_Lax):
     """Parts of a manifest that readers rely on; the seal, not this model, shows whether it was modified."""
 
     config: _ShapeOfConfig
-    judges: list[_ShapeOfJudge] = []
+    judges: Annotated[list[_ShapeOfJudge], Field(min_length=1)] = []
+    context_tokens: dict[str, int] = {}
+    protocols: dict[str, _ShapeOfProtocol] = {}
+    extractor: str | None = None
     reports: _ShapeOfReports
     qualifications: dict[str, QualificationRecord | None] | None = None
 

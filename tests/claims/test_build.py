@@ -270,6 +270,23 @@ async def test_a_short_page_is_asked_about_once_whether_it_is_usable(
     assert {(one.label, one.failure and one.failure.kind) for one in on_minutes} == {(label, kind)}
     about = [call for call in engine.calls if f"Address: {MINUTES}" in call.prompt]
     assert len({call.prompt for call in about}) == 1
+    # A pair of the published code's back-tracking alone has the same answer.
+    claim = next(one for one in claims.claims if one.id == on_minutes[0].claim)
+    sources = tuple(
+        source.model_copy(update={"claims": (), "upstream": (claim.id,)})
+        for source in claims.sources
+        if source.url == MINUTES
+    )
+    alone = await verify_claim_set(
+        claims.model_copy(update={"sources": sources}),
+        DOCUMENT,
+        snapshot,
+        judge,
+        ClaimsConfig(form="terse", method="scored", reliability=False),
+    )
+    assert [(one.claim, one.label, one.failure and one.failure.kind) for one in alone.verdicts] == [
+        (claim.id, label, kind)
+    ]
 
 
 class JitteryEngine(ScriptedEngine):

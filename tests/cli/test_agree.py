@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from local_judge.runs.config import laid_over
 from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord, ScoreRecord, load_records
-from local_judge.runs.seal import seal_run
+from local_judge.runs.seal import seal_run, sealed_as, unsealed
 from local_judge.runs.store import RunStore
 from local_judge.runs.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
@@ -460,3 +461,37 @@ def test_a_plot_without_matplotlib_is_refused_in_one_line(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = command("results", "agree", ratings, run, "--plot", tmp_path / "plot.svg").line()
     assert said.endswith("plots need the extra `plots`: pip install 'local-judge[plots]'")
+
+
+def resettled(run: Path, change: dict[str, Any]) -> Path:
+    """Record other settings in the manifest of a run, and seal it again."""
+    sealed = json.loads((run / "manifest.json").read_bytes())
+    manifest = laid_over(unsealed(sealed), change)
+    RunStore(run).write_json("manifest.json", sealed_as(manifest, sealed["seal"]["files"]))
+    return run
+
+
+def test_joined_runs_that_differ_otherwise(command: Command, ratings: Path, tmp_path: Path) -> None:
+    """Settings that differ are named, draws tell runs of one judge apart, an ensemble is no single judge."""
+    first = {unit: value for unit, value in SCORES.items() if unit[1] == "alpha"}
+    second = {unit: value for unit, value in SCORES.items() if unit[1] != "alpha"}
+
+    def joined(*runs: Path, options: tuple[str, ...] = ()) -> Any:
+        ended = command("results", "agree", ratings, *runs, "--resamples", "5", "--json", *options)
+        return json.loads(ended.out) if ended.code == 0 else ended.line()
+
+    runs = {
+        name: write_run(tmp_path / name, scores, {"x": "1"})
+        for name, scores in (("a0", first), ("b0", second), ("a1", first), ("b1", second))
+    }
+    several = write_run(tmp_path / "several", second, {"x": "1", "y": "2"})
+    assert "differ" not in joined(runs["a0"], runs["b0"])["joined"]
+    for name in ("a1", "b1"):
+        resettled(runs[name], {"run": {"draw": 1}})
+    found = joined(*runs.values())
+    assert found["joined"].startswith("4 runs")
+    assert len(found["runs"]) == 2
+    for name, scale in (("a0", 10), ("b0", 100)):
+        resettled(runs[name], {"config": {"settings": {"deer": {"scale": scale}, name: {}}}})
+    assert joined(runs["a0"], runs["b0"])["joined"].endswith("; their settings differ (settings.deer.scale)")
+    assert "2 judges" in joined(runs["a0"], several, options=("--differ", "systems"))

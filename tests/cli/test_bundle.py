@@ -263,6 +263,11 @@ def test_a_run_file_that_changes_later_changes_nothing(
         ({"prompts": "0" * 64}, {"inputs", "findings"}),
         ({"protocols": {"fact": {"version": "99"}}}, {"inputs", "findings"}),
         ({"context_tokens": {"stub": 64}}, {"findings"}),
+        ({"context_tokens": {"other": 64}}, {"inputs"}),
+        ({"local_judge": "9.9.9"}, {"inputs"}),
+        ({"run": {"date": "2020-01-01"}}, {"inputs"}),  # belongs to `config`
+        ({"run": {"judges": ["one", "two"]}}, {"inputs"}),
+        ({"verified_by": "me"}, {"inputs"}),
         ({"code": "0" * 64, "prompts": "0" * 64}, set[str]()),
     ],
 )
@@ -281,6 +286,43 @@ def test_a_manifest_that_is_forged_and_sealed_again_is_not_taken(
         found = {name for name, status in statuses(ended).items() if status == "failed"}
         assert found == failed, (where, checks(ended))
         assert ended.code == (1 if failed else 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "failed"),
+    [
+        ({"judges": [{"calibrations": [{"id": "0" * 64}]}]}, {"findings"}),
+        ({"seal": {"problems": {"mill": []}}}, {"digests"}),
+        ({"run": {"select": [{"systems": ["other"]}]}}, {"inputs"}),
+        ({"imported": {"format": "deer", "sha256": "0"}}, {"inputs"}),
+    ],
+)
+def test_a_forged_manifest_of_a_bundle_is_not_taken(
+    command: Command, run: Path, change: dict[str, Any], failed: set[str]
+) -> None:
+    """Calibrations follow from the ledger, unread reports from `cases.jsonl`; no other reports were selected."""
+    bundle = packed(command, run)
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    judge = {**sealed["judges"][0], **change.get("judges", [{}])[0]}
+    manifest = laid_over(unsealed(sealed), {key: change[key] for key in change.keys() - {"judges", "seal"}})
+    manifest["judges"] = [judge]
+    made = sealed_as(manifest, sealed["seal"]["files"])
+    made["seal"] |= change.get("seal", {})
+    repacked(bundle, {f"run/{MANIFEST}": rendered(made).encode()})
+    ended = command("audit", bundle, "--json")
+    assert {name for name, status in statuses(ended).items() if status == "failed"} == failed, checks(ended)
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"judges": []}, {"context_tokens": None}, {"protocols": {"fact": None}}, {"extractor": 5}]
+)
+def test_a_manifest_of_another_shape_is_refused_in_one_line(
+    command: Command, run: Path, change: dict[str, Any]
+) -> None:
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    RunStore(run).write_json(MANIFEST, sealed_as({**unsealed(sealed), **change}, sealed["seal"]["files"]))
+    assert "damaged" in command("audit", run).line()
 
 
 def test_a_bundle_that_is_marked_as_public_and_holds_texts_is_named(command: Command, run: Path) -> None:

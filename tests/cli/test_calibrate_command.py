@@ -85,6 +85,35 @@ def calibrated(
     return json.loads((folder / "calibration.json").read_text())["calibrations"][0]
 
 
+def test_an_audit_uses_the_calibrations_of_the_run(
+    command: Command, snapshot: Path, server: StubThread, preset: Path, report: Path, tmp_path: Path
+) -> None:
+    """A calibration that the ledger gets later is none of the run."""
+    where = ("--snapshot", snapshot, "--judge", preset, "--base-url", server.url)
+    run = (
+        "run",
+        report,
+        *where,
+        "--ledger",
+        tmp_path / "l.sqlite",
+        "--protocol",
+        "fact",
+        "--method",
+        "scored",
+    )
+    assert command(*run, "--out", tmp_path / "before").code == 0
+    assert calibrated(command, snapshot, server, preset, tmp_path)["n"]
+    assert command(*run, "--out", tmp_path / "after").code == 0
+    used = [
+        len(json.loads((tmp_path / name / "manifest.json").read_bytes())["judges"][0]["calibrations"])
+        for name in ("before", "after")
+    ]
+    assert used == [0, 1]
+    for name in ("before", "after"):
+        ended = command("audit", tmp_path / name)
+        assert ended.code == 0, ended.out
+
+
 def test_a_run_takes_a_calibration_from_a_file_and_then_from_its_ledger(
     command: Command, snapshot: Path, server: StubThread, preset: Path, report: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.stub_server import StubPlan
 
-from ..stub_thread import PRESET, StubThread, answer
+from ..stub_thread import PRESET, StubThread, answer, leaning, write_preset
 from .conftest import REPORT, Command, finish, start
 
 
@@ -229,3 +229,34 @@ def test_a_run_of_one_judge_is_as_it_was(command: Command, panel: Panel) -> None
     assert not (out / "agreement.jsonl").exists()
     assert (out / "findings/deer.jsonl").is_file() and not (out / "findings/deer").exists()
     assert "only one judge" in command("show", out, "--judge", "steady").line()
+
+
+def test_one_judge_chooses_the_claims_that_all_check(
+    command: Command, snapshot: Path, report: Path, tmp_path: Path
+) -> None:
+    """DREAM's choice of salient claims belongs to the extraction: else judges label different claims."""
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text(json.dumps({"id": "mill", "prompt": "What did it cost?"}) + "\n", encoding="utf-8")
+    first = write_preset(tmp_path)
+    second = first.with_name("other.yaml")
+    second.write_text(first.read_text().replace("model:", "sampling: {seed: 7}\nmodel:"))
+    chosen: list[int] = []
+
+    def choosing(asked: Mapping[str, Any]) -> str:
+        if "Choose 1 of these 2 claims." not in asked["messages"][-1]["content"]:
+            return answer(asked)
+        chosen.append(asked["seed"])
+        return json.dumps({"claims": [1 if asked["seed"] == 0 else 2]})
+
+    with StubThread(StubPlan(answer=choosing, alternatives=leaning)) as server:
+        ended = command(
+            *("run", report, "--tasks", tasks, "--judge", first, "--judge", second, "--base-url", server.url),
+            *("--snapshot", snapshot, "--protocol", "dream", "--set", "dream.parts=[factuality]"),
+            *("--set", "dream.factuality.n_claims=1", "--out", tmp_path / "run"),
+        )
+    assert (ended.code, chosen) == (0, [0]), ended.err
+    found = sorted((tmp_path / "run" / "findings").rglob("*.jsonl"))
+    assert len(found) == 2
+    for path in found:
+        facts = json.loads(path.read_text(encoding="utf-8"))["factuality"]["facts"]
+        assert [fact["id"] for fact in facts] == ["L2.S1.1"], path

@@ -86,7 +86,9 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         snapshot, claims = context.pages("dream"), await context.claims()
         unread = unread_of(claims, case.report)
         known = verifiable(claims.claims)
-        choice = await choose(known, self.settings.n_claims, case.task, context.judge, context.today)
+        # As the extraction, the choice is that of one judge, so that all label the same claims.
+        chooser = context.extractor or context.judge
+        choice = await choose(known, self.settings.n_claims, case.task, chooser, context.today)
         check = self._batched if self.settings.method == "batched" else self._by_agents
         facts, evidence_gaps = await check(choice.claims, context, snapshot)
         facts += [
