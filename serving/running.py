@@ -127,7 +127,7 @@ def places(
             free.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `check_served`.
         LaunchFailed: GPUs or ports are not available.
     """
     check_served(preset)
@@ -169,7 +169,7 @@ async def up(
         tell: Callback for a line to the user.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `check_served`.
         WeightsMissing: The weights are not on this machine.
         LaunchFailed: A server did not start, or a judge of this name runs with other settings; nothing is left running.
     """

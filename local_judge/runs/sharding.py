@@ -88,7 +88,8 @@ def part_of(sweep: Sweep, shard: Shard) -> Sweep:
                 "ledger": root / LEDGER,
             }
             file = run.file.model_copy(update=changes)
-            job = job_of(file, replay=run.job.replay, inputs=sweep.inputs)
+            allowed = any(spec.preset.code_allowed for spec in run.job.judge_specs)
+            job = job_of(file, replay=run.job.replay, inputs=sweep.inputs, allow_preset_code=allowed)
             base = sweep.ledger if sweep.ledger.exists() else None
             runs.append(SweepRun(run.name, file, replace(job, grows=True, base=base)))
     return replace(sweep, root=root, ledger=root / LEDGER, runs=tuple(runs))
