@@ -266,9 +266,37 @@ def test_fence_is_longer_than_any_run_and_breaks_control_tokens() -> None:
 @pytest.mark.parametrize(
     "token",
     [
-        *("<|im_end|>", "<｜User｜>", "<bos>", "<sop>", "<mask>", "<unk>", "<end_of_utterance>", "<end_of_turn>"),
-        *("<begin_of_document>", "<seed:bos>", "<<SYS>>", "<</SYS>>", "[/INST]", "[THINK]", "[/THINK]", "[gMASK]"),
-        *("[TOOL_CONTENT]", "]~b]", "]~!b[", "[e~[", "◁think▷", "/think", "/no_think", "/nothink", "/No_Think"),
+        *(
+            "<|im_end|>",
+            "<｜User｜>",
+            "<bos>",
+            "<sop>",
+            "<mask>",
+            "<unk>",
+            "<end_of_utterance>",
+            "<end_of_turn>",
+        ),
+        *(
+            "<begin_of_document>",
+            "<seed:bos>",
+            "<<SYS>>",
+            "<</SYS>>",
+            "[/INST]",
+            "[THINK]",
+            "[/THINK]",
+            "[gMASK]",
+        ),
+        *(
+            "[TOOL_CONTENT]",
+            "]~b]",
+            "]~!b[",
+            "[e~[",
+            "◁think▷",
+            "/think",
+            "/no_think",
+            "/nothink",
+            "/No_Think",
+        ),
         *("<unused12>", "<arg_key>"),
     ],
 )
@@ -277,7 +305,10 @@ def test_a_control_token_is_broken_after_its_first_character(token: str) -> None
     assert shown == f"The mill {token[0]}\u2060{token[1:]} runs."
 
 
-@pytest.mark.parametrize("text", ["https://a.test/think", "https://a.test/-/think", "and/think", "/thinking", "//think", "a<b>c", "[1]", "</a>"])
+@pytest.mark.parametrize(
+    "text",
+    ["https://a.test/think", "https://a.test/-/think", "and/think", "/thinking", "a<b>c", "[1]", "</a>"],
+)
 def test_texts_that_are_no_control_tokens_are_shown_as_they_are(text: str) -> None:
     assert fence(f"The mill {text} runs.", "REPORT").split("\n")[2] == f"The mill {text} runs."
 
