@@ -80,7 +80,7 @@ def end_replicas(replicas: Sequence[Replica]) -> None:
 def _with_members(replica: Replica) -> Replica:
     if not replica.process.lives:
         return replica  # which processes were its own is known from the record alone
-    members = members_of([replica.process], replica.members) - {replica.process}
+    members = members_of([replica.process], replica.members).difference([replica.process])
     return replica.model_copy(update={"members": tuple(sorted(members, key=lambda one: one.pid))})
 
 

@@ -292,7 +292,7 @@ def end(servers: Sequence[Process], members: Iterable[Process] = ()) -> None:
         members: Processes that were in the groups (`members_of`). Of a leader that has ended and was reaped, these and
             their descendants are ended, because another program may have got its number, and so its group.
     """
-    known = {*servers, *members}
+    known = set(servers) | set(members)
     try:
         _signal(servers, known, signal.SIGTERM)
     finally:  # also at a second Ctrl-C during the wait

@@ -118,7 +118,7 @@ def draw_sample(verdicts: Sequence[VerdictOfRun], n: int, seed: int) -> list[Ver
 
 
 class SampleOf(NamedTuple):
-    """What one annotator labelled of a random sample."""
+    """Part of a random sample that one annotator has labelled."""
 
     annotator: str
     seed: int

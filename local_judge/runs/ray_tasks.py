@@ -69,7 +69,7 @@ class ShardTask(NamedTuple):
     storage: str | None = None
     """URL of the storage of shards; None for the sweep's folder."""
     allow_preset_code: bool = False
-    """As in `job_of`."""
+    """Permission for the presets; see `job_of`."""
 
     @property
     def shard(self) -> str:

@@ -96,7 +96,7 @@ class WireUsage(Wire):
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether more tokens were cached than the prompt has."""
+        """True if more tokens were cached than the prompt has."""
         return (self.cached_tokens or 0) > self.prompt_tokens
 
     def usage(self) -> Usage:
