@@ -61,6 +61,11 @@ class WebSearch(Frozen):
     failures: tuple[str, ...] = ()
     """Engines that did not answer, each with the reason; or the reason why the server gave no answer."""
 
+    @property
+    def answered(self) -> bool:
+        """True if the absence of results means that nothing was found."""
+        return bool(self.results) or not self.failures
+
     @field_validator("at")
     @classmethod
     def _a_time(cls, at: str) -> str:

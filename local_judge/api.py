@@ -70,6 +70,7 @@ def evaluate(
     limit: int | None = None,
     ledger: Name | None = None,
     progress: bool = True,
+    allow_preset_code: bool = False,
     **options: Any,
 ) -> Run:
     """Evaluate reports, and return the results.
@@ -92,6 +93,7 @@ def evaluate(
         limit: number of reports to evaluate, from the first one on; None for all.
         ledger: file for the judge's replies; in the run directory if None.
         progress: write the progress to standard error.
+        allow_preset_code: let the presets run code on this machine.
         options: other keys of a run file, such as `claims={"method": "scored"}`, `criteria=`, `system=` or `offline=`.
 
     Returns:
@@ -125,7 +127,7 @@ def evaluate(
             "ledger": None if ledger is None else ledger_place(ledger),
         },
     )
-    job = job_of(file, rows)
+    job = job_of(file, rows, allow_preset_code=allow_preset_code)
     if progress:
         sys.stderr.writelines(f"{plain(line)}\n" for line in left_out(file.reports))
     _finish(lambda: run_job(job, RunProgress if progress else unwatched))

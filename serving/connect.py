@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from serving.engine import Engine
 from serving.errors import PresetError
+from serving.preset_code import check_code
 from serving.presets import Preset, VllmSettings
 from serving.types import EngineIdentity, EngineLimits
 from serving.weights import require_weights, weights_commit
@@ -53,7 +54,8 @@ def connect(
         batch: Folder of batch files, for a preset with `engine: vllm`: requests are written there, and answers read.
 
     Raises:
-        PresetError: A preset for vLLM is given without servers, or batch files are wanted of another preset.
+        PresetError: A preset for vLLM is given without servers, batch files are wanted of another preset, or the
+            preset can run code that the user has not allowed.
         WeightsMissing: The weights of an engine in this process are not on this machine.
         MissingExtra: A library of the engine is not installed; the message contains the pip command.
     """
@@ -79,6 +81,7 @@ def connect(
             **_server_settings(preset),
             **common,
         )
+    check_code(preset)
     weights = require_weights(preset)
     if preset.engine == "openvino":
         from serving.engines.openvino import OpenVinoEngine

@@ -15,7 +15,7 @@ def main() -> None:
     gguf, folder = Path(sys.argv[1]), Path(sys.argv[2])
     torch = importlib.import_module("torch")
     transformers = importlib.import_module("transformers")
-    where = {"gguf_file": gguf.name}
+    where = {"gguf_file": gguf.name, "trust_remote_code": False}
     config = transformers.GgufConfig(dequantize=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(
         str(gguf.parent), dtype=torch.float32, quantization_config=config, **where

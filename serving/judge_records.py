@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from serving.errors import LaunchFailed
 from serving.launch import Place, machine
-from serving.processes import Process, end
+from serving.processes import Process, end, members_of
 from serving.types import Frozen
 
 
@@ -37,6 +37,8 @@ class Replica(Frozen):
     place: Place
     process: Process
     log: Path
+    members: tuple[Process, ...] = ()
+    """Other processes of the server when they were last recorded."""
 
 
 class RunningJudge(Frozen):
@@ -60,10 +62,26 @@ class RunningJudge(Frozen):
         """Base URLs of the servers whose processes live."""
         return tuple(one.place.base_url for one in self.replicas if one.process.lives)
 
+    def with_members(self) -> RunningJudge:
+        """Return the judge with the processes that its living servers have now."""
+        return self.model_copy(update={"replicas": tuple(map(_with_members, self.replicas))})
+
     @property
     def gpus(self) -> tuple[str, ...]:
         """GPUs of all servers."""
         return tuple(gpu for one in self.replicas for gpu in one.place.gpus)
+
+
+def end_replicas(replicas: Sequence[Replica]) -> None:
+    """End servers with all their processes."""
+    end([one.process for one in replicas], [member for one in replicas for member in one.members])
+
+
+def _with_members(replica: Replica) -> Replica:
+    if not replica.process.lives:
+        return replica  # which processes were its own is known from the record alone
+    members = members_of([replica.process], replica.members).difference([replica.process])
+    return replica.model_copy(update={"members": tuple(sorted(members, key=lambda one: one.pid))})
 
 
 def state_folder() -> Path:
@@ -84,7 +102,7 @@ def living(name: str) -> RunningJudge | None:
     there = read_record(name)
     if there is None or there.base_urls:
         return there
-    end([one.process for one in there.replicas])  # children of a server that was killed
+    end_replicas(there.replicas)  # children of a server that was killed
     forget(name)
     return None
 

@@ -25,6 +25,7 @@ from platformdirs import user_log_path
 from serving.errors import LaunchFailed, PresetError
 from serving.gpus import VISIBLE
 from serving.keys import API_KEY, api_key, key_variable
+from serving.preset_code import check_code
 from serving.presets import Preset
 from serving.processes import Program, Progress, end, start, stopping_on_signals, wait_until_healthy
 from serving.types import Frozen
@@ -191,7 +192,7 @@ def launch(
         model: Checkpoint folder; None for the preset's own weights.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `check_served`.
         WeightsMissing: The weights are not on this machine.
         LaunchFailed: The server did not start; the message gives the cause.
     """
@@ -218,8 +219,9 @@ def launch(
 
 
 def check_served(preset: Preset) -> None:
-    """Raise PresetError if a preset is not for vLLM."""
+    """Raise PresetError if a preset is not for vLLM, or can run code that the user has not allowed."""
     command(preset, model=weights_path(preset))
+    check_code(preset)
 
 
 def log_folder() -> Path:

@@ -10,7 +10,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from problems import first_problem
 from serving.errors import PresetError
@@ -247,6 +254,19 @@ class Preset(Frozen):
     """Settings of vLLM; required with `engine: vllm`, otherwise not allowed."""
     embedded: EmbeddedSettings | None = None
     """Settings of the engine in this process; required with the other engines, otherwise not allowed."""
+
+    _code_allowed: bool = PrivateAttr(default=False)
+
+    @property
+    def code_allowed(self) -> bool:
+        """True if the user lets this preset run code, which no file can say."""
+        return self._code_allowed
+
+    def allowing_code(self, allowed: bool = True) -> Preset:
+        """Return the preset, with the user's permission to run code."""
+        copy = self.model_copy()
+        copy._code_allowed = allowed
+        return copy
 
     @model_validator(mode="after")
     def _has_the_settings_of_its_engine(self) -> Preset:

@@ -1,7 +1,8 @@
 """Processes of servers: start, wait for health, cause of a failure, end.
 
-Invariants: a server runs in its own process group, all of which ends together; a process is known by its number and the
-time of its start, so that another process that gets the number later is left alone.
+Invariants: a server runs in its own process group, all of which ends together; a process is known by its number, the
+boot and the time of its start, so that another process that gets the number later is left alone. Servers that this
+process has started are not reaped before `end`, so that nothing else gets their numbers.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, NamedTuple
+
+from pydantic import Field
 
 from serving.errors import LaunchFailed
 from serving.types import Frozen
@@ -31,6 +34,8 @@ Progress = Callable[[float, str], None]
 
 _GRACE = 10.0
 _PROC = Path("/proc")
+_STATE, _PARENT, _GROUP, _START = 0, 1, 2, 19
+"""Fields of /proc/PID/stat, counted from the state (proc(5))."""
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Servers that this process has started, by number: only their parent can reap them and get their exit status."""
 
@@ -110,7 +115,8 @@ class Program(NamedTuple):
 class Process(Frozen):
     """A process of this machine."""
 
-    pid: int
+    pid: int = Field(gt=1)
+    """Number of the process. 0, 1 and negative numbers stand for groups, or for the first process of the machine."""
     started: str
     """Boot of the machine, and the start of the process in clock ticks after it."""
 
@@ -123,9 +129,9 @@ class Process(Frozen):
 def process(pid: int) -> Process | None:
     """Return the process with a number; None if there is none, or it has ended and waits to be reaped."""
     stat = _stat(pid)
-    if stat is None or stat[0] in "ZX":
+    if stat is None or stat[_STATE] in "ZX":
         return None
-    return Process(pid=pid, started=f"{_boot()}/{stat[19]}")
+    return Process(pid=pid, started=f"{_boot()}/{stat[_START]}")
 
 
 def start(program: Program) -> Process:
@@ -148,8 +154,9 @@ def start(program: Program) -> Process:
         except OSError as error:
             raise LaunchFailed(f"{name}: cannot run {program.words[0]}: {error.strerror}") from error
     _CHILDREN[child.pid] = child
-    # A process that has ended already is known by its number alone: `wait_until_healthy` reports it.
-    return process(child.pid) or Process(pid=child.pid, started="")
+    stat = _stat(child.pid)
+    assert stat is not None  # it stays in the table, ended or not, until it is reaped
+    return Process(pid=child.pid, started=f"{_boot()}/{stat[_START]}")
 
 
 async def wait_until_healthy(
@@ -193,7 +200,7 @@ def _listens(server: Process, port: int) -> bool:
     wanted = {f"socket:[{inode}]" for inode in listening}
     for folder in _PROC.iterdir():
         stat = _stat(int(folder.name)) if folder.name.isdecimal() else None
-        if stat is not None and stat[2] == str(server.pid):
+        if stat is not None and stat[_GROUP] == str(server.pid):
             with contextlib.suppress(OSError):  # it has ended
                 if any(_target(one) in wanted for one in (folder / "fd").iterdir()):
                     return True
@@ -248,10 +255,12 @@ def answer_of(url: str, key: str | None = None) -> tuple[int | None, bytes]:
 
 def exit_code(server: Process) -> int | None:
     """Return the exit status of a server that has ended, 0 if it is unknown; None if it runs."""
-    child = _CHILDREN.get(server.pid)
-    if child is not None:
-        return child.poll()
-    return None if server.lives else 0
+    if server.pid not in _CHILDREN:
+        return None if server.lives else 0
+    ended = os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
@@ -275,17 +284,41 @@ def explain(log: str, code: int | None, facts: Mapping[str, str]) -> str:
     return f"it {how}: {last}"
 
 
-def end(servers: Sequence[Process]) -> None:
-    """End servers with all processes of their groups: with SIGTERM, then, or at a second Ctrl-C, with SIGKILL."""
-    groups = [server.pid for server in servers if _owns_group(server)]
+def end(servers: Sequence[Process], members: Iterable[Process] = ()) -> None:
+    """End servers with all processes of their groups: with SIGTERM, then, or at a second Ctrl-C, with SIGKILL.
+
+    Args:
+        servers: Leaders of the groups.
+        members: Processes that were in the groups (`members_of`). Of a leader that has ended and was reaped, these and
+            their descendants are ended, because another program may have got its number, and so its group.
+    """
+    known = set(servers) | set(members)
     try:
-        _signal(groups, signal.SIGTERM)
+        _signal(servers, known, signal.SIGTERM)
     finally:  # also at a second Ctrl-C during the wait
-        _signal(groups, signal.SIGKILL)
+        _signal(servers, known, signal.SIGKILL)
         for server in servers:
             child = _CHILDREN.pop(server.pid, None)
             if child is not None:
                 child.wait()
+
+
+def members_of(servers: Sequence[Process], known: Iterable[Process] = ()) -> frozenset[Process]:
+    """Return the living processes of servers' groups and among `known`, with all their descendants.
+
+    No other process gets the number of a group while its leader is in the process table. So a group is a server's if
+    the process with its number is the server, ended or not.
+    """
+    boot, known = _boot(), frozenset(known)
+    numbers = [int(folder.name) for folder in _PROC.iterdir() if folder.name.isdecimal()]
+    stats = {number: stat for number in numbers if number > 1 and (stat := _stat(number)) is not None}
+    table = {number: Process(pid=number, started=f"{boot}/{stat[_START]}") for number, stat in stats.items()}
+    groups = {str(server.pid) for server in servers if table.get(server.pid) == server}
+    found = {number for number, one in table.items() if one in known or stats[number][_GROUP] in groups}
+    parents = {number: int(stat[_PARENT]) for number, stat in stats.items()}
+    while further := {number for number, parent in parents.items() if parent in found} - found:
+        found |= further
+    return frozenset(table[number] for number in found if stats[number][_STATE] not in "ZX")
 
 
 @contextmanager
@@ -328,7 +361,7 @@ def _last_line(log: Path) -> str:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the state on: 2 is the group, 19 the start (proc(5))."""
+    """Return the fields of /proc/PID/stat from the state on (proc(5))."""
     try:
         return (
             (_PROC / str(pid) / "stat")
@@ -340,39 +373,18 @@ def _stat(pid: int) -> list[str] | None:
         return None
 
 
-def _members(group: int) -> bool:
-    """Check whether a process of the group lives."""
-    stats = (_stat(int(one.name)) for one in _PROC.iterdir() if one.name.isdecimal())
-    return any(stat[2] == str(group) and stat[0] not in "ZX" for stat in stats if stat is not None)
-
-
-def _owns_group(server: Process) -> bool:
-    """Check whether the group with a server's number is its own.
-
-    The number of a group is not given to a new process while a process of the group lives. So the group is the server's
-    if the server lives, or if it was started since the last boot and no process has its number.
-    """
-    if server.lives or server.pid in _CHILDREN:
-        return True
-    stat = _stat(server.pid)
-    return server.started.startswith(f"{_boot()}/") and (stat is None or stat[0] in "ZX")
-
-
 def _boot() -> str:
     """Return the id of the last boot."""
     return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
-def _signal(groups: Sequence[int], sign: signal.Signals) -> None:
-    """Send `sign` to process groups and wait up to `_GRACE` seconds for their end."""
-    living = [group for group in groups if _members(group)]
-    for group in living:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, sign)
-    deadline = time.monotonic() + _GRACE
-    while living and time.monotonic() < deadline:
+def _signal(servers: Sequence[Process], known: set[Process], sign: signal.Signals) -> None:
+    """Send `sign` once to each process of servers, wait up to `_GRACE` seconds, and add the processes to `known`."""
+    deadline, told = time.monotonic() + _GRACE, set[Process]()
+    while (living := members_of(servers, known)) and time.monotonic() < deadline:
+        known |= living
+        for one in living - told:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one.pid, sign)
+        told |= living
         time.sleep(0.05)
-        for group in living:
-            if group in _CHILDREN:
-                _CHILDREN[group].poll()  # reaps the leader
-        living = [group for group in living if _members(group)]

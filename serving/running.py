@@ -24,6 +24,7 @@ from serving.gpus import chosen_gpus, groups_of, visible_gpus
 from serving.judge_records import (
     Replica,
     RunningJudge,
+    end_replicas,
     forget,
     holding,
     living,
@@ -54,7 +55,6 @@ from serving.processes import (
     Progress,
     answer_of,
     body_of,
-    end,
     is_healthy,
     start,
     stopping_on_signals,
@@ -62,6 +62,9 @@ from serving.processes import (
 )
 from serving.types import Frozen
 from serving.weights import checkpoint, weights_commit
+
+_WATCH_SECONDS = 5.0
+"""Seconds between two records of the processes of a judge that a command has started."""
 
 START_SECONDS = 1800.0
 """Time limit of a start: a large model on a slow disk takes many minutes."""
@@ -124,7 +127,7 @@ def places(
             free.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `check_served`.
         LaunchFailed: GPUs or ports are not available.
     """
     check_served(preset)
@@ -166,7 +169,7 @@ async def up(
         tell: Callback for a line to the user.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `check_served`.
         WeightsMissing: The weights are not on this machine.
         LaunchFailed: A server did not start, or a judge of this name runs with other settings; nothing is left running.
     """
@@ -179,7 +182,8 @@ async def up(
             _check_same(there, preset, wanted)
         with stopping_on_signals():
             judge = await _started(preset, name, there, wanted, detached, progress)
-        return Started(judge, there is not None and judge.replicas == there.replicas)
+        before = [one.process for one in there.replicas] if there is not None else []
+        return Started(judge, [one.process for one in judge.replicas] == before)
 
 
 async def _started(
@@ -193,6 +197,14 @@ async def _started(
     """Start the servers that do not live, wait for all, and record them."""
     begun: list[Process] = []
     judge = there
+
+    def watch(seconds: float, line: str) -> None:
+        nonlocal judge
+        assert judge is not None
+        judge = _record_members(judge)
+        if progress is not None:
+            progress(seconds, line)
+
     held = contextlib.ExitStack()
     try:
         if there is None or not all(one.process.lives for one in there.replicas):
@@ -203,13 +215,14 @@ async def _started(
                     write_record(judge)
         assert judge is not None
         servers = [(one.process, program(preset, one.place, log=one.log)) for one in judge.replicas]
-        await wait_until_healthy(servers, wanted.seconds, progress)
-        ready = judge.model_copy(update={"ready": True, "detached": judge.detached or detached})
+        await wait_until_healthy(servers, wanted.seconds, watch)
+        changes = {"ready": True, "detached": judge.detached or detached}
+        ready = judge.with_members().model_copy(update=changes)
         if ready != there:
             write_record(ready)
         return ready
     except BaseException:
-        end(begun)
+        end_replicas([one for one in (judge.replicas if judge else ()) if one.process in begun])
         if there is not None:
             write_record(there)
         elif begun:
@@ -217,6 +230,14 @@ async def _started(
         raise
     finally:
         held.close()
+
+
+def _record_members(judge: RunningJudge) -> RunningJudge:
+    """Return the judge with the processes that its servers have now, and write its record if they have changed."""
+    now = judge.with_members()
+    if now != judge:
+        write_record(now)
+    return now
 
 
 def _starts(
@@ -349,7 +370,9 @@ async def using(
         try:
             if serve:
                 with stopping_on_signals():
-                    yield (await up(preset, progress=progress, tell=tell)).judge
+                    judge = (await up(preset, progress=progress, tell=tell)).judge
+                    async with _recording_members(name):
+                        yield judge
             else:
                 yield find(preset)
         finally:
@@ -362,16 +385,37 @@ async def hold(judge: RunningJudge) -> None:
     Raises:
         LaunchFailed: A server ended by itself.
     """
-    while True:
-        for one in judge.replicas:
-            if not one.process.lives:
-                async with holding(start_lock(judge.name)):  # `down` holds it until all have ended
-                    if read_record(judge.name) is None:
-                        return
-                raise LaunchFailed(
-                    f"{judge.name}: {one.place.base_url} has stopped by itself (log: {one.log})"
-                )
-        await asyncio.sleep(0.5)
+    async with _recording_members(judge.name):
+        while True:
+            ended = next((one for one in judge.replicas if not one.process.lives), None)
+            if ended is not None:
+                break
+            await asyncio.sleep(0.5)
+    async with holding(start_lock(judge.name)):  # `down` holds it until all have ended
+        if read_record(judge.name) is None:
+            return
+    raise LaunchFailed(f"{judge.name}: {ended.place.base_url} has stopped by itself (log: {ended.log})")
+
+
+@asynccontextmanager
+async def _recording_members(name: str) -> AsyncGenerator[None]:
+    """Keep the recorded processes of a judge's servers up to date while the block runs."""
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            there = read_record(name)
+            if there is not None and there.with_members() != there:
+                with contextlib.suppress(LaunchFailed), locked(start_lock(name), fcntl.LOCK_EX) as lock:
+                    there = read_record(name) if lock is not None else None  # it may have been stopped
+                    if there is not None:
+                        _record_members(there)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
 
 
 def down(name: str) -> bool:
@@ -381,7 +425,7 @@ def down(name: str) -> bool:
         if there is None:
             return False
         lived = bool(there.base_urls)
-        end([one.process for one in there.replicas])
+        end_replicas(there.replicas)
         if lock is not None:
             forget(name)
         return lived

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 from indexes.errors import FetchError
 from indexes.fetch.client import Answer, Client, stamp, utc_now
-from indexes.fetch.faults import FetchFault, Refused, Unreachable, one_line
+from indexes.fetch.faults import FetchFault, NoSuchHost, Refused, one_line
 from indexes.fetch.politeness import Asker
 from indexes.fetch.resolver import Resolver, SystemResolver
 from indexes.fetch.robots import REDIRECTS
@@ -90,23 +90,23 @@ class Searxng:
         """
         sent = " ".join(_SYNTAX.sub("", query).split())
         if not sent:
-            return self.searched(query)
+            return self._searched(query)
         try:
             answer = await self._asker.ask(self._target(sent))
-        except (Refused, Unreachable) as fault:
+        except (Refused, NoSuchHost) as fault:
             raise FetchError(f"{self._shown}: {fault.reason}") from None
         except FetchFault as fault:
             raise NotAnswered(fault.reason) from None
         self._check(answer)
         found = _results(answer.head)
         if found is None:
-            raise FetchError(f"{self._shown} does not return SearXNG's JSON; is it a SearXNG server?")
+            raise NotAnswered(f"{self._shown} does not return SearXNG's JSON; is it a SearXNG server?")
         results, unresponsive = found
         if unresponsive and not results:
             raise NotAnswered(", ".join(unresponsive))
-        return self.searched(query, results, unresponsive, answer.exchange.at)
+        return self._searched(query, results, unresponsive, answer.exchange.at)
 
-    def searched(
+    def _searched(
         self,
         query: str,
         results: tuple[WebResult, ...] = (),
@@ -141,7 +141,7 @@ class Searxng:
                 f"{self._shown} answered 403; add `json` to `formats` under `search` in the server's settings.yml"
             )
         if status == 429:
-            raise FetchError(
+            raise NotAnswered(
                 f"{self._shown} answered 429: too many requests; raise --delay or, on a server of your own, set "
                 f"`limiter: false` under `server` in its settings.yml"
             )

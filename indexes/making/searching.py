@@ -1,13 +1,15 @@
 """Web searches for a snapshot: each query is sent once, its answer stored, and its first results fetched.
 
 Invariant: an answer is on the disk before the next query is sent; the same call goes on where a killed or interrupted
-one stopped, and no answered query is sent again. The addresses to fetch follow from the stored searches alone.
+one stopped, and no answered query is sent again. A query that the server did not answer is not stored as one without
+results: the same call sends it again. The addresses to fetch follow from the stored searches alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from indexes.errors import FetchError, SnapshotExists
 from indexes.fetch.crawl import Progress as FetchProgress
@@ -30,6 +32,15 @@ MOST_IN_A_ROW = 3
 """Consecutive queries without an answer after which the server is given up: its engines are blocked, or it is down."""
 
 
+class Searched(NamedTuple):
+    """Result of sending queries."""
+
+    searches: tuple[WebSearch, ...]
+    """A search for each answered query, in the order of the queries."""
+    unanswered: Mapping[str, str]
+    """Reason for each query without an answer. After `MOST_IN_A_ROW` of them, the rest is not sent."""
+
+
 def searches_of(out: Path) -> Path:
     """Return the path of the searches for `out` until the snapshot is whole, next to it."""
     return out.parent / f".{out.name}.{SEARCHES}"
@@ -37,7 +48,7 @@ def searches_of(out: Path) -> Path:
 
 async def search_web(
     queries: Iterable[str], out: Path, server: Searxng, progress: Progress = lambda _done, _total: None
-) -> tuple[WebSearch, ...]:
+) -> Searched:
     """Send queries for the snapshot at `out`, except those that it or an interrupted run has answers to.
 
     Args:
@@ -46,12 +57,8 @@ async def search_web(
         server: the search server.
         progress: told the number of queries done and their total, after each query.
 
-    Returns:
-        A search for each different query, in the order of the queries. One without an answer has no results.
-
     Raises:
-        FetchError: the server answers no query, or `MOST_IN_A_ROW` queries in a row have no answer. The same call
-            sends these again.
+        FetchError: the server answers no query as it is set up now.
         SnapshotExists: `out` is there and is no snapshot, or lacks queries.
         ImportRefused: another process makes `out`; stored searches cannot be read.
         OSError: an answer cannot be stored.
@@ -77,18 +84,16 @@ async def search_web(
                 unanswered[query] = str(error)
                 in_a_row += 1
                 if in_a_row == MOST_IN_A_ROW:
-                    raise FetchError(
-                        f"{in_a_row} queries in a row have no answer ({error}); the others are stored, and the same "
-                        f"command continues"
-                    ) from None
+                    break
             else:
                 append_search(path, found[query])
                 in_a_row = 0
             progress(done, len(wanted))
-        for query, reason in unanswered.items():
-            found[query] = server.searched(query, failures=(reason,))
-            append_search(path, found[query])
-    return tuple(found[query] for query in wanted)
+    last = next(reversed(unanswered.values()), "")
+    return Searched(
+        tuple(found[query] for query in wanted if query in found),
+        {query: unanswered.get(query, last) for query in wanted if query not in found},
+    )
 
 
 async def fetch_found(
@@ -139,7 +144,7 @@ async def fetch_found(
 def _answered(path: Path, server: Searxng) -> dict[str, WebSearch]:
     """Return the stored answers to queries with the same engines and language; the last one of each query."""
     asked = (server.engines, server.language)
-    stored = read_searches(path) if path.exists() else ()
+    stored = [one for one in (read_searches(path) if path.exists() else ()) if one.answered]
     return {one.query: one for one in stored if (one.asked_engines, one.language) == asked}
 
 

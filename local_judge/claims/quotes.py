@@ -33,6 +33,8 @@ def _folded(text: str) -> tuple[str, list[int]]:
     offsets: list[int] = []
     space = True
     for offset, character in enumerate(text):
+        if character == "\u2060":  # put into control tokens where a text is shown to a judge (`layout.fence`)
+            continue
         if character.isspace():
             if not space:
                 characters.append(" ")

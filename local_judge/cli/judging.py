@@ -20,6 +20,7 @@ from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
 from local_judge.tasks.files import TaskFiles
 from serving.connect import PERSISTENT, Persistence
+from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
@@ -102,6 +103,16 @@ PrintConfig = Annotated[
 ]
 
 
+AllowPresetCode = Annotated[
+    bool,
+    typer.Option(
+        ALLOWING,
+        help="Let preset files run code on this machine, with any argument and environment variable.",
+        rich_help_panel=SERVER,
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions(Options):
     """Options for reaching the servers of judges."""
@@ -123,6 +134,7 @@ class ServerOptions(Options):
             rich_help_panel=SERVER,
         ),
     ] = False
+    allow_preset_code: AllowPresetCode = False
     offline: Annotated[
         bool,
         typer.Option(
@@ -163,7 +175,9 @@ class ServerOptions(Options):
 
     def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
         """Return judges with their servers from --base-url or --serve, or in this process."""
-        specs = judge_specs_of(judges, self.base_url or (), self.serve)
+        specs = judge_specs_of(
+            judges, self.base_url or (), self.serve, allow_preset_code=self.allow_preset_code
+        )
         return in_this_process(specs) if self.in_process else specs
 
     @asynccontextmanager

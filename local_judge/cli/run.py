@@ -127,7 +127,7 @@ def run(
         if not getattr(file, name):
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
     _check_reports(reports or (), file)
-    job = job_of(file, replay=replay, batch=batch)
+    job = job_of(file, replay=replay, batch=batch, allow_preset_code=judge.allow_preset_code)
     print_left_out(file.reports)
     if dry_run:
         print_plan(job, as_json)

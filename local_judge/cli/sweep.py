@@ -99,7 +99,7 @@ def run_(
 ) -> None:
     """Evaluate all runs of a sweep file and print their scores in one table."""
     options, environment = given_keys(context)
-    sweep = open_sweep(file, options, environment, replay=replay)
+    sweep = open_sweep(file, options, environment, replay=replay, allow_preset_code=servers.allow_preset_code)
     if print_config:
         print("---\n".join(f"# {one.name}\n{one.file.as_yaml()}" for one in sweep.runs), end="")
         return

@@ -71,10 +71,19 @@ def system_text() -> str:
 
 _CONTROL = re.compile(
     r"<[|｜][^<>\n]{1,40}[|｜]>"
-    r"|</?(?:s|bos|eos|pad|unk|think|tool_call|tool_response|start_of_turn|end_of_turn)>"
-    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
+    r"|</?(?:s|bos|eos|sop|eop|eod|pad|unk|mask|think|tool_call|tool_response|(?:start|end|begin)_of_\w{1,20})>"
+    r"|</?(?:seed|minimax):\w{1,30}>"
+    r"|<</?SYS>>"
+    r"|\[/?(?:INST|THINK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|ARGS|[gs]?MASK)\]"
+    r"|\]~!?b[\[\]]|\[e~\["
+    r"|◁/?think▷"
+    r"|<unused\d{1,5}>|</?arg_(?:key|value)>"
+    r"|/(?i:no_?think)|/(?<![\w/%~=&#!+@:-]/)(?i:think)\b"
 )
-"""Control tokens in the chat templates of common model families."""
+"""Control tokens in the chat templates of common model families, and words that switch reasoning on or off.
+
+`/think` in an address stays as it is, because judges copy addresses.
+"""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -114,14 +123,14 @@ def fence_mark(text: str) -> str:
 def fence(text: str, title: str) -> str:
     """Fence `text` under a title line, between two lines of backticks longer than any run of backticks in it.
 
-    Control tokens of chat templates (`<|im_end|>`, `</s>`, `[INST]`, …) get a word joiner, U+2060, after their first
-    character: they look the same, and end no message. In an `unfenced` block the text follows its title unchanged.
+    Control tokens of chat templates (`<|im_end|>`, `</s>`, `[INST]`, `/no_think`, …) get a word joiner, U+2060, after
+    their first character: they look the same, and neither end a message nor switch reasoning. In an `unfenced` block
+    the text follows its title unchanged.
     """
     if not fenced():
         return f"{title}\n{text}"
     mark = fence_mark(text)
-    if "<" in text or "[" in text:
-        text = _CONTROL.sub(lambda match: match[0][0] + "\u2060" + match[0][1:], text)
+    text = _CONTROL.sub(lambda match: match[0][0] + "\u2060" + match[0][1:], text)
     return f"{title}\n{mark}\n{text}\n{mark}"
 
 

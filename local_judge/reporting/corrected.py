@@ -40,6 +40,12 @@ def corrected_notes(
         "95 % intervals over reports (after Korn and Graubard, 1998); the correction needs labels of a random sample "
         "of the claims"
     )
+    if found.n_unsampled:
+        of = f"{found.n_unsampled} of {count(n_labels, 'label')}"
+        yield f"not checked: whether {of} are of a random sample; they name none"
+    for one in found.samples:
+        if one.n_labels < one.size:
+            yield f"{safe(one.annotator)} labelled the first {one.n_labels} of {one.size} claims of the sample"
     bare = [
         f"{safe(system)} ({count(row.people.n, 'labelled claim')} in {count(row.clusters, 'report')})"
         for system, row in rows

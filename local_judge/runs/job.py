@@ -149,6 +149,7 @@ def job_of(
     replay: bool = False,
     batch: Path | None = None,
     inputs: Inputs | None = None,
+    allow_preset_code: bool = False,
 ) -> Job:
     """Open the inputs of a run.
 
@@ -158,6 +159,7 @@ def job_of(
         replay: True to answer from the ledger only.
         batch: folder of batch files, if batch jobs answer instead of servers.
         inputs: inputs that other runs have opened.
+        allow_preset_code: let the presets run code on this machine; no run file can allow it.
 
     Raises:
         ConfigError: there is no judge or no run directory, or a setting or a preset is invalid.
@@ -166,7 +168,8 @@ def job_of(
     if file.out is None:
         raise ConfigError("no run directory was given; name it as `out`")
     inputs = inputs or Inputs()
-    store, specs = RunStore(file.out), judge_specs_of(file.judges, file.base_urls, file.serve, file.draw)
+    store = RunStore(file.out)
+    specs = judge_specs_of(file.judges, file.base_urls, file.serve, file.draw, allow_preset_code)
     if batch is not None and not replay:
         specs = in_batches(specs, batch)
     elif file.in_process and not replay:

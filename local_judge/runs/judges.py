@@ -64,7 +64,11 @@ _DRAW_STRIDE = 1000
 
 
 def judge_specs_of(
-    judges: Sequence[str], base_urls: Sequence[str], serve: bool = False, draw: int = 0
+    judges: Sequence[str],
+    base_urls: Sequence[str],
+    serve: bool = False,
+    draw: int = 0,
+    allow_preset_code: bool = False,
 ) -> tuple[JudgeSpec, ...]:
     """Return the judges of a run, in the order in which they are named: the first one extracts the claims.
 
@@ -73,6 +77,7 @@ def judge_specs_of(
         base_urls: `NAME=URL` for one judge; a URL alone for every judge without one of its own.
         serve: start the servers of judges without a URL that are not running, while the judges are open.
         draw: number of the draw, which changes the seeds.
+        allow_preset_code: let the presets run code on this machine (`serving.preset_code`).
 
     Raises:
         ConfigError: no judge, a name given twice, a name that cannot be a folder's, or a URL for an unknown judge.
@@ -80,7 +85,7 @@ def judge_specs_of(
     """
     if not judges:
         raise ConfigError("no judge was given; name at least one with --judge")
-    presets = [_drawn(load_preset(judge), draw) for judge in judges]
+    presets = [_drawn(load_preset(judge).allowing_code(allow_preset_code), draw) for judge in judges]
     names = [preset.name for preset in presets]
     for preset, judge in zip(presets, judges, strict=True):
         if names.count(preset.name) > 1:

@@ -7,6 +7,7 @@ call.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -22,6 +23,7 @@ from local_judge.runs.store import RunStore
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.prediction_powered import LabelledUnit
+from local_judge.terminal import count
 from serving.types import Frozen
 
 HumanLabel = Literal["supported", "partial", "unsupported", "contradicted", "unclear"]
@@ -49,6 +51,12 @@ class ClaimLabel(Frozen):
     label: HumanLabel
     annotator: str = Field(min_length=1, max_length=LONGEST_ANNOTATOR)
     note: str = ""
+    seed: int | None = None
+    """Seed of the random sample of claims (`lab label --seed`); null if the label is of no such sample."""
+    sample: int | None = Field(default=None, ge=1)
+    """Number of claims in the sample."""
+    number: int | None = Field(default=None, ge=0)
+    """Position of the claim in the sample, from 0. The first claims of a sample are a random sample, too."""
 
     @property
     def unit(self) -> Unit:
@@ -89,6 +97,60 @@ def load_labels(paths: Sequence[Path]) -> list[ClaimLabel]:
             found.append(label)
         if len(found) == before:
             raise InputError(f"{path}: no labels in it")
+    return found
+
+
+def draw_sample(verdicts: Sequence[VerdictOfRun], n: int, seed: int) -> list[VerdictOfRun]:
+    """Return a random sample of verdicts in random order; a larger sample of the same seed begins with a smaller one.
+
+    Raises:
+        InputError: there are no verdicts.
+    """
+    if not verdicts:
+        raise InputError("the run has no verdicts to label")
+    # random() is the one method of Random whose sequence Python promises to keep.
+    draw = random.Random(seed).random
+    keyed = sorted(
+        ((draw(), one.unit, one) for one in sorted(verdicts, key=lambda one: one.unit)),
+        key=lambda row: row[:2],
+    )
+    return [one for _, _, one in keyed[:n]]
+
+
+class SampleOf(NamedTuple):
+    """Part of a random sample that one annotator has labelled."""
+
+    annotator: str
+    seed: int
+    n_labels: int
+    size: int
+    """Number of claims in the sample."""
+
+
+def samples_of(labels: Iterable[ClaimLabel]) -> list[SampleOf]:
+    """Return the samples that labels are of, by annotator and seed.
+
+    Raises:
+        InputError: a claim has no label, but a later one of the sample has. The labelled claims are then not random.
+    """
+    groups: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for one in labels:
+        if one.seed is not None and one.number is not None:
+            size = max(one.sample or 0, one.number + 1)
+            groups.setdefault((one.annotator, one.seed), []).append((one.number, size))
+    found: list[SampleOf] = []
+    for (annotator, seed), rows in sorted(groups.items()):
+        numbers = {number for number, _ in rows}
+        size = max(size for _, size in rows)
+        missing = [str(number + 1) for number in range(max(numbers)) if number not in numbers]
+        if missing:
+            more = ", …" if len(missing) > 10 else ""
+            raise InputError(
+                f"labels of {annotator!r}: {count(len(missing), 'claim')} of the sample (number "
+                f"{', '.join(missing[:10])}{more}) have none, but later ones have, so the labelled claims are not a "
+                f"random sample; label them with `local-judge lab label --sample {size} --seed {seed}`"
+            )
+        found.append(SampleOf(annotator, seed, len(numbers), size))
     return found
 
 
@@ -144,10 +206,17 @@ class LabelledRun(NamedTuple):
     n_unclear: int
     agreement: Estimate
     """Krippendorff's alpha (nominal) of the annotators, over claims with several labels; `unclear` is none of them."""
+    samples: tuple[SampleOf, ...]
+    n_unsampled: int
+    """Labels that name no random sample."""
 
 
 def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel]) -> LabelledRun:
-    """Join verdicts with labels: a unit's label is the share of its annotators who call it supported."""
+    """Join verdicts with labels: a unit's label is the share of its annotators who call it supported.
+
+    Raises:
+        InputError: as `samples_of`.
+    """
     texts = {one.unit: one.claim.text for one in verdicts}
     own = labels_of(labels, texts)
     given: dict[Unit, list[HumanLabel]] = {}
@@ -169,4 +238,6 @@ def labelled_run(verdicts: Sequence[VerdictOfRun], labels: Sequence[ClaimLabel])
         n_other_text=sum(label.unit in texts for label in labels) - len(own),
         n_unclear=sum(label.label == "unclear" for label in own),
         agreement=agreement_of(own),
+        samples=tuple(samples_of(labels)),
+        n_unsampled=sum(one.seed is None or one.number is None for one in labels),
     )

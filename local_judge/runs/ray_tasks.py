@@ -68,6 +68,8 @@ class ShardTask(NamedTuple):
     """Number of reports over all runs."""
     storage: str | None = None
     """URL of the storage of shards; None for the sweep's folder."""
+    allow_preset_code: bool = False
+    """Permission for the presets; see `job_of`."""
 
     @property
     def shard(self) -> str:
@@ -193,6 +195,7 @@ def tasks_of(
             environment,
             sum(by_task[task] for task in shard.tasks),
             None if storage is None else storage.url,
+            any(spec.preset.code_allowed for run in sweep.runs for spec in run.job.judge_specs),
         )
         for shard in shards(sweep, n)
         if shard.tasks
@@ -236,7 +239,9 @@ def evaluate_shard(task: ShardTask) -> str | None:
             RunError, f"{task.folder}: not on node {socket.gethostname()}; all nodes need it at this path"
         ):
             os.chdir(task.folder)
-        sweep = open_sweep(task.file, task.options, task.environment)
+        sweep = open_sweep(
+            task.file, task.options, task.environment, allow_preset_code=task.allow_preset_code
+        )
         shard = shards(sweep, task.of)[task.number - 1]
         if task.storage is not None:
             shard_storage.evaluate(RemoteFolder(task.storage), sweep, shard)

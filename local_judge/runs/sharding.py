@@ -24,6 +24,7 @@ from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.grouping import divided
 from local_judge.runs.inputs import task_of
 from local_judge.runs.job import Watch, job_of
+from local_judge.runs.judges import with_identities
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.sweep import Sweep, SweepRun, run_sweep
 from local_judge.runs.sweep_file import selections
@@ -88,7 +89,8 @@ def part_of(sweep: Sweep, shard: Shard) -> Sweep:
                 "ledger": root / LEDGER,
             }
             file = run.file.model_copy(update=changes)
-            job = job_of(file, replay=run.job.replay, inputs=sweep.inputs)
+            allowed = any(spec.preset.code_allowed for spec in run.job.judge_specs)
+            job = job_of(file, replay=run.job.replay, inputs=sweep.inputs, allow_preset_code=allowed)
             base = sweep.ledger if sweep.ledger.exists() else None
             runs.append(SweepRun(run.name, file, replace(job, grows=True, base=base)))
     return replace(sweep, root=root, ledger=root / LEDGER, runs=tuple(runs))
@@ -118,7 +120,7 @@ async def merge_shards(
         ledgers: ledgers of the shards; those in the sweep's folder if there are none.
 
     Raises:
-        RunError: there is no ledger to merge.
+        RunError: there is no ledger to merge, or none has a reply of a judge of the sweep.
         LedgerError: a ledger cannot be read.
     """
     found = list(ledgers) or sorted((sweep.root / SHARDS).glob(f"*/{LEDGER}"))
@@ -128,4 +130,9 @@ async def merge_shards(
         )
     sweep.root.mkdir(parents=True, exist_ok=True)
     merged = merge(sweep.ledger, found)
+    for spec in with_identities([spec for run in sweep.runs for spec in run.job.judge_specs], sweep.ledger):
+        if spec.recorded is None:
+            raise RunError(
+                f"{sweep.root}: no shard has replies by judge {spec.name!r} yet; merge again when a shard has ended"
+            )
     return merged, await run_sweep(sweep, watch)

@@ -80,6 +80,7 @@ def open_sweep(
     defaults: Mapping[str, Any] | None = None,
     *,
     replay: bool = False,
+    allow_preset_code: bool = False,
 ) -> Sweep:
     """Read a sweep file, expand it to runs and open their inputs.
 
@@ -88,6 +89,7 @@ def open_sweep(
         overrides: values from the command line for keys of a run file; None is ignored.
         defaults: values from the environment, for keys that neither the file nor the command line has.
         replay: answer from the ledger only.
+        allow_preset_code: as in `job_of`.
 
     Raises:
         ConfigError: the file or a setting is invalid, or a report lacks what a protocol needs.
@@ -96,10 +98,8 @@ def open_sweep(
     file, inputs = load_sweep_file(path, overrides, defaults), Inputs()
     assert file.base.out is not None
     named = expanded(file, inputs.reports(file.base))
-    runs = tuple(
-        SweepRun(name, one, replace(job_of(one, replay=replay, inputs=inputs), grows=True))
-        for name, one in named
-    )
+    options: Any = {"replay": replay, "inputs": inputs, "allow_preset_code": allow_preset_code}
+    runs = tuple(SweepRun(name, one, replace(job_of(one, **options), grows=True)) for name, one in named)
     presets: dict[str, Preset] = {}
     for run in runs:
         check_job(run.job)

@@ -168,7 +168,7 @@ def with_layers(preset: Preset, layers: int | None, block: int | None) -> Preset
     if block is not None:
         more += ["--block-size", str(block)]
     settings = preset.vllm.model_copy(update={"args": (*preset.vllm.args, *more)})
-    return preset.model_copy(update={"vllm": settings})
+    return preset.model_copy(update={"vllm": settings}).allowing_code()
 
 
 @contextmanager
@@ -183,7 +183,9 @@ def measured_server(preset: Preset, base_url: str | None) -> Generator[MeasuredS
         return
     if preset.vllm is not None:
         env = {**preset.vllm.env, "VLLM_SERVER_DEV_MODE": "1"}
-        preset = preset.model_copy(update={"vllm": preset.vllm.model_copy(update={"env": env})})
+        preset = preset.model_copy(
+            update={"vllm": preset.vllm.model_copy(update={"env": env})}
+        ).allowing_code()
     sys.stderr.write(f"starting vLLM with {preset.name}\n")
     with launch(preset) as running:
         server = MeasuredServer(running.base_url, running.model)

@@ -176,6 +176,7 @@ def load_model(weights: Path) -> Model:
     """Return the model of a GGUF file or a checkpoint folder, in float32 on the CPU."""
     torch, transformers = _library("torch"), _library("transformers")
     source: dict[str, Any] = {"pretrained_model_name_or_path": str(weights), "local_files_only": True}
+    source["trust_remote_code"] = False  # without a value, transformers asks on the terminal
     options: dict[str, Any] = {"dtype": torch.float32}
     if weights.is_file():
         source |= {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}

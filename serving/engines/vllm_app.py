@@ -24,7 +24,7 @@ from typing import Any
 
 from serving.engines.asgi import AppClient, Application, AppThread
 from serving.errors import LaunchFailed, MissingExtra, ServerDown
-from serving.launch import LOCAL, command, environment
+from serving.launch import LOCAL, check_served, command, environment
 from serving.presets import Preset
 from serving.processes import explain
 from serving.weights import checkpoint
@@ -42,12 +42,13 @@ class VllmApp:
         generating: False for an application that has the tokenizer and the chat template but no model.
 
     Raises:
-        PresetError: The preset is not for vLLM.
+        PresetError: As `serving.launch.check_served`.
         WeightsMissing: The weights are not on this machine.
         MissingExtra: vLLM is not installed.
     """
 
     def __init__(self, preset: Preset, log: Path, *, generating: bool = True) -> None:
+        check_served(preset)
         if find_spec("vllm") is None:
             raise MissingExtra(
                 f"{preset.name} needs vLLM in this environment: in the checkout, pip install '.[gpu]'"

@@ -341,6 +341,10 @@ class Heard:
             self.models[whole.model] = None
             self.usage = whole.usage
             return whole.generation(thinking)
+        if self.finish is None and self.done:
+            raise MalformedReply(
+                f"{self.url} ended its reply without a finish_reason; look at the server's log"
+            )
         if self.finish is None:
             raise EngineUnreachable(f"{self.url} ended its stream before the reply; look at the server's log")
         thought = "".join(self.thought) if self.thought else None

@@ -15,6 +15,7 @@ PAGE = "The mill opened in 1974.\n\nIts “new” wheel — 3 m wide — turns\n
         ('Its "new" wheel - 3 m wide - turns daily', "Its “new” wheel — 3 m wide — turns\n  daily"),
         ("…opened in 1974. Its “new” wheel", "opened in 1974.\n\nIts “new” wheel"),
         ("水车直径为3米，每天转动", "水车直径为３米，每天转动"),
+        ("The m\u2060ill opened in 1974", "The mill opened in 1974"),
     ],
 )
 def test_a_quotation_is_found_up_to_space_case_and_typography(quotation: str, found: str) -> None:

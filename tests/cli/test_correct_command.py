@@ -11,7 +11,7 @@ import pytest
 from local_judge.claims.model import ClaimSet
 from local_judge.reporting.corrected import corrected_notes
 from local_judge.runs.items import claims_file
-from local_judge.runs.labels import labelled_run, verdicts_of
+from local_judge.runs.labels import draw_sample, labelled_run, verdicts_of
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
 from local_judge.stats.prediction_powered import LabelledUnit, corrected_share
@@ -99,6 +99,45 @@ def test_each_system_has_a_row_whatever_its_name(
     assert data["all_reports"]["judge"]["n"] == sum(numbers) == 3 * numbers[0]
     shown = [line.split("│")[0].strip() for line in command(*given).out.splitlines() if "│" in line]
     assert shown == ["all", "beta", "no system named", "all reports"]
+
+
+def test_a_sample_from_which_labels_were_dropped_is_refused(
+    command: Command, run: Path, tmp_path: Path
+) -> None:
+    """Labels name their place in the sample: the first k are a random sample of k, any others are not."""
+    store, labels = RunStore(run), tmp_path / "labels.jsonl"
+    sample = draw_sample(list(verdicts_of(store, load_records(store), None)), 4, seed=3)
+    rows = [
+        {
+            "report": one.record.id,
+            "claim": one.claim.id,
+            "url": one.verdict.url,
+            "annotator": "ada",
+            "label": "unsupported",
+            "seed": 3,
+            "sample": 4,
+            "number": number,
+        }
+        for number, one in enumerate(sample)
+    ]
+    given = ("results", "correct", run, "--labels", labels)
+
+    def write(*kept: int) -> None:
+        labels.write_text("".join(json.dumps(rows[number]) + "\n" for number in kept), encoding="utf-8")
+
+    write(0, 3)
+    refused = command(*given)
+    assert refused.code == 1
+    assert "labels of 'ada': 2 claims of the sample (number 2, 3) have none" in refused.line()
+    assert refused.line().endswith("`local-judge lab label --sample 4 --seed 3`")
+    write(2, 0, 1)
+    assert "ada labelled the first 3 of 4 claims of the sample" in command(*given).out
+    write(*range(4))
+    found = json.loads(command(*given, "--json").out)
+    assert (found["labels_without_sample"], found["samples"][0]["n_labels"]) == (0, 4)
+    assert "not checked: whether" not in command(*given).out
+    written(labels, run, "supported")
+    assert "not checked: whether" in command(*given).out
 
 
 def test_labels_that_fit_nothing_are_counted(command: Command, run: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from serving.judge_records import recorded
+from serving.preset_code import ALLOWING
 
 from ..waiting import wait_until
 from .conftest import Command
@@ -44,7 +45,7 @@ def together(
 ) -> None:
     """Run all judges at once, on servers of their own."""
     for preset in presets:
-        assert command("judge", "up", preset, "--detach").code == 0
+        assert command("judge", "up", preset, "--detach", ALLOWING).code == 0
     ended = command(*evaluate, *judges(*presets), "--out", out, *more)
     assert ended.code == 0, ended.err
     command("judge", "down", "--all")
@@ -118,6 +119,7 @@ def test_a_killed_run_goes_on_with_the_judge_that_is_not_finished(
     for gate in gates:
         gate.touch()
     both, turns = world.folder / "both", world.folder / "turns"
+    evaluate = [*evaluate, ALLOWING]
     together(command, evaluate, both, *presets)
     before = len(world.starts())
     gates[at - 1].unlink()

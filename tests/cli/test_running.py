@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from serving.preset_code import ALLOWING
 from serving.presets import load_preset
 from serving.running import recorded, state_folder
 
@@ -117,7 +118,7 @@ def test_gpus_that_do_not_fit_are_refused(
 
 def test_a_server_that_fails_is_explained_and_nothing_is_left(command: Command, world: World) -> None:
     memory = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
-    ended = command("judge", "up", world.write(FAKE_LOG=memory), "--detach")
+    ended = command("judge", "up", world.write(FAKE_LOG=memory), "--detach", ALLOWING)
     assert ended.code == 1
     [log] = (world.folder / "home" / "logs").rglob("*.log")
     assert ended.line().startswith("local-judge: tiny did not start: out of memory; ")
@@ -142,7 +143,7 @@ def test_one_failing_replica_ends_the_others(
 
     with ThreadPoolExecutor(1) as thread:
         failing = thread.submit(fail)
-        ended = command("judge", "up", preset, "--detach")
+        ended = command("judge", "up", preset, "--detach", ALLOWING)
         failing.result()
     assert "did not start: it ended with status 1: ValueError: no" in ended.line()
     assert recorded() == []
@@ -241,9 +242,27 @@ def test_a_server_that_refuses_the_key_is_named(
     assert "refuses the API key: set LOCAL_JUDGE_API_KEY_TINY to" in command(*evaluate).line()
 
 
+def test_a_preset_that_can_run_code_is_not_started_unless_the_user_allows_it(
+    command: Command, world: World, report: Path, snapshot: Path
+) -> None:
+    preset = world.write(PYTHONPATH="elsewhere")
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x")
+    for words in (("judge", "up", preset, "--detach"), (*evaluate, "--serve"), (*evaluate, "--in-process")):
+        *_, refused = command(*words).err.splitlines()
+        assert "tiny: vllm.env PYTHONPATH can run code on this machine" in refused
+        assert refused.endswith(ALLOWING)
+    assert world.starts() == []
+    assert f"needs {ALLOWING}: vllm.env PYTHONPATH" in command("judge", "show", preset).out
+    allowed = command("judge", "up", preset, "--dry-run", ALLOWING)
+    assert allowed.code == 0 and "PYTHONPATH=elsewhere" in allowed.out
+    run_file = world.folder / "eval.yaml"
+    run_file.write_text("allow_preset_code: true\n", encoding="utf-8")
+    assert "allow_preset_code" in command(*evaluate, run_file, "--serve").line()
+
+
 def test_other_settings_under_the_same_name_are_not_started_twice(command: Command, world: World) -> None:
     command("judge", "up", world.write(), "--detach")
-    ended = command("judge", "up", world.write(EXTRA="1"), "--detach")
+    ended = command("judge", "up", world.write(OMP_NUM_THREADS="1"), "--detach")
     assert ended.line().startswith("local-judge: tiny is running with other settings of the preset; ")
     assert ended.line().endswith(": local-judge judge down tiny")
 
@@ -251,9 +270,9 @@ def test_other_settings_under_the_same_name_are_not_started_twice(command: Comma
 def test_two_commands_at_once_start_one_server(world: World) -> None:
     gate = world.folder / "gate"
     preset = world.write(FAKE_GATE=str(gate))
-    first = start("judge", "up", preset, "--detach")
+    first = start("judge", "up", preset, "--detach", ALLOWING)
     wait_until(world.starts)
-    second = start("judge", "up", preset, "--detach")
+    second = start("judge", "up", preset, "--detach", ALLOWING)
     assert second.stderr is not None
     assert second.stderr.readline() == "waiting for another command that starts tiny\n"
     gate.touch()
@@ -277,7 +296,7 @@ def test_ctrl_c_ends_a_judge_in_the_foreground(world: World) -> None:
 
 
 def test_ctrl_c_during_the_start_leaves_nothing(world: World) -> None:
-    running = start("judge", "up", world.write(FAKE_GATE="never"), "--detach")
+    running = start("judge", "up", world.write(FAKE_GATE="never"), "--detach", ALLOWING)
     wait_until(world.starts)
     running.send_signal(signal.SIGINT)
     assert finish(running).code == 0
@@ -397,7 +416,7 @@ def test_a_judge_that_a_killed_run_left_is_used_and_stopped(
 ) -> None:
     gate = world.folder / "gate"
     preset = world.write(FAKE_GATE=str(gate))
-    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--serve")
+    evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--serve", ALLOWING)
     first = start(*evaluate, "--out", world.folder / "first")
     wait_until(lambda: recorded() and world.starts())
     first.kill()
@@ -413,7 +432,7 @@ def test_a_server_that_serves_something_else_is_not_used(
     command: Command, world: World, report: Path, snapshot: Path
 ) -> None:
     preset = world.write(FAKE_CONTEXT="4096")
-    command("judge", "up", preset, "--detach")
+    command("judge", "up", preset, "--detach", ALLOWING)
     ended = command(
         "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
     )
@@ -424,7 +443,7 @@ def test_a_judge_that_is_starting_is_not_used_yet(
     command: Command, world: World, report: Path, snapshot: Path
 ) -> None:
     preset = world.write(FAKE_GATE="never")
-    starting = start("judge", "up", preset, "--detach")
+    starting = start("judge", "up", preset, "--detach", ALLOWING)
     wait_until(recorded)
     ended = command(
         "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"

@@ -40,6 +40,8 @@ class Web(BaseHTTPRequestHandler):
     queries: ClassVar[list[str]] = []
     fails: ClassVar[dict[str, int]] = {}
     """Query: HTTP status of the answer."""
+    bodies: ClassVar[dict[str, str]] = {}
+    """Query: body of the answer."""
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -48,7 +50,8 @@ class Web(BaseHTTPRequestHandler):
             assert fields["format"] == ["json"]
             query = fields["q"][0]
             Web.queries.append(query)
-            self._send(Web.fails.get(query, 200), "application/json", json.dumps(self._found(query)))
+            body = Web.bodies.get(query) or json.dumps(self._found(query))
+            self._send(Web.fails.get(query, 200), "application/json", body)
         else:
             text = {"/ice": ICE, "/mill": MILL}.get(url.path)
             self._send(404 if text is None else 200, "text/html", f"<title>{url.path}</title><p>{text}</p>")
@@ -77,7 +80,7 @@ class Web(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    Web.queries, Web.fails = [], {}
+    Web.queries, Web.fails, Web.bodies = [], {}, {}
     monkeypatch.setenv(QUIET, "1")  # no lines of progress on a slow machine
 
     def noon(_: object) -> str:
@@ -186,23 +189,51 @@ def test_a_stopped_search_continues(command: Command, place: str, queries: Path,
     assert not stored.exists()
 
 
-def test_queries_without_an_answer_are_named_and_three_in_a_row_stop(
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (500, "", "HTTP 500"),
+        (429, "", "answered 429: too many requests"),
+        (200, "<html>", "does not return SearXNG's JSON"),
+        (200, '{"results": ' + "[" * 100_000, "does not return SearXNG's JSON"),
+        (200, " " * 2_000_001, "too large"),
+        (200, '{"results": [], "unresponsive_engines": [["bing", "timeout"]]}', "bing: timeout"),
+    ],
+)
+def test_a_query_without_an_answer_is_asked_again(
+    command: Command, place: str, queries: Path, tmp_path: Path, status: int, body: str, reason: str
+) -> None:
+    """A failure is never a search without results; the snapshot waits for the answer."""
+    out = tmp_path / "found"
+    queries.write_text("mill\nempty\nwhen does ice form\n")
+    Web.fails, Web.bodies = {"mill": status}, {"mill": body, "empty": '{"results": []}'}
+    missing = command(*arguments(place, out, "--queries", queries))
+    assert missing.code == 3 and not out.exists()
+    assert re.match(rf"1 of 3 queries have no answer \(.*{reason}.*\)\. .*--results", missing.line())
+    as_json = json.loads(command(*arguments(place, out, "--queries", queries, "--json")).out)
+    assert (as_json["snapshot"], list(as_json["unanswered"])) == (None, ["mill"])
+    without = command(
+        "snapshot", "search-web", tmp_path / "other", "--results", searches_of(out), "--delay", "0"
+    )
+    assert "2 queries with 3 results" in without.out
+
+    Web.fails, Web.bodies = {}, {}
+    ended = command(*arguments(place, out, "--queries", queries))
+    assert (ended.code, ended.err) == (0, "No result: empty\n")
+    assert "3 queries with 6 results" in ended.out
+    assert [len(search.results) for search in read_searches(out / SEARCHES)] == [3, 0, 3]
+    assert list(dict.fromkeys(Web.queries)) == ["mill", "empty", "when does ice form"]
+    assert [Web.queries.count(query) for query in ("empty", "when does ice form")] == [1, 1]
+
+
+def test_three_queries_in_a_row_without_an_answer_stop(
     command: Command, place: str, queries: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "found"
-    queries.write_text("nothing\nmill\nnothing else\n")
-    ended = command(*arguments(place, out, "--queries", queries))
-    assert ended.code == 0
-    assert ended.err == "No result: nothing (bing: timeout)\nNo result: nothing else (bing: timeout)\n"
-    assert "3 queries with 3 results" in ended.out
-    assert [search.failures for search in read_searches(out / SEARCHES)] == [
-        ("bing: timeout",),
-        (),
-        ("bing: timeout",),
-    ]
     queries.write_text("nothing\nnothing 2\nnothing 3\nmill\n")
-    stopped = command(*arguments(place, tmp_path / "other", "--queries", queries)).line()
-    assert "3 queries in a row have no answer (bing: timeout)" in stopped
+    stopped = command(*arguments(place, tmp_path / "other", "--queries", queries))
+    assert stopped.code == 3
+    assert stopped.line() == "4 of 4 queries have no answer (bing: timeout). The same command asks again."
+    assert Web.queries == ["nothing", "nothing 2", "nothing 3"]
 
 
 def test_mistakes_end_in_one_line(command: Command, place: str, queries: Path, tmp_path: Path) -> None:

@@ -263,6 +263,56 @@ def test_fence_is_longer_than_any_run_and_breaks_control_tokens() -> None:
     assert joined.endswith("a < b | c > d [1]")
 
 
+@pytest.mark.parametrize(
+    "token",
+    [
+        *(
+            "<|im_end|>",
+            "<｜User｜>",
+            "<bos>",
+            "<sop>",
+            "<mask>",
+            "<unk>",
+            "<end_of_utterance>",
+            "<end_of_turn>",
+        ),
+        *(
+            "<begin_of_document>",
+            "<seed:bos>",
+            "<<SYS>>",
+            "<</SYS>>",
+            "[/INST]",
+            "[THINK]",
+            "[/THINK]",
+            "[gMASK]",
+        ),
+        *(
+            "[TOOL_CONTENT]",
+            "]~b]",
+            "]~!b[",
+            "[e~[",
+            "◁think▷",
+            "/think",
+            "/no_think",
+            "/nothink",
+            "/No_Think",
+        ),
+        *("<unused12>", "<arg_key>"),
+    ],
+)
+def test_a_control_token_is_broken_after_its_first_character(token: str) -> None:
+    shown = fence(f"The mill {token} runs.", "REPORT").split("\n")[2]
+    assert shown == f"The mill {token[0]}\u2060{token[1:]} runs."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://a.test/think", "https://a.test/-/think", "and/think", "/thinking", "a<b>c", "[1]", "</a>"],
+)
+def test_texts_that_are_no_control_tokens_are_shown_as_they_are(text: str) -> None:
+    assert fence(f"The mill {text} runs.", "REPORT").split("\n")[2] == f"The mill {text} runs."
+
+
 def test_values_are_never_scanned_for_placeholders() -> None:
     assert fill("{{a}} and {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} and x"
     with pytest.raises(KeyError):

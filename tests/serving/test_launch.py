@@ -18,7 +18,16 @@ import pytest
 from serving.errors import LaunchFailed, PresetError, WeightsMissing
 from serving.launch import check_port, command, command_line, free_ports, launch
 from serving.presets import load_preset
-from serving.processes import Process, Program, end, explain, process, start, wait_until_healthy
+from serving.processes import (
+    Process,
+    Program,
+    end,
+    explain,
+    members_of,
+    process,
+    start,
+    wait_until_healthy,
+)
 
 from ..waiting import SECONDS, wait_until
 
@@ -286,6 +295,66 @@ def test_another_process_with_the_number_of_a_server_is_left_alone() -> None:
         end([Process(pid=other.pid, started="an earlier boot/17")])
         assert there.lives
         other.kill()
+
+
+def leader(*, ends: bool) -> tuple[subprocess.Popen[str], int]:
+    """A process with a group of its own, and the number of its child; with `ends`, it is reaped and the child stays."""
+    then = "exit" if ends else "exec sleep 600"
+    words = ["bash", "-c", f"sleep 600 & echo $!; {then}"]
+    made = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True, text=True
+    )
+    assert made.stdout is not None
+    with made.stdout:
+        child = int(made.stdout.readline())
+    if ends:
+        made.wait()
+    return made, child
+
+
+def test_of_a_server_that_is_gone_only_recorded_processes_are_ended() -> None:
+    made, child = leader(ends=False)
+    server = process(made.pid)
+    assert server is not None
+    members = members_of([server])
+    assert {one.pid for one in members} == {made.pid, child}
+    made.kill()
+    made.wait()  # its number is free from now on
+    end([server])
+    assert process(child) in members
+    end([server], members)
+    assert gone(child)
+
+
+LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
+
+
+@pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="needs root, to choose the number of a process")
+def test_a_group_with_the_number_of_a_server_is_left_alone() -> None:
+    """The number of a dead server went to another program, which left a process in its group and ended too."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as made:
+        server = process(made.pid)
+        assert server is not None
+        members = members_of([server])
+        made.kill()
+    for _ in range(200):  # another process may take the number first
+        LAST_PID.write_text(str(server.pid - 1), encoding="ascii")
+        other, job = leader(ends=True)
+        if other.pid == server.pid:
+            break
+        os.kill(job, signal.SIGKILL)
+    else:
+        pytest.skip("the number was never free")
+    end([server], members)
+    assert process(job) is not None
+    os.kill(job, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("pid", [1, 0, -1, -4711])
+def test_numbers_that_stand_for_other_processes_are_no_server(pid: int) -> None:
+    """kill(2): 0 and negative numbers are groups, -1 is everything; 1 is the first process of the machine."""
+    with pytest.raises(ValueError, match="greater than 1"):
+        Process(pid=pid, started="boot/17")
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from serving.connect import connect
 from serving.errors import PresetError
+from serving.launch import check_served
 from serving.memory import context_gib, gpus
+from serving.preset_code import ALLOWING, code_settings
 from serving.presets import list_presets, load_preset
 from serving.running import server_name
 from serving.types import Sampling
@@ -283,6 +286,66 @@ def test_a_mistake_is_one_line_with_file_and_key(tmp_path: Path, text: str, mess
         load_preset(path)
     assert re.match(re.escape(f"{path}: {message}").replace("…", ".*"), str(caught.value))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "found"),
+    [
+        ("args: [--trust-remote-code]", "vllm.args --trust-remote-code"),
+        ("args: [--trust_remote_code]", "vllm.args --trust-remote-code"),
+        ("args: [--trust-rem]", "vllm.args --trust-rem"),  # argparse completes it
+        ("args: [--tool-parser-plugin, work/x.py]", "vllm.args --tool-parser-plugin"),
+        ("args: [--reasoning-parser-plugin=work/x.py]", "vllm.args --reasoning-parser-plugin"),
+        ("args: [--chat-template, x.jinja, --enforce-eager]", "vllm.args --chat-template"),
+        ("args: [--config, x.yaml]", "vllm.args --config"),
+        ("args: [--enforce-eager, x.yaml]", "vllm.args x.yaml"),
+        ("args: [--load-format, tensorizer]", "vllm.args --load-format tensorizer"),
+        (
+            "args: [--distributed-executor-backend, work.evil.Executor]",
+            "vllm.args --distributed-executor-backend",
+        ),
+        ("args: [--attention-backend, work.Evil]", "vllm.args --attention-backend work.Evil"),
+        ("args: [--max-num-batched-tokens, --config]", "vllm.args --max-num-batched-tokens --config"),
+        ("args: [--max-num-batched-tokens]", "vllm.args --max-num-batched-tokens"),
+        ("args: [--worker-cls, a.B, --middleware, a.b]", "vllm.args --worker-cls, vllm.args --middleware"),
+        ('args: [--compilation-config, "{}"]', "vllm.args --compilation-config"),
+        ("args: [--hf-overrides.auto_map.AutoConfig, x.Y]", "vllm.args --hf-overrides.auto-map.AutoConfig"),
+        ("env: {PYTHONPATH: work/evil}", "vllm.env PYTHONPATH"),
+        ("env: {LD_PRELOAD: x.so}", "vllm.env LD_PRELOAD"),
+        ("env: {VLLM_LOGGING_CONFIG_PATH: x.json}", "vllm.env VLLM_LOGGING_CONFIG_PATH"),
+        ("env: {HF_HUB_OFFLINE: '0'}", "vllm.env HF_HUB_OFFLINE"),
+        ("env: {NCCL_NET_PLUGIN: x.so}", "vllm.env NCCL_NET_PLUGIN"),
+        ("env: {VLLM_CPU_OMP_THREADS_BIND: /dev/zero}", "vllm.env VLLM_CPU_OMP_THREADS_BIND"),
+        ("kv_cache_dtype: --trust-remote-code", "vllm.kv_cache_dtype"),
+        ("tokenizer_mode: --trust-remote-code", "vllm.tokenizer_mode"),
+    ],
+)
+def test_a_setting_that_can_run_code_needs_permission(tmp_path: Path, section: str, found: str) -> None:
+    text = GOOD.replace("vllm: {}", f"vllm: {{{section}}}")
+    preset = load_preset(write(tmp_path, text))
+    with pytest.raises(PresetError, match=re.escape(f"mine: {found}")) as refused:
+        check_served(preset)
+    assert str(refused.value).endswith(f"allow it with {ALLOWING}")
+    check_served(preset.allowing_code().model_copy(update={"context_tokens": 2048}))
+    with pytest.raises(PresetError, match="_code_allowed"):
+        load_preset(write(tmp_path, text + "_code_allowed: true\n"))
+
+
+def test_settings_that_tune_vllm_need_no_permission(tmp_path: Path) -> None:
+    args = "[--enforce-eager, --block_size=32, --quantization, awq_marlin, --limit-mm-per-prompt, '{\"image\": 0}']"
+    env = "{VLLM_ATTENTION_BACKEND: FLASH_ATTN, NCCL_P2P_DISABLE: '1', VLLM_CPU_OMP_THREADS_BIND: 0-7|8-15}"
+    path = write(tmp_path, GOOD.replace("vllm: {}", f"vllm: {{args: {args}, env: {env}}}"))
+    assert code_settings(load_preset(path)) == ()
+    assert [name for name in list_presets() if code_settings(load_preset(name))] == []
+
+
+def test_properties_of_an_embedded_engine_may_not_load_libraries(tmp_path: Path) -> None:
+    properties = "{INFERENCE_NUM_THREADS: 2, extensions: [x.so], KV_CACHE_PRECISION: u8}"
+    section = f"embedded: {{properties: {properties}}}"
+    path = write(tmp_path, GOOD.replace("vllm: {}", section).replace(": vllm", ": openvino"))
+    assert code_settings(load_preset(path)) == ("embedded.properties extensions",)
+    with pytest.raises(PresetError, match="extensions can run code"):
+        connect(load_preset(path))
 
 
 def test_an_unknown_name_says_where_the_known_ones_are() -> None:

@@ -11,7 +11,7 @@ from serving.engines import wire
 from serving.engines.openai import OpenAIEngine
 from serving.engines.sending import Servers
 from serving.engines.wire import ChatReply, Heard, Once, parse
-from serving.errors import MalformedReply, WrongModel
+from serving.errors import EngineUnreachable, MalformedReply, WrongModel
 from serving.retry import Retry
 from serving.types import Message, Sampling
 from tests.stub_server import Stub, StubPlan
@@ -106,6 +106,17 @@ def test_a_second_reply_and_what_follows_the_end_are_not_read() -> None:
     assert (reply.text, reply.finish_reason, list(heard.models)) == ("A", "stop", ["m"])
     body = {"choices": [{"index": n, "message": {"content": text}} for n, text in ((1, "B"), (0, "A"))]}
     assert parse(ChatReply, "http://host", json.dumps(body).encode()).generation(False).text == "A"
+
+
+def test_a_stream_without_a_finish_reason_is_a_damaged_reply() -> None:
+    """Only a stream that breaks off, without `[DONE]`, is a lost connection."""
+    heard = Heard("http://host")
+    heard.take(event("m", "A"))
+    with pytest.raises(EngineUnreachable):
+        heard.reply(False)
+    heard.take(b"data: [DONE]")
+    with pytest.raises(MalformedReply, match="without a finish_reason"):
+        heard.reply(False)
 
 
 def test_a_stream_of_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from local_judge.errors import ConfigError, plain
 from local_judge.runs.store import RunStore
 from local_judge.terminal import plain_table, stdout
 from serving.memory import context_gib, gpus
+from serving.preset_code import ALLOWING, code_settings
 from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import fetch as fetch_weights
 from serving.weights import has_weights, weights_commit
@@ -49,7 +50,8 @@ def show(judge: JudgeName, as_json: AsJson = False) -> None:
     """Print a preset as YAML, with the path of its file."""
     if as_json:
         preset = load_preset(judge)
-        print_json({"file": str(preset_path(judge)), "gpus": gpus(preset), **preset.model_dump(mode="json")})
+        facts = {"file": str(preset_path(judge)), "gpus": gpus(preset), "code": code_settings(preset)}
+        print_json({**facts, **preset.model_dump(mode="json")})
     else:
         sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_facts(load_preset(judge))}{_as_yaml(judge)}")
 
@@ -114,7 +116,10 @@ def _facts(preset: Preset) -> str:
         )
     if preset.config_overrides is not None:
         lines.append(f"YaRN by {preset.context_tokens / (preset.native_context_tokens or 1):g}")
-    return "".join(f"# {line}\n" for line in lines)
+    code = code_settings(preset)
+    if code:
+        lines.append(f"can run code on this machine, and needs {ALLOWING}: {', '.join(code)}")
+    return "".join(f"# {plain(line)}\n" for line in lines)
 
 
 def _as_yaml(name: str) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from local_judge.cli.faults import collect_loops
 from local_judge.cli.judge.presets import JudgeName, fetched
+from local_judge.cli.judging import AllowPresetCode
 from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, plain
@@ -51,6 +52,7 @@ def up_(
     start_within: Annotated[
         float, typer.Option("--start-within", min=0.1, help="Time limit of the start in minutes.")
     ] = Wanted().seconds / 60,
+    allow_preset_code: AllowPresetCode = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +60,8 @@ def up_(
 
     Prints the URL of each server when all are healthy. Commands with --judge find the servers by themselves.
     """
-    preset, wanted = load_preset(judge), Wanted(gpus, host, port, 60 * start_within)
+    preset = load_preset(judge).allowing_code(allow_preset_code)
+    wanted = Wanted(gpus, host, port, 60 * start_within)
     if dry_run:
         lines = [command_line(preset, place) for place in places(preset, wanted)]
         if as_json:

@@ -12,8 +12,8 @@ from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import SAMPLE, OneOfJudges, Seed, SnapshotDir, said
 from local_judge.errors import ConfigError, os_errors
 from local_judge.lab.labelling.server import LabelServer
-from local_judge.lab.labelling.session import LabelSession, draw_sample
-from local_judge.runs.labels import LONGEST_ANNOTATOR, verdicts_of
+from local_judge.lab.labelling.session import LabelSession
+from local_judge.runs.labels import LONGEST_ANNOTATOR, draw_sample, verdicts_of
 from local_judge.runs.manifest import one_judge_of, read_manifest
 from local_judge.runs.records import load_records
 from local_judge.runs.store import RunStore
@@ -46,7 +46,7 @@ def label(
     if read_manifest(store).get("snapshot") != frozen.digest:
         raise ConfigError(f"--snapshot {snapshot}: not the snapshot of {run}; give the one that the run read")
     verdicts = list(verdicts_of(store, records, one_judge_of(store, judge, "verdicts")))
-    session = LabelSession(draw_sample(verdicts, sample, seed), frozen, name, out)
+    session = LabelSession(draw_sample(verdicts, sample, seed), frozen, name, out, seed)
     print_marks()
     with os_errors(ConfigError, f"--port {port}: cannot listen on it"):
         server = LabelServer(session, port)

@@ -44,6 +44,8 @@ def correct(
         "labels": len(given),
         "labels_without_verdict": found.n_unmatched,
         "labels_unclear": found.n_unclear,
+        "labels_without_sample": found.n_unsampled,
+        "samples": [one._asdict() for one in found.samples],
         "agreement": asdict(found.agreement),
         "all_reports": _dumped(every),
         "systems": [{"system": system or None, **_dumped(row)} for system, row in systems.items()],

@@ -11,18 +11,19 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from indexes.fetch.faults import one_line
 from indexes.fetch.searxng import Searxng
 from indexes.fetch.settings import FetchSettings
-from indexes.making.searching import fetch_found, search_web
+from indexes.making.searching import Searched, fetch_found, search_web, searches_of
 from indexes.snapshot import Snapshot
-from indexes.websearch import LONGEST_QUERY, WebSearch, read_searches
+from indexes.websearch import LONGEST_QUERY, read_searches
 from local_judge.agents.result import read_evidence_gaps
 from local_judge.cli.options import QUERIES, AsJson
+from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.fetch import (
     Base,
     FetchOptions,
@@ -77,7 +78,10 @@ def search_web_(
             searches = [search for path in results or () for search in read_searches(path)]
         else:
             asked = _queries(queries or (), evidence_gaps or ())
-            searches = asyncio.run(_search(asked, out, searxng, settings, engine or (), search_language))
+            found = asyncio.run(_search(asked, out, searxng, settings, engine or (), search_language))
+            if found.unanswered:
+                _leave_unanswered(found, out, as_json)
+            searches = list(found.searches)
         with fetch_displays() as (fetched, built):
             fetching = fetch_found(
                 searches,
@@ -98,6 +102,24 @@ def search_web_(
     if not as_json:
         print(f"{count(len(searches), 'query', 'queries')} with {count(n_results, 'result')}")
     show_fetch(done, out, as_json, queries=len(searches), results=n_results)
+
+
+def _leave_unanswered(found: Searched, out: Path, as_json: bool) -> NoReturn:
+    """Print how many queries have no answer and why, and exit with code 3."""
+    n_answered, n_missing = len(found.searches), len(found.unanswered)
+    if as_json:
+        counts = {"queries": n_answered + n_missing, "unanswered": dict(found.unanswered)}
+        print_json({"snapshot": None, **counts})
+    reasons = list(dict.fromkeys(found.unanswered.values()))[:3]
+    without = f"; with --results {searches_of(out)} it goes on without them" if n_answered else ""
+    sys.stderr.write(
+        plain(
+            f"{n_missing} of {count(n_answered + n_missing, 'query', 'queries')} have no answer "
+            f"({'; '.join(reasons)}). The same command asks again{without}."
+        )
+        + "\n"
+    )
+    raise SystemExit(3)
 
 
 def _queries(files: Sequence[Path], evidence_gaps: Sequence[Path]) -> list[str]:
@@ -127,7 +149,7 @@ async def _search(
     settings: FetchSettings,
     engines: Sequence[str],
     language: str,
-) -> tuple[WebSearch, ...]:
+) -> Searched:
     server = Searxng(url, settings, engines=engines, language=language)
     try:
         with page_bar("queries", "answered") as progress:

@@ -7,14 +7,12 @@ a label changes no other row of the file, whoever wrote it, in this session or a
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.nearest import nearest_sentences
-from local_judge.errors import InputError
 from local_judge.rows import alone, write_jsonl
 from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, VerdictOfRun, labels_of, load_labels
 from serving.types import Frozen
@@ -44,6 +42,7 @@ class LabelSession:
         snapshot: has the pages.
         annotator: name of the annotator.
         path: file of labels, which may exist.
+        seed: seed of the sample.
 
     Raises:
         InputError: the file of labels is invalid.
@@ -55,8 +54,9 @@ class LabelSession:
         snapshot: Snapshot,
         annotator: str,
         path: Path,
+        seed: int = 0,
     ) -> None:
-        self._verdicts, self._snapshot = verdicts, snapshot
+        self._verdicts, self._snapshot, self._seed = verdicts, snapshot, seed
         self.annotator, self._path = annotator, path
         self._own = self._own_of(self._stored())
 
@@ -110,6 +110,9 @@ class LabelSession:
             label=label,
             annotator=self.annotator,
             note=note,
+            seed=self._seed,
+            sample=len(self._verdicts),
+            number=number,
         )
         with alone(self._path):  # annotators, and windows of one annotator, may share the file
             stored = self._stored()
@@ -128,20 +131,3 @@ class LabelSession:
 
     def _stored(self) -> list[ClaimLabel]:
         return load_labels([self._path]) if self._path.exists() and self._path.stat().st_size else []
-
-
-def draw_sample(verdicts: Sequence[VerdictOfRun], n: int, seed: int) -> list[VerdictOfRun]:
-    """Return a random sample of verdicts in random order.
-
-    Raises:
-        InputError: there are no verdicts.
-    """
-    if not verdicts:
-        raise InputError("the run has no verdicts to label")
-    # random() is the one method of Random whose sequence Python promises to keep.
-    draw = random.Random(seed).random
-    keyed = sorted(
-        ((draw(), one.unit, one) for one in sorted(verdicts, key=lambda one: one.unit)),
-        key=lambda row: row[:2],
-    )
-    return [one for _, _, one in keyed[:n]]

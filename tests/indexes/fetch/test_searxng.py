@@ -107,13 +107,8 @@ async def test_a_query_selects_no_engine_language_or_redirect(web: Web, server: 
             reply(b"", "403 Forbidden"),
             r"answered 403; add `json` to `formats` under `search` in .*settings\.yml",
         ),
-        (reply(b"", "429 Too Many Requests"), r"answered 429: too many requests; raise --delay or"),
         (redirect("https://other.test/search?q=1"), r"redirects to https://other\.test/search\?q=1; give"),
         (reply(b"", "404 Not Found"), r"/x/search answered 404"),
-        (reply(b"<html>Results</html>"), r"does not return SearXNG's JSON"),
-        (reply(b"[" * 1_000_000), r"does not return SearXNG's JSON"),
-        (reply(b'{"results": {"url": "https://a.test"}}'), r"does not return SearXNG's JSON"),
-        (reply(b'{"results": ' + b"9" * 10_000 + b"}"), r"does not return SearXNG's JSON"),
     ],
 )
 async def test_a_server_that_answers_no_query_is_named_with_the_remedy(
@@ -129,6 +124,11 @@ async def test_a_server_that_answers_no_query_is_named_with_the_remedy(
     ("route", "reason"),
     [
         (reply(b"", "500 Internal Server Error"), "HTTP 500 Internal Server Error"),
+        (reply(b"", "429 Too Many Requests"), r"answered 429: too many requests; raise --delay or"),
+        (reply(b"<html>Results</html>"), r"does not return SearXNG's JSON"),
+        (reply(b"[" * 1_000_000), r"does not return SearXNG's JSON"),
+        (reply(b'{"results": {"url": "https://a.test"}}'), r"does not return SearXNG's JSON"),
+        (reply(b'{"results": ' + b"9" * 10_000 + b"}"), r"does not return SearXNG's JSON"),
         (found(unresponsive_engines=[["google", "CAPTCHA"]]), "google: CAPTCHA"),
         (reply(b"", length=MAX_ANSWER + 1), "too large: 2,000,001 bytes, more than 2,000,000"),
     ],

@@ -18,8 +18,8 @@ from local_judge.claims.model import Claim, Verdict
 from local_judge.documents.model import Span
 from local_judge.errors import InputError
 from local_judge.lab.labelling.server import LabelServer
-from local_judge.lab.labelling.session import LabelItem, LabelSession, draw_sample
-from local_judge.runs.labels import ClaimLabel, VerdictOfRun, load_labels
+from local_judge.lab.labelling.session import LabelItem, LabelSession
+from local_judge.runs.labels import ClaimLabel, VerdictOfRun, draw_sample, load_labels
 from local_judge.runs.records import CaseRecord
 
 URL = "https://heat.example/fernholt/renewal"
@@ -90,6 +90,9 @@ def test_a_claim_is_labelled_and_the_file_is_written_at_once(server: LabelServer
             label="contradicted",
             annotator="ada",
             note="another year",
+            seed=0,
+            sample=5,
+            number=1,
         )
     ]
     assert json.loads(ask(server, "GET", "/labels", **token)[2])["labels"] == [
