@@ -82,6 +82,8 @@ class StubPlan:
     """Whether the last fault repeats for ever."""
     cache_tokens: int | None = None
     """Size of a prefix cache, whose hits are reported; None: every prompt counts as half cached."""
+    kv_blocks: int = 1000
+    """Size of the KV cache that /metrics reports, in blocks of 16 tokens; calls in flight have to fit into it."""
     cached_tokens: int | None = None
     """Number of cached tokens that every reply reports, whatever is true."""
     prefill_seconds: float = 0.0
@@ -440,7 +442,7 @@ def side_answer(plan: StubPlan, request: Received, metrics: str = "") -> tuple[i
         tokens = [number_of(text[start : start + 4]) for start in range(0, len(text), 4)]
         answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
-        text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
+        text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="%d"} 1.0\n' % plan.kv_blocks
         return 200, "text/plain", (text + metrics).encode()
     if answer is None:
         return 404, "application/json", b'{"detail": "Not Found"}'

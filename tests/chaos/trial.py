@@ -11,7 +11,7 @@ import contextlib
 import inspect
 import shutil
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -121,7 +121,7 @@ class Trial:
         self.bench.baseline(command.name)
         self.bench.prepare(command, self.cwd)
         self.bench.server.reset(command.plan)
-        self.bench.site.sent.clear()
+        self.bench.site.reset()
         self.done.append(command.name)
         return command
 
@@ -164,6 +164,8 @@ class Trial:
         ended = self.run(command.arguments)
         if ended.state == "refused" and not command.continues:
             self.settle("refused")
+            if command.whole:
+                self.same_results(command, command.results(self.cwd))
         elif ended.state != "done":
             self.violate(f"undisturbed at last, it does not end well: {ended.brief()}")
         else:
@@ -200,10 +202,10 @@ class Trial:
         if records and whole:
             self.violate("exit 3, and no failure is counted in cases.jsonl")
 
-    def asked_once(self, command: Command, lost: set[str]) -> None:
+    def asked_once(self, command: Command, lost: set[str], others: Sequence[ModelServer] = ()) -> None:
         """No question was answered twice but what was under way at a kill."""
         whole = self.bench.baseline(command.name).answered
-        answered = self.bench.server.answered()
+        answered = sum((server.answered() for server in others), self.bench.server.answered())
         twice = {digest for digest, n in answered.items() if n > max(1, whole[digest])}
         if twice - lost:
             self.violate(f"{len(twice - lost)} calls were answered with success and made again")
