@@ -117,6 +117,8 @@ def write_inputs(folder: Path, urls: str) -> None:
 
 RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/snapshot --judge {inputs}/stub.yaml
     --base-url {url} {inputs}/config.yaml --out run"""
+WAIT = "--wait-for-server 1"
+"""Minutes of the longest outage or pause."""
 SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
 RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
 QUALIFYING = """judge qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
@@ -127,8 +129,8 @@ SEARCH = """snapshot search-web pages --queries {inputs}/queries.txt --searxng h
 FETCH = "snapshot fetch pages --urls {inputs}/urls.txt --allow-host {host} --delay 0"
 
 
-def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]:
-    """All commands by name; `wait` is what a run is told of outages."""
+def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
+    """All commands by name."""
 
     def words(text: str) -> tuple[str, ...]:
         places = {"inputs": inputs, "url": url, "host": host, "sample": sample_folder()}
@@ -136,18 +138,18 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
 
     run, snapshot = tree_of("run"), tree_of("snapshot")
     sweep = "sweep {inputs}/sweep.yaml --base-url {url} --out sweep"
-    elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {wait}"
+    elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {WAIT}"
     made, examined = ("import", "snapshot"), ("run", "run")
     listed = [
         Command("import", words("snapshot import {sample}/pages snapshot"), snapshot),
-        Command("run", words(f"{RUN} --protocol deer --protocol fact {wait}"), run, asks=True),
-        Command("run scored", words(f"{RUN} {SCORED} {RACE} {wait}"), run, asks=True),
+        Command("run", words(f"{RUN} --protocol deer --protocol fact {WAIT}"), run, asks=True),
+        Command("run scored", words(f"{RUN} {SCORED} {RACE} {WAIT}"), run, asks=True),
         Command("run with a ledger elsewhere", words(elsewhere), run, asks=True),
-        Command("sweep", words(f"{sweep} {wait}"), tree_of("sweep"), asks=True),
-        Command("first shard", words(f"{sweep} {wait} --shard 1/2"), tree_of("sweep"), asks=True),
+        Command("sweep", words(f"{sweep} {WAIT}"), tree_of("sweep"), asks=True),
+        Command("first shard", words(f"{sweep} {WAIT} --shard 1/2"), tree_of("sweep"), asks=True),
         Command(
             "second shard",
-            words(f"{sweep} {wait} --shard 2/2"),
+            words(f"{sweep} {WAIT} --shard 2/2"),
             tree_of("sweep"),
             asks=True,
             starts_with=("first shard", "sweep"),

@@ -57,7 +57,7 @@ READERS = (
     ("rescore", "run"),
     ("export", "run", "out", "--format", "csv"),
     ("export", "run", "out", "--format", "inspect"),
-    ("results", "stats", "run"),
+    ("results", "verticals", "run"),
 )
 
 
@@ -153,12 +153,13 @@ def _with_strange_value(trial: Trial, value: Any) -> tuple[Any, str]:
     places: list[tuple[Any, Any, str]] = []
 
     def walk(part: Any, path: str) -> None:
+        items: list[tuple[Any, Any]] = []
         if isinstance(part, dict):
-            items = list(cast("dict[str, Any]", part).items())
-        else:
-            items = list(enumerate(cast("list[Any]", part))) if isinstance(part, list) else []
+            items = list(cast("dict[Any, Any]", part).items())
+        elif isinstance(part, list):
+            items = list(enumerate(cast("list[Any]", part)))
         for key, inner in items:
-            places.append((part, key, f"{path}.{key}"))
+            places.append((cast("Any", part), key, f"{path}.{key}"))
             walk(inner, f"{path}.{key}")
 
     walk(value, "")

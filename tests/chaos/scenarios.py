@@ -13,6 +13,7 @@ from pathlib import Path
 from .commands import NO_RESULT, Command
 from .labelling import labels
 from .process import Ended, Process
+from .ray_sweeps import ray
 from .received import received
 from .searching import search_web
 from .server import (
@@ -170,7 +171,7 @@ def outage(trial: Trial) -> None:
     server.appear()
     ended = trial.ended(process.finish())
     trial.held_against_baseline(command, ended)
-    if trial.bench.waits and ended.state != "done":
+    if ended.state != "done":
         trial.violate(f"it was told to wait for the server, and did not: {ended.brief()}")
     outcome = trial.outcome
     trial.ends_equal(command, lost)
@@ -429,8 +430,12 @@ SCENARIOS: dict[str, Callable[[Trial], None]] = {
     "bit-flips": bit_flips,
     "pauses": pauses,
     "sweep": sweep,
+    "ray": ray,
     "bundle": bundle,
     "labels": labels,
     "search-web": search_web,
     "received": received,
 }
+
+ON_REQUEST = frozenset({"search-web", "received"})
+"""Scenarios that run only if they are named: they show defects that are known."""

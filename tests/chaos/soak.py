@@ -28,7 +28,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -88,23 +87,25 @@ class Server:
     delay: float
     alive: list[list[float]] = field(default_factory=list[list[float]])
     """Start and end of each life; the last has no end until the server is killed."""
+    process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         """Start it; returns once it listens."""
         log = self.folder / f"{self.name}-{len(self.alive)}"
         command = [sys.executable, "-m", "tests.chaos.soak", "--serve", str(log), "--port", str(self.port)]
         command += ["--slots", str(self.slots), "--delay", str(self.delay)]
-        self._process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        await self._process.stdout.readline()
+        self.process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        await self.process.stdout.readline()
         self.alive.append([time.monotonic()])
 
     async def kill(self) -> None:
         """SIGKILL, unless it was killed already."""
-        if self._process.returncode is None:
-            self._process.kill()
-            self.alive[-1][1:] = [time.monotonic()]
-            await self._process.wait()
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()
+            if self.alive and len(self.alive[-1]) == 1:
+                self.alive[-1].append(time.monotonic())
+            await self.process.wait()
 
     def answered(self) -> list[array[int]]:
         """Return the numbers of the calls that each life answered, in order."""
@@ -127,83 +128,98 @@ class Soak:
 
     args: argparse.Namespace
     servers: list[Server]
+    asked: int = 0
     answered: int = 0
     failures: Counter[str] = field(default_factory=Counter[str])
     mistaken: int = 0
     """Answers that belong to another call."""
     kills: int = 0
+    begin: tuple[float, int] = (0.0, 0)
+    """Time and number of answers from which the throughput counts."""
+    end: tuple[float, int] | None = None
+    """The same when the first asker has no call left."""
+
+    @property
+    def in_flight(self) -> int:
+        """Calls in flight at one server: more than its slots, so that a free slot has a call to take."""
+        return max(self.args.slots + 1, self.args.slots * 3 // 2)
 
     async def run(self, folder: Path) -> dict[str, Any]:
         """Ask all calls, or for so long; return the figures."""
-        args = self.args
-        await asyncio.gather(*(server.start() for server in self.servers))
-        texts = Texts(args.seed)
-        in_flight = max(args.slots + 1, args.slots * 3 // 2)  # so that a slot has a successor at the server
         urls = [f"http://127.0.0.1:{server.port}/v1" for server in self.servers]
-        engine = OpenAIEngine(urls, concurrency=in_flight, patience=PATIENCE)
+        engine = OpenAIEngine(urls, concurrency=self.in_flight, patience=PATIENCE)
         place = folder / "ledger.sqlite"
-        with Ledger.open(str(place)) as ledger:
-            judge = Judge(engine, ledger)
-            await engine.identity()
-            begun, numbers = time.monotonic(), count()
-            ramp, deadline = begun + 3 * args.delay, begun + 60 * args.minutes
-            at_ramp: tuple[float, int] | None = None
-            at_end: tuple[float, int] | None = None
-            asked = 0
-
-            async def asker() -> None:
-                nonlocal at_ramp, at_end, asked
-                while True:
-                    now = time.monotonic()
-                    if at_ramp is None and now >= ramp:
-                        at_ramp = (now, self.answered)
-                    if now >= deadline or asked == args.calls:
-                        at_end = at_end or (now, self.answered)
-                        return
-                    number, asked = next(numbers), asked + 1
-                    answer = await judge.ask(texts.prompt(number), Echo)
-                    if isinstance(answer, Failure):
-                        self.failures[f"{answer.kind}: {answer.detail}"[:200]] += 1
-                    else:
-                        self.answered += 1
-                        self.mistaken += answer.value.call != number
-
-            killing = asyncio.create_task(self._kill_in_turn())
-            before, cpu = resident(), time.process_time()
-            await asyncio.gather(*(asker() for _ in range(2 * in_flight * len(self.servers))))
-            seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
-            grown = resident() - before
-            killing.cancel()
-            await asyncio.wait([killing])
+        try:
+            await asyncio.gather(*(server.start() for server in self.servers))
+            with Ledger.open(str(place)) as ledger:
+                await engine.identity()
+                begun, cpu, memory = time.monotonic(), time.process_time(), resident()
+                killing = asyncio.create_task(self._kill_in_turn())
+                await self._ask_all(Judge(engine, ledger))
+                seconds, cpu, grown = time.monotonic() - begun, time.process_time() - cpu, resident() - memory
+                killing.cancel()
+                await asyncio.wait([killing])
+        finally:
+            await engine.aclose()
+            for server in self.servers:
+                await server.kill()
         with closing(sqlite3.connect(place)) as connection:
             [stored] = connection.execute("SELECT count(*) FROM replies").fetchone()
-        await engine.aclose()
-        for server in self.servers:
-            await server.kill()
-        (first, n_first), (last, n_last) = at_ramp or (begun, 0), at_end or (begun + seconds, self.answered)
-        alive = sum(server.seconds_alive(first, last) for server in self.servers)
-        capacity = alive * args.slots / args.delay
-        lives = [life for server in self.servers for life in server.answered()]
-        in_flight_twice, twice = answered_twice(lives, in_flight)
-        per_second, cpu_ms = (n_last - n_first) / (last - first), 1000 * cpu / max(1, asked)
         return {
-            "calls": asked,
+            **self._throughput(),
+            **self._repeated(),
+            "calls": self.asked,
             "failed": dict(self.failures),
-            "lost": asked - self.failures.total() - stored,
+            "lost": self.asked - self.failures.total() - stored,
             "mistaken": self.mistaken,
             "kills": self.kills,
-            "in_flight_at_kills_asked_again": in_flight_twice,
-            "answered_twice": twice,
             "seconds": round(seconds, 1),
-            "per_s": round(per_second, 1),
-            "capacity_per_s": round(capacity / (last - first), 1),
-            "share": round((n_last - n_first) / capacity, 3),
-            "client_ms": round(cpu_ms, 2),
+            "client_ms": round(1000 * cpu / max(1, self.asked), 2),
             "ledger_bytes_per_call": round(place.stat().st_size / max(1, stored)),
             "grown_mb": round(grown / 1e6, 1),
-            "million_hours": round(1e6 / per_second / 3600, 1),
-            "million_hours_of_one_core": round(cpu_ms * 1000 / 3600, 1),
         }
+
+    async def _ask_all(self, judge: Judge) -> None:
+        args, texts, begun = self.args, Texts(self.args.seed), time.monotonic()
+        stable, deadline = begun + 5 * args.delay, begun + 60 * args.minutes
+        self.begin = (begun, 0)
+
+        async def asker() -> None:
+            while True:
+                now = time.monotonic()
+                if now >= stable and self.begin[0] == begun:
+                    self.begin = (now, self.answered)
+                if now >= deadline or self.asked == args.calls:
+                    self.end = self.end or (now, self.answered)
+                    return
+                number = self.asked
+                self.asked += 1
+                answer = await judge.ask(texts.prompt(number), Echo)
+                if isinstance(answer, Failure):
+                    self.failures[f"{answer.kind}: {answer.detail}"[:200]] += 1
+                else:
+                    self.answered += 1
+                    self.mistaken += answer.value.call != number
+
+        await asyncio.gather(*(asker() for _ in range((self.in_flight + 1) * len(self.servers))))
+
+    def _throughput(self) -> dict[str, float]:
+        """Return calls per second, the capacity of the servers that were alive, and the share."""
+        (begin, n_begin), (end, n_end) = self.begin, self.end or self.begin
+        seconds = max(1e-9, end - begin)
+        per_second = (n_end - n_begin) / seconds
+        alive = sum(server.seconds_alive(begin, end) for server in self.servers)
+        capacity = alive * self.args.slots / self.args.delay / seconds
+        return {
+            "per_s": round(per_second, 1),
+            "capacity_per_s": round(capacity, 1),
+            "share": round(per_second / capacity, 3) if capacity else 0.0,
+        }
+
+    def _repeated(self) -> dict[str, int]:
+        lives = [life for server in self.servers for life in server.answered()]
+        lost, others = answered_twice(lives, self.in_flight)
+        return {"answered_again_after_a_kill": lost, "answered_twice": others}
 
     async def _kill_in_turn(self) -> None:
         """Kill a server at each interval, and start it again."""

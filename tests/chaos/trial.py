@@ -8,7 +8,6 @@ never a traceback; and the server answers no question twice but those under way 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import shutil
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
@@ -17,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from local_judge.cli.run import run
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
 
@@ -57,10 +55,7 @@ class Bench:
         self.site = site
         self.inputs = folder / "inputs"
         write_inputs(self.inputs, site.urls)
-        self.waits = "wait_for_server" in inspect.signature(run).parameters
-        """Whether a run can sit out an outage."""
-        wait = "--wait-for-server 1" if self.waits else ""
-        self.commands = commands(self.inputs, server.url, site.host, wait)
+        self.commands = commands(self.inputs, server.url, site.host)
         self._baselines: dict[str, Baseline] = {}
 
     def baseline(self, name: str) -> Baseline:
