@@ -208,10 +208,15 @@ class VersionReply(Wire):
     version: Name
 
 
-class TokenList(Wire):
-    """POST /tokenize of vLLM."""
+class TokenCount(Wire):
+    """POST /tokenize of vLLM without the tokens, whose parsing takes most of the time."""
 
     count: Count
+
+
+class TokenList(TokenCount):
+    """POST /tokenize of vLLM."""
+
     tokens: list[TokenId]
 
 

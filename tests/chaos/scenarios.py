@@ -207,7 +207,7 @@ def pauses(trial: Trial) -> None:
             trial.same_results(command, command.results(trial.cwd), but=but)
         else:
             trial.violate(f"it did not wait for the servers: {ended.brief()}")
-        trial.asked_once(command, set(), others)
+        trial.asked_once(whole.answered, set(), others)
 
 
 def full_disk(trial: Trial) -> None:

@@ -165,7 +165,7 @@ class Trial:
             self.violate(f"undisturbed at last, it does not end well: {ended.brief()}")
         else:
             self.same_results(command, command.results(self.cwd))
-        self.asked_once(command, lost or set())
+        self.asked_once(self.bench.baseline(command.name).answered, lost or set())
 
     def held_against_baseline(self, command: Command, ended: Ended) -> None:
         """The results of a disturbed command: equal, typed failures that are counted, or refused."""
@@ -197,9 +197,8 @@ class Trial:
         if records and whole:
             self.violate("exit 3, and no failure is counted in cases.jsonl")
 
-    def asked_once(self, command: Command, lost: set[str], others: Sequence[ModelServer] = ()) -> None:
-        """No question was answered twice but what was under way at a kill."""
-        whole = self.bench.baseline(command.name).answered
+    def asked_once(self, whole: Counter[str], lost: set[str], others: Sequence[ModelServer] = ()) -> None:
+        """No question was answered more often than in the `whole` run, but what was under way at a kill."""
         answered = sum((server.answered() for server in others), self.bench.server.answered())
         twice = {digest for digest, n in answered.items() if n > max(1, whole[digest])}
         if twice - lost:
