@@ -209,7 +209,7 @@ class VersionReply(Wire):
 
 
 class TokenCount(Wire):
-    """POST /tokenize of vLLM without the tokens, whose parsing takes most of the time."""
+    """Number of tokens from POST /tokenize of vLLM, without the list, whose parsing takes most of the time."""
 
     count: Count
 

@@ -113,7 +113,9 @@ def test_a_client_loses_no_call_and_little_time_when_servers_are_killed() -> Non
     figures = soak(arguments(given))
     assert figures["failed"] == {} and figures["kills"] >= 3, figures
     assert [figures[name] for name in ("lost", "mistaken", "answered_twice")] == [0, 0, 0], figures
-    if os.getloadavg()[0] <= (os.cpu_count() or 1):  # else the client waits for the processor, not for the servers
+    if os.getloadavg()[0] <= (
+        os.cpu_count() or 1
+    ):  # else the client waits for the processor, not for the servers
         assert figures["share"] >= 0.85, figures
 
 
