@@ -82,6 +82,8 @@ class StubPlan:
     """Whether the last fault repeats for ever."""
     cache_tokens: int | None = None
     """Size of a prefix cache, whose hits are reported; None: every prompt counts as half cached."""
+    kv_blocks: int = 1000
+    """Size of the KV cache that /metrics reports, in blocks of 16 tokens; calls in flight have to fit into it."""
     cached_tokens: int | None = None
     """Number of cached tokens that every reply reports, whatever is true."""
     prefill_seconds: float = 0.0
@@ -217,8 +219,14 @@ class Stub:
         for begin in held:
             begin()
 
-    def enter(self, request: Received, answer: Callable[[int | None], None]) -> None:
-        """Run `answer` with the number of cached tokens, after the delay, when a slot is free."""
+    def enter(
+        self, request: Received, answer: Callable[[int | None], None], begin: float | None = None
+    ) -> None:
+        """Run `answer` with the number of cached tokens, after the delay, when a slot is free.
+
+        The delay counts from `begin`, the time at which the slot became free: on a busy machine, timers are late, and
+        the server still answers slots / delay calls per second.
+        """
         if self.busy >= self.plan.slots:
             self.waiting.append((request, answer))
             return
@@ -226,7 +234,7 @@ class Stub:
         self.busy += 1
         self.peak = max(self.peak, self.busy)
         loop = asyncio.get_running_loop()
-        cached, read_at = None, loop.time()
+        cached, read_at = None, loop.time() if begin is None else begin
         if self.cache is not None:
             asked = request.json
             cached = self.cache.read("".join(message["content"] for message in asked["messages"]))
@@ -236,7 +244,8 @@ class Stub:
         delay = self.plan.delay
         if self.plan.spread:
             delay *= 1 + self.plan.spread * (2 * (crc32(request.body) / 0xFFFFFFFF) - 1)
-        loop.call_at(read_at + delay, self._leave, partial(answer, cached))
+        end = read_at + delay
+        loop.call_at(end, self._leave, end, partial(answer, cached))
 
     def _count_taken(self) -> None:
         """Add the time that the slots were taken since the last change."""
@@ -244,13 +253,13 @@ class Stub:
         self._taken += self.busy * (now - self._since)
         self._since = now
 
-    def _leave(self, answer: Callable[[], None]) -> None:
+    def _leave(self, end: float, answer: Callable[[], None]) -> None:
         self._count_taken()
         self.busy -= 1
         if not self.keep:
             self.ended.append((self._since, self._taken))
         if self.waiting:
-            self.enter(*self.waiting.popleft())
+            self.enter(*self.waiting.popleft(), begin=end)
         answer()
 
 
@@ -440,7 +449,8 @@ def side_answer(plan: StubPlan, request: Received, metrics: str = "") -> tuple[i
         tokens = [number_of(text[start : start + 4]) for start in range(0, len(text), 4)]
         answer = {"count": len(tokens), "max_model_len": plan.context_tokens, "tokens": tokens}
     elif plan.vllm and request.path == "/metrics":
-        text = 'vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000"} 1.0\n'
+        labels = f'block_size="16",engine="0",num_gpu_blocks="{plan.kv_blocks}"'
+        text = f"vllm:cache_config_info{{{labels}}} 1.0\n"
         return 200, "text/plain", (text + metrics).encode()
     if answer is None:
         return 404, "application/json", b'{"detail": "Not Found"}'

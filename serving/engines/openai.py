@@ -28,7 +28,7 @@ from serving.engines.choosing import (
 )
 from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
-from serving.engines.wire import Once, sampling_fields, template_fields
+from serving.engines.wire import Once, TokenCount, TokenList, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
 from serving.http import Client
 from serving.retry import Retry
@@ -187,7 +187,7 @@ class OpenAIEngine:
             return text + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_MESSAGE * len(messages)
         template = {"add_generation_prompt": True, **template_fields(False, self._chat_arguments)}
         body = {"model": facts.model, "messages": [message.model_dump() for message in messages], **template}
-        return (await self._servers.tokenize(self._servers.prefix(messages), body)).count
+        return (await self._servers.tokenize(TokenCount, self._servers.prefix(messages), body)).count
 
     async def generate(
         self,
@@ -335,4 +335,4 @@ class Spelling:
     async def _tokens(self, text: str) -> list[int]:
         model = (await self._servers.facts()).model
         body = {"model": model, "add_special_tokens": False, "prompt": text}
-        return (await self._servers.tokenize(text, body)).tokens
+        return (await self._servers.tokenize(TokenList, text, body)).tokens

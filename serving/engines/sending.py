@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
-from serving.engines.wire import ChatReply, Heard, Once, TokenList, WireUsage, parse
+from serving.engines.wire import ChatReply, Heard, Once, W, WireUsage, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
 from serving.http import Answer, Client, HttpClient
 from serving.metrics import server_load
@@ -140,14 +140,14 @@ class Servers:
 
         return await self._run(prefix, send)
 
-    async def tokenize(self, prefix: str, body: Mapping[str, Any]) -> TokenList:
-        """Return vLLM's tokens of a text or a conversation."""
+    async def tokenize(self, kind: type[W], prefix: str, body: Mapping[str, Any]) -> W:
+        """Return vLLM's tokens of a text or a conversation, or only their number."""
         content = _encoded(body)
 
-        async def send(base_url: str) -> TokenList:
+        async def send(base_url: str) -> W:
             await self._still_alike(base_url)
             answer = await self._post(f"{root_of(base_url)}/tokenize", content)
-            return parse(TokenList, answer.url, answer.body)
+            return parse(kind, answer.url, answer.body)
 
         return await self._run(prefix, send)
 

@@ -208,10 +208,15 @@ class VersionReply(Wire):
     version: Name
 
 
-class TokenList(Wire):
-    """POST /tokenize of vLLM."""
+class TokenCount(Wire):
+    """Number of tokens from POST /tokenize of vLLM, without the list, whose parsing takes most of the time."""
 
     count: Count
+
+
+class TokenList(TokenCount):
+    """POST /tokenize of vLLM."""
+
     tokens: list[TokenId]
 
 

@@ -76,6 +76,8 @@ class Command:
     """Asks the model server."""
     continues: bool = True
     """Whether the same command, killed, can be given again; else it may also refuse."""
+    whole: bool = False
+    """Whether its result is one file, which is complete once it is there."""
     starts_with: tuple[str, str] | None = None
     """The command of whose finished work it needs a copy, and the folder that is copied."""
     plan: StubPlan = field(default=BELIEVER)
@@ -101,6 +103,9 @@ def write_inputs(folder: Path, urls: str) -> None:
     (folder / "qualify.yaml").write_text(QUALIFY, encoding="utf-8")
     (folder / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
     (folder / "urls.txt").write_text(urls, encoding="utf-8")
+    (folder / "queries.txt").write_text(
+        "".join(f"when does ice {n} form\n" for n in range(12)), encoding="utf-8"
+    )
     (folder / "others.jsonl").write_text(
         '{"url": "https://other.example/1", "text": "The sea was calm. It stayed so for a year."}\n',
         encoding="utf-8",
@@ -112,15 +117,20 @@ def write_inputs(folder: Path, urls: str) -> None:
 
 RUN = """run {inputs}/reports --tasks {inputs}/tasks.jsonl --snapshot {inputs}/snapshot --judge {inputs}/stub.yaml
     --base-url {url} {inputs}/config.yaml --out run"""
+WAIT = "--wait-for-server 1"
+"""Minutes of the longest outage or pause."""
 SCORED = "--method scored --protocol deer --set deer.parts=[verification]"
 RACE = "--protocol race --set race.mode=pointwise --set race.criteria=static --set race.scoring=expected"
 QUALIFYING = """judge qualify {inputs}/stub.yaml --base-url {url} --quick --config {inputs}/qualify.yaml
     --parts verification,prompt_injection --out out"""
+BUNDLE = "bundle run --out run.ljz"
+SEARCH = """snapshot search-web pages --queries {inputs}/queries.txt --searxng http://{host} --per-query 2
+    --allow-host {host} --delay 0"""
 FETCH = "snapshot fetch pages --urls {inputs}/urls.txt --allow-host {host} --delay 0"
 
 
-def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]:
-    """All commands by name; `wait` is what a run is told of outages."""
+def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
+    """All commands by name."""
 
     def words(text: str) -> tuple[str, ...]:
         places = {"inputs": inputs, "url": url, "host": host, "sample": sample_folder()}
@@ -128,16 +138,34 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
 
     run, snapshot = tree_of("run"), tree_of("snapshot")
     sweep = "sweep {inputs}/sweep.yaml --base-url {url} --out sweep"
-    elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {wait}"
+    elsewhere = f"{RUN} {SCORED} --ledger ../ledger.sqlite {WAIT}"
     made, examined = ("import", "snapshot"), ("run", "run")
     listed = [
         Command("import", words("snapshot import {sample}/pages snapshot"), snapshot),
-        Command("run", words(f"{RUN} --protocol deer --protocol fact {wait}"), run, asks=True),
-        Command("run scored", words(f"{RUN} {SCORED} {RACE} {wait}"), run, asks=True),
+        Command("run", words(f"{RUN} --protocol deer --protocol fact {WAIT}"), run, asks=True),
+        Command("run scored", words(f"{RUN} {SCORED} {RACE} {WAIT}"), run, asks=True),
         Command("run with a ledger elsewhere", words(elsewhere), run, asks=True),
-        Command("sweep", words(f"{sweep} {wait}"), tree_of("sweep"), asks=True),
+        Command("sweep", words(f"{sweep} {WAIT}"), tree_of("sweep"), asks=True),
+        Command("first shard", words(f"{sweep} {WAIT} --shard 1/2"), tree_of("sweep"), asks=True),
+        Command(
+            "second shard",
+            words(f"{sweep} {WAIT} --shard 2/2"),
+            tree_of("sweep"),
+            asks=True,
+            starts_with=("first shard", "sweep"),
+        ),
+        Command(
+            "sweep merge",
+            words("sweep merge {inputs}/sweep.yaml --out sweep"),
+            tree_of("sweep"),
+            starts_with=("second shard", "sweep"),
+        ),
         Command("qualify", words(QUALIFYING), qualified, asks=True, plan=served("truthful")),
         Command("fetch", words(FETCH), fetched),
+        Command("search-web", words(SEARCH), fetched),
+        Command(
+            "bundle", words(BUNDLE), tree_of("run.ljz"), continues=False, whole=True, starts_with=examined
+        ),
         Command("merge", words("snapshot merge merged {inputs}/snapshot {inputs}/others"), tree_of("merged")),
         Command("index", words("snapshot index snapshot --k1 1.2"), snapshot, starts_with=made),
         Command(
@@ -145,6 +173,7 @@ def commands(inputs: Path, url: str, host: str, wait: str) -> dict[str, Command]
             words("snapshot export {inputs}/snapshot --wacz pages.wacz"),
             tree_of("pages.wacz"),
             continues=False,
+            whole=True,
         ),
         Command("rescore", words("rescore run"), run, starts_with=examined),
         Command(
@@ -206,6 +235,7 @@ def fetched(cwd: Path) -> Results:
             record.title,
             record.raw_digest,
             record.text_digest,
+            [(found_by.query, found_by.rank) for found_by in record.found_by],
         )
         found[record.url] = repr(facts).encode()
     return found

@@ -20,8 +20,11 @@ CHILD = Path(__file__).resolve().parent / "child"
 LONGEST = 180.0
 """Seconds after which a command counts as hanging."""
 
-State = Literal["done", "missing", "refused", "killed", "broken"]
-"""All there; typed failures, counted; one line that says what is wrong; by us; none of these."""
+State = Literal["done", "missing", "unchecked", "refused", "killed", "broken"]
+"""All there; typed failures, counted; an audit that could not check all; one line that says what is wrong; by us; none
+of these."""
+
+_LINE = re.compile(r"local-judge: [^\n]+\n")
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,13 @@ class Ended:
         match self.code:
             case 0:
                 return "done"
-            case 3 if "Missing: " in self.err:
+            case 3 if "Missing: " in self.err or _LINE.fullmatch(self.err):
                 return "missing"
-            case 1 if re.fullmatch(r"local-judge: [^\n]+\n", self.err):
+            case 4 if not self.err:
+                return "unchecked"
+            case 1 if _LINE.fullmatch(self.err):
                 return "refused"
-            # `snapshot verify` names what is wrong on its standard output.
+            # `snapshot verify` and `audit` name what is wrong on their standard output.
             case 1 if self.out and not self.err:
                 return "refused"
             case -9:
@@ -83,6 +88,10 @@ class Process:
                 start_new_session=True,
             )
 
+    def printed(self) -> str:
+        """Standard output so far."""
+        return self._out.read_text(encoding="utf-8", errors="replace")
+
     def runs(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
@@ -99,14 +108,14 @@ class Process:
         except subprocess.TimeoutExpired:
             return
 
-    def finish(self) -> Ended:
+    def finish(self, longest: float = LONGEST) -> Ended:
         """Wait for its end; what hangs is killed, and counts as broken."""
-        self.wait(LONGEST - (time.monotonic() - self._begun))
+        self.wait(longest - (time.monotonic() - self._begun))
         hangs = self.runs()
         self.kill()
         code = self._process.wait()
         out, err = (path.read_text(encoding="utf-8", errors="replace") for path in (self._out, self._err))
         self._folder.cleanup()
         if hangs:
-            err += f"\nhung for {LONGEST:g} s\n"
+            err += f"\nhung for {longest:g} s\n"
         return Ended(-999 if hangs else code, out, err, time.monotonic() - self._begun)

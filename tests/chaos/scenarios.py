@@ -11,16 +11,22 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 from .commands import NO_RESULT, Command
+from .labelling import labels
 from .process import Ended, Process
+from .ray_sweeps import ray
+from .received import received
+from .searching import search_web
 from .server import (
     BROKEN_BODY,
     BROKEN_CONTENT,
     BROKEN_PROBABILITIES,
     BROKEN_TRANSPORT,
     OTHER_MODEL,
+    PAUSES,
     SIDE_FAULTS,
     SLOW,
     Faults,
+    ModelServer,
 )
 from .trial import PAGES_UNDER_WAY, UNDER_WAY, Outcome, Trial
 
@@ -30,7 +36,24 @@ FILE_COMMANDS = ("import", "merge", "index", "wacz", "export csv", "export deer"
 
 def kills(trial: Trial) -> None:
     """A command is killed one to three times, at random instants, and then left alone."""
-    command = trial.command(*RUNS, *RUNS, "sweep", "sweep", "qualify", "fetch", "fetch", *FILE_COMMANDS)
+    _kills(trial, *RUNS, *RUNS, "sweep", "sweep", "qualify", "fetch", "fetch", *FILE_COMMANDS)
+
+
+def sweep(trial: Trial) -> None:
+    """The same with a sweep, its shards and their merging."""
+    _kills(trial, "sweep", "first shard", "second shard", "sweep merge", "sweep merge")
+
+
+def bundle(trial: Trial) -> None:
+    """The same with packing; the bundle is whole or not there."""
+    _kills(trial, "bundle")
+    audited = trial.run(("audit", "run.ljz"))
+    if audited.state != "done":
+        trial.violate(f"the bundle does not pass its audit: {audited.brief()}")
+
+
+def _kills(trial: Trial, *names: str) -> None:
+    command = trial.command(*names)
     lost: set[str] = set()
     stored_pages: list[str] = []
     for _ in range(trial.rng.randint(1, 3)):
@@ -148,11 +171,43 @@ def outage(trial: Trial) -> None:
     server.appear()
     ended = trial.ended(process.finish())
     trial.held_against_baseline(command, ended)
-    if trial.bench.waits and ended.state != "done":
+    if ended.state != "done":
         trial.violate(f"it was told to wait for the server, and did not: {ended.brief()}")
     outcome = trial.outcome
     trial.ends_equal(command, lost)
     trial.settle(outcome)
+
+
+def pauses(trial: Trial) -> None:
+    """One, some or all servers answer 429 or 503 to every call for some seconds, with Retry-After or without."""
+    bench, rng = trial.bench, trial.rng
+    command = trial.command(*RUNS)
+    whole = bench.baseline(command.name)
+    n_servers, kind, seconds = rng.choice([1, 1, 2, 3]), rng.choice(PAUSES), rng.uniform(1, 12)
+    with contextlib.ExitStack() as stack:
+        others = [stack.enter_context(ModelServer(command.plan)) for _ in range(n_servers - 1)]
+        paused = rng.sample([bench.server, *others], rng.randint(1, n_servers))
+        count = rng.randint(1, whole.answered.total() // n_servers)
+        trial.done.append(
+            f"{kind} of {len(paused)} of {n_servers} servers for {seconds:.1f} s after {count} requests"
+        )
+        process = trial.start(
+            (*command.arguments, *(word for one in others for word in ("--base-url", one.url)))
+        )
+        bench.server.wait_for(count, process.runs)
+        for server in paused:
+            server.set_faults(Faults(trial.seed, 1.0, (kind,)))
+        process.wait(seconds)
+        for server in paused:
+            server.set_faults(None)
+        ended = trial.ended(process.finish())
+        if ended.state == "done":
+            # Its arguments name other servers.
+            but = ("run/manifest.json",) if others else ()
+            trial.same_results(command, command.results(trial.cwd), but=but)
+        else:
+            trial.violate(f"it did not wait for the servers: {ended.brief()}")
+        trial.asked_once(whole.answered, set(), others)
 
 
 def full_disk(trial: Trial) -> None:
@@ -373,4 +428,14 @@ SCENARIOS: dict[str, Callable[[Trial], None]] = {
     "clock": clock,
     "two": two,
     "bit-flips": bit_flips,
+    "pauses": pauses,
+    "sweep": sweep,
+    "ray": ray,
+    "bundle": bundle,
+    "labels": labels,
+    "search-web": search_web,
+    "received": received,
 }
+
+ON_REQUEST = frozenset({"search-web", "received"})
+"""Scenarios that run only if they are named: they show defects that are known."""

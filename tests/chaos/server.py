@@ -31,6 +31,8 @@ ANSWERED = "answered"
 """The outcome of a request whose whole reply was sent and was right."""
 
 BROKEN_TRANSPORT = ("reset", "cut", "hang", "500", "503", "429")
+PAUSES = ("429", "503", "429 bare", "503 bare")
+"""Overload with Retry-After, and without."""
 OTHER_MODEL = "other model"
 BROKEN_BODY = ("empty", "truncated", "garbage", "no completion", OTHER_MODEL)
 BROKEN_CONTENT = ("no json", "other schema")
@@ -66,7 +68,7 @@ class Faults:
 def fitting_faults(asked: dict[str, Any]) -> tuple[str, ...]:
     """The faults that a chat completion can have."""
     own = BROKEN_PROBABILITIES if asked.get("logprobs") else BROKEN_CONTENT
-    return (*BROKEN_TRANSPORT, *BROKEN_BODY, *own, SLOW)
+    return (*BROKEN_TRANSPORT, *BROKEN_BODY, *own, SLOW, *PAUSES[2:])
 
 
 @dataclass
@@ -232,10 +234,11 @@ class ModelServer:
             writer.write(http_answer(status, body, content_type)[: -(len(body) // 2 + 1)])
             await writer.drain()
             return False
-        if fault is not None and fault.isdigit():
+        status_word, _, bare = (fault or "").partition(" ")
+        if status_word.isdigit():
             error = json.dumps({"error": {"message": "scripted fault"}}).encode()
-            extra = "" if fault == "500" else "Retry-After: 1\r\n"
-            writer.write(http_answer(int(fault), error, extra=extra))
+            extra = "" if bare or status_word == "500" else "Retry-After: 1\r\n"
+            writer.write(http_answer(int(status_word), error, extra=extra))
             await writer.drain()
             return True
         broken = {

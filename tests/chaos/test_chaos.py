@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from .commands import Results
 from .process import Ended, State
 from .scenarios import SCENARIOS
 from .server import ANSWERED, Asked, Faults, ModelServer
+from .soak import answered_twice, arguments, soak
 from .suite import print_table
 from .trial import Bench, Trial
 from .web import WebSite
@@ -26,7 +28,18 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("kills", 1), ("faults", 1006), ("bit-flips", 1009), ("full-disk", 1010)]
+    ("name", "seed"),
+    [
+        ("kills", 1),
+        ("faults", 1006),
+        ("bit-flips", 1009),
+        ("full-disk", 1010),
+        ("pauses", 15),
+        ("pauses", 13),
+        ("bundle", 1),
+        ("labels", 2),
+        ("sweep", 30),
+    ],
 )
 def test_a_disturbed_command_leaves_nothing_wrong(bench: Bench, tmp_path: Path, name: str, seed: int) -> None:
     trial = Trial(bench, seed, tmp_path / "trial")
@@ -42,6 +55,8 @@ def test_a_disturbed_command_leaves_nothing_wrong(bench: Bench, tmp_path: Path, 
         (0, "Traceback (most recent call last):\n", "broken"),
         (3, "Missing: 1 of the judge's answers, 0 of 2 reports. More.\n", "missing"),
         (3, "", "broken"),
+        (3, "local-judge: 2 searches failed\n", "missing"),
+        (4, "", "unchecked"),
         (1, "local-judge: a: cannot be read\n", "refused"),
         (1, "local-judge: a: cannot be read\nand more\n", "broken"),
         (1, "", "broken"),
@@ -62,7 +77,7 @@ def test_a_wrong_byte_and_a_call_made_twice_are_violations(bench: Bench, tmp_pat
         trial = Trial(bench, 0, tmp_path)
         bench.server.asked = [Asked(body, "", ANSWERED) for body in asked]
         trial.same_results(command, changed)
-        trial.asked_once(command, set(lost))
+        trial.asked_once(bench.baseline("run").answered, set(lost))
         assert trial.outcome == ("violation" if trial.violations else "equal")
         return trial.violations
 
@@ -86,3 +101,33 @@ def test_faults_depend_on_the_body_and_not_on_the_order() -> None:
 def test_the_table_counts_by_scenario(capsys: pytest.CaptureFixture[str]) -> None:
     print_table({"kills": Counter({"equal": 3, "violation": 1})})
     assert capsys.readouterr().out.split("\n")[2].split() == ["kills", "4", "3", "0", "0", "0", "1"]
+
+
+def test_a_client_loses_no_call_and_little_time_when_servers_are_killed() -> None:
+    """Every 12 s, a server is killed and started 4 s later: 44 seconds of servers, of which at most 3 are lost.
+
+    The client finds it within 2 s, and its first answers take 1 s: the share is at least 41/44 = 0.93 on an idle
+    machine.
+    """
+    given = ["--minutes", "0.6", "--kill-every", "12", "--away", "4", "--slots", "4", "--delay", "1"]
+    figures = soak(arguments(given))
+    assert figures["failed"] == {} and figures["kills"] >= 3, figures
+    assert [figures[name] for name in ("lost", "mistaken", "answered_twice")] == [0, 0, 0], figures
+    if os.getloadavg()[0] <= (
+        os.cpu_count() or 1
+    ):  # else the client waits for the processor, not for the servers
+        assert figures["share"] >= 0.85, figures
+
+
+@pytest.mark.parametrize(
+    ("lives", "expected"),
+    [
+        ([[1, 2, 3], [4, 5]], (0, 0)),
+        ([[1, 2, 3], [3, 4]], (1, 0)),  # 3 was the last answer of a life
+        ([[1, 2, 3], [1, 4]], (0, 1)),  # 1 was not
+        ([[1, 3], [3], [4, 5, 3]], (1, 0)),  # each life ended with it
+        ([[3, 1, 2], [3, 5], [4, 3]], (0, 1)),  # two did not
+    ],
+)
+def test_answers_of_servers_are_counted(lives: list[list[int]], expected: tuple[int, int]) -> None:
+    assert answered_twice(lives, in_flight=1) == expected

@@ -8,16 +8,14 @@ never a traceback; and the server answers no question twice but those under way 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import shutil
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Literal
 
-from local_judge.cli.run import run
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
 
@@ -57,10 +55,7 @@ class Bench:
         self.site = site
         self.inputs = folder / "inputs"
         write_inputs(self.inputs, site.urls)
-        self.waits = "wait_for_server" in inspect.signature(run).parameters
-        """Whether a run can sit out an outage."""
-        wait = "--wait-for-server 1" if self.waits else ""
-        self.commands = commands(self.inputs, server.url, site.host, wait)
+        self.commands = commands(self.inputs, server.url, site.host)
         self._baselines: dict[str, Baseline] = {}
 
     def baseline(self, name: str) -> Baseline:
@@ -121,7 +116,7 @@ class Trial:
         self.bench.baseline(command.name)
         self.bench.prepare(command, self.cwd)
         self.bench.server.reset(command.plan)
-        self.bench.site.sent.clear()
+        self.bench.site.reset()
         self.done.append(command.name)
         return command
 
@@ -164,11 +159,13 @@ class Trial:
         ended = self.run(command.arguments)
         if ended.state == "refused" and not command.continues:
             self.settle("refused")
+            if command.whole:
+                self.same_results(command, command.results(self.cwd))
         elif ended.state != "done":
             self.violate(f"undisturbed at last, it does not end well: {ended.brief()}")
         else:
             self.same_results(command, command.results(self.cwd))
-        self.asked_once(command, lost or set())
+        self.asked_once(self.bench.baseline(command.name).answered, lost or set())
 
     def held_against_baseline(self, command: Command, ended: Ended) -> None:
         """The results of a disturbed command: equal, typed failures that are counted, or refused."""
@@ -200,10 +197,9 @@ class Trial:
         if records and whole:
             self.violate("exit 3, and no failure is counted in cases.jsonl")
 
-    def asked_once(self, command: Command, lost: set[str]) -> None:
-        """No question was answered twice but what was under way at a kill."""
-        whole = self.bench.baseline(command.name).answered
-        answered = self.bench.server.answered()
+    def asked_once(self, whole: Counter[str], lost: set[str], others: Sequence[ModelServer] = ()) -> None:
+        """No question was answered more often than in the `whole` run, but what was under way at a kill."""
+        answered = sum((server.answered() for server in others), self.bench.server.answered())
         twice = {digest for digest, n in answered.items() if n > max(1, whole[digest])}
         if twice - lost:
             self.violate(f"{len(twice - lost)} calls were answered with success and made again")

@@ -2,6 +2,7 @@
 
     CHAOS_KILL_AT=N     kills the process group at the N-th change of a file: opened to write, renamed, removed
     CHAOS_COUNT=FILE    instead writes the number of such changes there at the end
+    CHAOS_MEMORY=BYTES  limits the address space
     CHAOS_CLOCK=SEED    makes the clock jump, by up to ten days either way, at about every eighth look at it
 
 The monotonic clock is left alone.
@@ -91,6 +92,11 @@ def make_clock_jump(seed: str) -> None:
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
+if "CHAOS_MEMORY" in os.environ:
+    import resource
+
+    limit = int(os.environ["CHAOS_MEMORY"])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 if "CHAOS_CLOCK" in os.environ:
     make_clock_jump(os.environ["CHAOS_CLOCK"])
 if "CHAOS_KILL_AT" in os.environ or "CHAOS_COUNT" in os.environ:
