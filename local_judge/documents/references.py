@@ -113,7 +113,10 @@ def _read(
         scan(flat, labels) if index not in listed and blocks[index].kind != "code" else []
         for index, flat in enumerate(flats)
     ]
-    return References(tuple(blocks), frozenset(listed), tuple(entries), settled(marks, flats, labels))
+    addresses = {entry.url for entry in entries if entry.url is not None}
+    return References(
+        tuple(blocks), frozenset(listed), tuple(entries), settled(marks, flats, labels, frozenset(addresses))
+    )
 
 
 def _is_cited(
@@ -223,6 +226,8 @@ def _entries(blocks: Sequence[Sequence[Unit]], section: int) -> list[Entry]:
         if entries and _carries_on(unit, entries[-1], level, keyed):
             entries[-1].pieces.append(unit.piece)
             continue
+        if following is None and unit.form == "" and entries and all(part.form for part in parts[:-1]):
+            continue  # a closing line, such as "Written by an agent, https://agent.example"
         if unit.key is None and not unit.has_address and (keyed or (unit.form == "" and not is_dated(unit))):
             continue
         if unit.form == "bullet" and not unit.has_address and unit.piece.flat.endswith((":", "：")):
