@@ -195,7 +195,7 @@ _ROWS = (
         name="glued",
         examples=("word 1",),
         forms=(
-            Form(r"(?<=[.,;:!?…%\"”’'»)*_。，；：！？）」』])\d", glued),
+            Form(r"(?<=[.,;:!?…%\"”’'»)*_。，；：！？）」』a-zß-ÿ])\d", glued),
             Form(r"(?<=[^\W_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
         ),
         lookup="number",

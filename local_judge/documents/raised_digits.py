@@ -24,6 +24,7 @@ _SPACED = re.compile(
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%)[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
+_LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
 _BEFORE_GLUED = re.compile(
     r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
@@ -116,11 +117,12 @@ def glued(text: Text, start: int) -> Found | None:
 
 
 def _before_stop(text: Text, start: int) -> Found | None:
-    """Read, with doubt, a digit between a closing quotation mark or bracket and a stop: `“word”1.`."""
-    match = _SPACED.match(text.flat, start)
-    closed = _CLOSED.search(text.flat, max(0, start - 12), start) if match is not None else None
-    keys = known(match.group(1), text.labels) if match is not None and closed is not None else ()
-    return Found(match.end(1), keys, shown=closed.group(), certain=False) if match and closed and keys else None
+    """Read, with doubt, a digit directly after a quotation, a bracket or a long word: `“word”1 and words2.`."""
+    closed = _CLOSED.search(text.flat, max(0, start - 12), start) if text.labels else None
+    match = _SPACED.match(text.flat, start) or (_GLUED.match(text.flat, start) if closed else None)
+    word = closed or _LOWER.search(text.flat, max(0, start - 40), start)
+    keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
+    return Found(match.end(1), keys, shown=word.group(), certain=False) if match and word and keys else None
 
 
 def spaced(text: Text, start: int) -> Found | None:
