@@ -54,7 +54,9 @@ _BEFORE_INTERVAL = re.compile(
     re.IGNORECASE,
 )
 """Words before an interval such as `[1, 5]`."""
-_AFTER_INTERVAL = re.compile(r"\[(?:0|[-−]\d+|\d*\.\d+),\s?[-−]?[\d.]+[\])]\s(?:and|or|to|und|oder|et|ou|[×∪∩])\s$")
+_AFTER_INTERVAL = re.compile(
+    r"\[(?:0|[-−]\d+|\d*\.\d+),\s?[-−]?[\d.]+[\])]\s(?:and|or|to|und|oder|et|ou|[×∪∩])\s$"
+)
 """Interval and a word that joins it to another one."""
 _TERMINATED = '.!?。！？”"'
 

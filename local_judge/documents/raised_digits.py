@@ -122,7 +122,10 @@ def _before_stop(text: Text, start: int) -> Found | None:
     match = _SPACED.match(text.flat, start) or (_GLUED.match(text.flat, start) if closed else None)
     word = closed or _LOWER.search(text.flat, max(0, start - 40), start)
     keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
-    return Found(match.end(1), keys, shown=word.group(), certain=False) if match and word and keys else None
+    if match is None or word is None or not keys:
+        return None
+    quoted = closed is not None and not word.group().endswith("%")
+    return Found(match.end(1), keys, shown="" if quoted else word.group(), certain=False)
 
 
 def spaced(text: Text, start: int) -> Found | None:

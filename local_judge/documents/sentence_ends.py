@@ -75,8 +75,6 @@ _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})
 
 def continues(before: str, following: str, language: str) -> bool:
     """Check whether a boundary of the segmenter lies within a sentence."""
-    if following.startswith("^["):  # a note in the text
-        return True
     end = before.rstrip()[-1:]
     # No sentence begins with a small letter, except for names such as `iPhone`.
     if (end in (".", "]", ")") or end.isalnum()) and following[0].islower() and not following[1:2].isupper():
