@@ -22,7 +22,7 @@ _SPACED = re.compile(
     r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
 )
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
-_CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%)[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
+_CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
 _LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
 _BEFORE_GLUED = re.compile(
@@ -110,7 +110,7 @@ def glued(text: Text, start: int) -> Found | None:
     stop = _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) if match is not None else None
     if stop is None:
         return _before_stop(text, start)
-    if match is None or stop is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
+    if match is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
         return None
     keys = numbers(match.group(1), text.labels)
     return Found(match.end(1), keys, certain=False) if keys else None

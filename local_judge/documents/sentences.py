@@ -34,7 +34,7 @@ _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
 _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？][”’」』）])[\d０-９]")
 """Digit that the segmenter would take, with the full stop before it, for a decimal."""
-_UNIT_BEFORE_STOP = re.compile(r"(?<=[^\W\d_]/|[²³€$£%]/)[^\W\d_](?=\s?\. )")
+_UNIT_BEFORE_STOP = re.compile(r"(?<=[^\W\d_]/|[²³€$£%>]/)[^\W\d_](?=\s?\. )")
 """Letter of a unit, `m³/s.`, that the segmenter would take for an initial."""
 _NOTE = re.compile(r"\^\[[^\[\]\n]{1,600}\]")
 """Note in the text, `^[Kim, 2024]`, which belongs to the sentence before it."""

@@ -148,7 +148,9 @@ def _hosted(found: Sequence[Mark], addresses: set[str], *, cites: bool) -> list[
 def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
     """Return the marks without the few numbers before a full stop, `paid 3.`, of a report whose marks follow it."""
     others = [
-        mark for flat, mark in found if not mark.shown or flat[mark.end : mark.end + 1] not in tuple(".!?")
+        mark
+        for flat, mark in found
+        if not mark.shown or flat[mark.start - 1] != " " or flat[mark.end : mark.end + 1] not in tuple(".!?")
     ]
     return others if len(others) >= 3 * (len(found) - len(others)) else [mark for _, mark in found]
 

@@ -150,7 +150,7 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("* **Mill:** it turns.1  \n* It costs \"much\".2\n* In 2024.3\n* It turns,1 and (older) 2, they say" + NUMBERED, "1 2 3 1 2"),  # noqa: E501
         ("它转动。1 它很贵 2。它旧了。3" + NUMBERED, "1 2 3"),
         ("Mills.1 They turn.1, 2 It rose.3" + NUMBERED, "1 1 2 3"),
-        ("Mills.1 It is “old”2. They (the mills)3 turn." + NUMBERED, "1 2 3"),
+        ("Mills.1 It is “old”2. They (the mills)3 turn. It is planned3." + NUMBERED, "1 2 3 3"),
         ("Mills turn.1 It rose.2 By 12%2 it is planned3." + NUMBERED, "1 2 2 3"),
         ("Mills turn.1 Old.2\n\n| N | kW |\n|---|---|\n| A | 31 2 |\n| B | 22.5 3 |" + NUMBERED, "1 2 2 3"),
         ("Mills [no. 1], [nos. 2, 3]. They turn (see Source 3)." + LIST, "1 2 3 3"),
