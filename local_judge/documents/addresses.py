@@ -35,6 +35,8 @@ _SCHEMELESS = re.compile(
     rf"|(?:(?<=[|,:;–—(])|(?<=[|.,:;\]–—(] )|(?m:^)){HOST}(?=[).]?\s*(?:\||$)|\s[-–—|]\s))"
 )
 """Address without a scheme: a host with a path, or a host that fills a cell or ends a line."""
+_HOST = re.compile(rf"(?<![\w@./:-]){HOST}$")
+_PATH = re.compile(r"/[^\s|<>\[\]()\"“”，。；、（）]+")
 _OPEN = re.compile(r"(?:https?://|www\.)[^\s<>|]*$")
 _NEXT = re.compile(r"[\w./?&#=%~+:,;@!$'()*-]+")
 _OF_ADDRESS = re.compile(r"[/?&#=%_~+]|\w\.\w|[a-z]-[a-z]|\d[a-z]|[a-z]\d")
@@ -73,6 +75,16 @@ def autolink(text: Text, start: int) -> Found | None:
 def address(text: Text, start: int) -> Found | None:
     """Read a bare web address."""
     return _plain(_ADDRESS, text, start)
+
+
+def hosted(text: Text, start: int) -> Found | None:
+    """Read, with doubt, an address without a scheme, `town.example/page`, whose path begins at `start`."""
+    host = _HOST.search(text.flat, max(text.floor, start - 100), start)
+    path = _PATH.match(text.flat, start) if host is not None else None
+    if host is None or path is None:
+        return None
+    written = _trimmed(host.group() + path.group())
+    return Found(host.start() + len(written), target=f"https://{written}", certain=False, start=host.start())
 
 
 def identifier(text: Text, start: int) -> Found | None:

@@ -57,7 +57,7 @@ def _narrative(flat: str, bracket: int, floor: int, end: int, years: str) -> Fou
     match = _NARRATIVE.search(flat, floor, bracket)
     if match is None or match["name"] in _NO_AUTHORS:
         return None
-    name, more = match["name"] or match["han"], match["more"]
+    name, more = re.sub(r"['’]s$", "", match["name"] or match["han"]), match["more"]
     certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
     keys = tuple(f"{name} {year}" for year in _YEARS.findall(years))
     return Found(end, keys, certain=certain, start=match.start())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from local_judge.documents.addresses import TAG, link
 from local_judge.documents.citation_keys import CIRCLED, DASH, NUMBER, Keys, canonical, known, numbers
@@ -33,6 +34,7 @@ _IDENTITY = re.compile(
 _PANDOC_KEY = re.compile(r"-?@([\w][\w:.+/-]{0,60})")
 _PANDOC = re.compile(r"\[(?:[^\[\]@\n]{0,30}\s)?(-?@[^\[\]\n]{1,200})\]")
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_NAMED_YEAR = re.compile(rf"[^\W\d_][\w:.+/-]{{0,50}}?{_YEAR.pattern}")
 _TO = re.compile(rf"{DASH.pattern}|\s(?:bis|through)\s|[至到]")
 """Between two marks that are a range; not `to`, as in "compared [1] to [3]"."""
 _WORD_BEFORE = re.compile(r"[A-Za-zÀ-ɏ]\w*$")
@@ -52,6 +54,10 @@ _BEFORE_INTERVAL = re.compile(
     re.IGNORECASE,
 )
 """Words before an interval such as `[1, 5]`."""
+_AFTER_INTERVAL = re.compile(
+    r"\[(?:0|[-−]\d+|\d*\.\d+),\s?[-−]?[\d.]+[\])]\s(?:and|or|to|und|oder|et|ou|[×∪∩])\s$"
+)
+"""Interval and a word that joins it to another one."""
 _TERMINATED = '.!?。！？”"'
 
 
@@ -79,6 +85,10 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
     def read(text: Text, start: int) -> Found | None:
         found = one(text, start)
         if found is None or _is_index(text.flat, start, found.end):
+            return None
+        if any(key == other for key, other in pairwise(found.keys)) or _AFTER_INTERVAL.search(
+            text.flat, max(0, start - 40), start
+        ):
             return None
         plain = text.flat[start] == "["
         word = _WORD_BEFORE.search(text.flat, max(0, start - 40), start) if plain else None
@@ -142,7 +152,7 @@ def rounded(text: Text, start: int) -> Found | None:
 
 
 _ONLY_NUMBER = re.compile(r"(?:(?:see|cf|vgl|siehe|voir|见|參見|参见)[.:：]?)?\s?[\d¹²³⁴-⁹]", re.IGNORECASE)
-_ONLY_HERE = re.compile(r"[A-Za-z]$|n[nr]?[.:°º\s]", re.IGNORECASE)
+_ONLY_HERE = re.compile(r"[A-Za-z]$|n(?:os?|[nr])?[.:°º\s]", re.IGNORECASE)
 """Keys that ordinary text has in round brackets: `(A)`, `(Nr. 3)`."""
 _ROUND = re.compile(r"[(（]\s?([^()（）\[\]\n]{1,40})[)）]")
 
@@ -243,10 +253,11 @@ def _of_id(written: str, labels: frozenset[str]) -> str:
 
 
 def narrative(text: Text, start: int) -> Found | None:
-    """Read `@kim2024` of pandoc, of which an entry has the key."""
+    """Read `@kim2024` of pandoc; a key without an entry is a name with a year, as some entry's key is."""
     match = _PANDOC_KEY.match(text.flat, start)
     key = match.group(1).rstrip(".:") if match is not None else ""
-    return Found(start + 1 + len(key), (key,)) if key in text.labels else None
+    named = key in text.labels or (_YEAR.search(key) and any(map(_NAMED_YEAR.match, text.labels)))
+    return Found(start + 1 + len(key), (key,)) if named else None
 
 
 def pandoc(text: Text, start: int) -> Found | None:

@@ -29,10 +29,13 @@ _RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
 NUMBER = re.compile(r"\d{1,4}")
 _LETTERS = re.compile(r"[A-Z]-[A-Z]|[a-z]-[a-z]")
 _CODE = re.compile(r"([A-Za-z]{1,4}-?)\d{1,3}")
-_CITING = re.compile(r"\A(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])", re.IGNORECASE)
+_CITING = re.compile(
+    r"\A(?:(?:see|cf\.?)\s)?(?:citation|cite|source|ref(?:erence)?)s?\.?\s?[:：#]?\s?(?=[\^\d])",
+    re.IGNORECASE,
+)
 _NAMING = re.compile(
     r"\A(?:(?:see|cf|vgl|siehe|voir|cfr|见|參見|参见|note|nota|przyp|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
-    r"|n[nr]?(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
+    r"|(?:n[nr]?|(?-i:nos?))(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
     r"|المصدر|مصدر|מקור|स्रोत)[.:：]?\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from local_judge.documents.addresses import address, anchor, autolink, identifier, link
+from local_judge.documents.addresses import address, anchor, autolink, hosted, identifier, link
 from local_judge.documents.author_years import author_years
 from local_judge.documents.citation_forms import (
     anchor_element,
@@ -111,12 +111,14 @@ _ROWS = (
             "https://a.example/1",
             "<https://a.example/1>",
             "www.a.example/1",
+            "a.example/1",
             "doi:10.1000/1",
             "arXiv:2001.08361",
         ),
         forms=(
             Form("<", autolink),
             Form(r"(?i:https?://|www\.(?=[a-z0-9]))", address),
+            Form(r"(?<=[a-z]{2})/(?=[^\s/])", hosted),
             Form(r"(?i:(?<![A-Za-z0-9/.])(?:doi ?: ?10\.|arxiv ?: ?(?=[0-9a-z-])))", identifier),
         ),
         lookup="address",
@@ -193,8 +195,8 @@ _ROWS = (
         name="glued",
         examples=("word 1",),
         forms=(
-            Form(r"(?<=[.,;:!?…\"”’'»)*_。，；：！？」』])\d", glued),
-            Form(r"(?<=[^\W\d_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
+            Form(r"(?<=[.,;:!?…%\"”’'»)*_。，；：！？）」』a-zß-ÿ])\d", glued),
+            Form(r"(?<=[^\W_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
         ),
         lookup="number",
     ),

@@ -118,7 +118,7 @@ def _named_keys(blocks: Sequence[RawBlock]) -> frozenset[str]:
 
 def is_title(line: str) -> bool:
     """Check whether a line may be the title of a list, in any language."""
-    bare = _TAGS.sub("", line).strip(" *_#:：>\t\n")
+    bare = re.sub(r"\s?[(（]\d{1,3}[)）]$", "", _TAGS.sub("", line).strip(" *_#:：>\t\n"))
     if line.lstrip().startswith("\\begin{"):
         return True
     return len(bare) <= _LONGEST_TITLE and not _NO_TITLE.search(bare)

@@ -21,6 +21,10 @@ _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?
 _SPACED = re.compile(
     r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
 )
+_CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
+_CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
+"""End of a quotation, bracket or percentage, which a digit follows directly."""
+_LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
 _BEFORE_GLUED = re.compile(
     r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
@@ -89,6 +93,8 @@ def _is_note(text: Text, start: int, end: int, keys: tuple[str, ...]) -> bool | 
         return True if listed and re.search(r"[^\W\d_]{4}", inner) is not None else None
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]":
         return True
+    if len(keys) > 1 and listed and re.search("[,，、;]", text.flat[start:end]):
+        return True  # no power is a list
     word = re.search(r"[^\W\d_\u2070-\u209f\u2e80-\uffff]*$", before)
     letters = word.group() if word is not None else ""
     if not listed:
@@ -102,16 +108,34 @@ def glued(text: Text, start: int) -> Found | None:
     """Read, with doubt, a digit directly after a full stop: `word.1 Next`."""
     match = _GLUED.match(text.flat, start)
     stop = _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) if match is not None else None
-    if match is None or stop is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
+    if stop is None:
+        return _before_stop(text, start)
+    if match is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
         return None
     keys = numbers(match.group(1), text.labels)
     return Found(match.end(1), keys, certain=False) if keys else None
+
+
+def _before_stop(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a digit directly after a quotation, a bracket or a long word: `“word”1 and words2.`."""
+    closed = _CLOSED.search(text.flat, max(0, start - 12), start) if text.labels else None
+    match = _SPACED.match(text.flat, start) or (_GLUED.match(text.flat, start) if closed else None)
+    word = closed or _LOWER.search(text.flat, max(0, start - 40), start)
+    keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
+    if match is None or word is None or not keys:
+        return None
+    quoted = closed is not None and not word.group().endswith("%")
+    return Found(match.end(1), keys, shown="" if quoted else word.group(), certain=False)
 
 
 def spaced(text: Text, start: int) -> Found | None:
     """Read, with doubt, a number between a word and a full stop: `word 1.`; the text keeps its blank."""
     match = _SPACED.match(text.flat, start) if text.labels else None
     word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if match is not None else None
+    amount = _CELL_NUMBER.search(text.flat, max(0, start - 20), start) if word is None else None
+    if match is not None and amount is not None and text.flat[match.end() :].lstrip()[:1] in ("", "|"):
+        keys = known(match.group(1), text.labels)
+        return Found(match.end(1), keys, shown=amount.group(1), certain=False) if keys else None
     keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
     if match is None or word is None or not keys:
         return None

@@ -7,7 +7,7 @@ entry gets a number or an address that is not written in it, and no image is an 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise, zip_longest
 
@@ -78,12 +78,16 @@ def find_references(blocks: Sequence[RawBlock], beside: frozenset[str] = frozens
     sections = find_sections(whole, units)
     found = _read(whole, units, sections, images, beside)
     sure = any(section.sure for section in sections)
+    owned = {key for section in sections if section.sure for key in _keys(section, units)}
+    cited = frozenset(_cited(found.marks)) - owned
+    linked = {mark.target for mark in chain.from_iterable(found.marks) if mark.target}
+    repeated = {entry.section for entry in found.entries if entry.original_url in linked}
     kept = [
         section
         for number, section in enumerate(sections)
         if section.sure
-        or _is_cited(section, sections, units, found.marks)
-        or (section.likely and not sure and _is_source_list(number, found))
+        or _is_cited(_keys(section, units), cited)
+        or (section.likely and not sure and (not linked or number in repeated))
     ]
     return found if len(kept) == len(sections) else _read(whole, units, kept, images, beside)
 
@@ -113,32 +117,23 @@ def _read(
         scan(flat, labels) if index not in listed and blocks[index].kind != "code" else []
         for index, flat in enumerate(flats)
     ]
-    return References(tuple(blocks), frozenset(listed), tuple(entries), settled(marks, flats, labels))
+    addresses = {entry.url for entry in entries if entry.url is not None}
+    return References(
+        tuple(blocks), frozenset(listed), tuple(entries), settled(marks, flats, labels, frozenset(addresses))
+    )
 
 
-def _is_cited(
-    section: Section,
-    sections: Sequence[Section],
-    units: Sequence[list[Unit]],
-    marks: Sequence[Sequence[Mark]],
-) -> bool:
+def _cited(marks: Sequence[Sequence[Mark]]) -> Iterator[str]:
+    """Yield the keys of all marks that name entries."""
+    for mark in chain.from_iterable(marks):
+        if mark.style and mark.style.lookup != "address":
+            yield from mark.keys
+
+
+def _is_cited(keys: set[str], cited: frozenset[str]) -> bool:
     """Check whether the text cites a list: a fifth of its keys, and half of what it cites and no sure list has."""
-    owned = {key for other in sections if other.sure for key in _keys(other, units)}
-    cited = {
-        key
-        for block in marks
-        for mark in block
-        if mark.style and mark.style.lookup != "address"
-        for key in mark.keys
-    } - owned
-    keys = _keys(section, units)
-    return bool(cited & keys) and 5 * len(cited & keys) >= len(keys) and 2 * len(cited & keys) >= len(cited)
-
-
-def _is_source_list(number: int, found: References) -> bool:
-    """Check whether the text cites no address, or one of this section."""
-    linked = {mark.target for block in found.marks for mark in block if mark.target}
-    return not linked or any(e.original_url in linked for e in found.entries if e.section == number)
+    named = len(cited & keys)
+    return named > 0 and 5 * named >= len(keys) and 2 * named >= len(cited)
 
 
 def _keys(section: Section, units: Sequence[list[Unit]]) -> set[str]:
@@ -223,6 +218,8 @@ def _entries(blocks: Sequence[Sequence[Unit]], section: int) -> list[Entry]:
         if entries and _carries_on(unit, entries[-1], level, keyed):
             entries[-1].pieces.append(unit.piece)
             continue
+        if following is None and unit.form == "" and entries and all(part.form for part in parts[:-1]):
+            continue  # a closing line, such as "Written by an agent, https://agent.example"
         if unit.key is None and not unit.has_address and (keyed or (unit.form == "" and not is_dated(unit))):
             continue
         if unit.form == "bullet" and not unit.has_address and unit.piece.flat.endswith((":", "：")):

@@ -176,13 +176,15 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
 def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
     """Return which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
-    In a report that cites by number or link, or that lists no author, `Hoffmann et al. (2022)` is a phrase of the
+    In a report that cites by number, or that lists no author it names, `Hoffmann et al. (2022)` is a phrase of the
     sentence, unless there are several; `(Berlin, 2019)` is neither.
     """
-    if any(is_clearly_citing(item.mark) for item in found):
+    if any(is_clearly_citing(item.mark) and item.style.lookup != "address" for item in found):
         return ""
     if any(lookup.author_year(key) is not None for item in found for key in item.mark.keys):
         return "all"
+    if any(is_clearly_citing(item.mark) for item in found):
+        return ""
     named = {key for item in found if item.mark.certain for key in item.mark.keys}
     return "certain" if len(named) >= _FEWEST_AUTHORS else ""
 

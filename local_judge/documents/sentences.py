@@ -34,6 +34,10 @@ _LATIN = re.compile(r"[A-Za-zÀ-ÿ]{2,}")
 _CONTENT = re.compile(r"\w")
 _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？][”’」』）])[\d０-９]")
 """Digit that the segmenter would take, with the full stop before it, for a decimal."""
+_UNIT_BEFORE_STOP = re.compile(r"(?<=[^\W\d_]/|[²³€$£%>]/)[^\W\d_](?=\s?\. )")
+"""Letter of a unit, `m³/s.`, that the segmenter would take for an initial."""
+_NOTE = re.compile(r"\^\[[^\[\]\n]{1,600}\]")
+"""Note in the text, `^[Kim, 2024]`, which belongs to the sentence before it."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
 _LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")
@@ -104,6 +108,8 @@ def _cuts(flat: str, start: int, stand_in: Piece, marks: Sequence[Mark], languag
     floor = start
     for boundary in _boundaries(_segmenter_language(text, language), text):
         first = _WORD_START.match(text, boundary)
+        note = _NOTE.match(text, first.end()) if first is not None else None
+        first = _WORD_START.match(text, note.end()) if note is not None else first
         if first is None or continues(
             text[max(0, boundary - 40) : boundary], text[first.end() : first.end() + 40], language
         ):
@@ -136,7 +142,7 @@ def _boundaries(code: str, text: str) -> list[int]:
 def _windowed(code: str, text: str) -> Iterator[int]:
     """Yield the segmenter's boundaries window by window, since its time is quadratic in the length of the text."""
     position = 0
-    text = _DIGIT_AFTER_HAN_STOP.sub("一", text)
+    text = _UNIT_BEFORE_STOP.sub("0", _DIGIT_AFTER_HAN_STOP.sub("一", text))
     while position < len(text):
         parts = _segment(code, text[position : position + _WINDOW])
         whole = position + _WINDOW >= len(text)

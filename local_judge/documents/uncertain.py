@@ -31,6 +31,9 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 """Text before an index: the name of a container, one letter, or a variable that is called one."""
+_LAST_LABEL = re.compile(r"https?://[^/]{1,255}?\.([a-z]{2,24})(?:[:/?#]|$)", re.IGNORECASE)
+_FEWEST_HOSTED = 3
+"""Least number of addresses without a scheme in a report that cites in no other way."""
 _OF_SOURCES = {"ref", "refs"}
 NUMBERED = "|".join(
     sorted(
@@ -51,7 +54,10 @@ _WORD_NUMBER = re.compile(r"([^\W\d_]+) \(?\d")
 
 
 def settled(
-    marks: Sequence[Sequence[Mark]], flats: Sequence[str], labels: frozenset[str]
+    marks: Sequence[Sequence[Mark]],
+    flats: Sequence[str],
+    labels: frozenset[str],
+    addresses: frozenset[str] = frozenset(),
 ) -> list[list[Mark]]:
     """Return the marks of each block without those that are no citations.
 
@@ -59,6 +65,7 @@ def settled(
         marks: Marks of each block.
         flats: Text of each block.
         labels: Keys of all reference entries.
+        addresses: Addresses of all reference entries.
     """
     listed = {label for label in labels if label.isdigit()}
     placed = [
@@ -77,6 +84,8 @@ def settled(
         *_raised([mark for _, mark in forms.pop("superscript", [])], listed),
         *(mark for _, mark in placed if mark.certain),
     ]
+    hosted = [mark for _, mark in forms.pop("bare_url", [])]
+    sure += _hosted(hosted, {*addresses, *(mark.target for mark in sure)}, cites=bool(labels or sure))
     kept = set(map(id, sure))
     clear = {key for mark in sure for key in mark.keys}
     links = sum(mark.target != "" for _, mark in placed)
@@ -122,10 +131,26 @@ def _without_indexes(brackets: Sequence[tuple[str, Mark]]) -> list[Mark]:
     return apart + (prose if strict else [mark for _, mark in glued])
 
 
+def _hosted(found: Sequence[Mark], addresses: set[str], *, cites: bool) -> list[Mark]:
+    """Return the addresses without a scheme, in a report that cites or has several.
+
+    Their last label has two or three letters, or is that of another address, unlike `payment.created/updated`.
+    """
+    labels = {label[1] for label in map(_LAST_LABEL.match, addresses) if label is not None}
+    kept: list[Mark] = []
+    for mark in found:
+        label = _LAST_LABEL.match(mark.target)
+        if label is not None and (len(label[1]) <= 3 or label[1] in labels):
+            kept.append(mark)
+    return kept if cites or len(kept) >= _FEWEST_HOSTED else []
+
+
 def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
     """Return the marks without the few numbers before a full stop, `paid 3.`, of a report whose marks follow it."""
     others = [
-        mark for flat, mark in found if not mark.shown or flat[mark.end : mark.end + 1] not in tuple(".!?")
+        mark
+        for flat, mark in found
+        if not mark.shown or flat[mark.start - 1] != " " or flat[mark.end : mark.end + 1] not in tuple(".!?")
     ]
     return others if len(others) >= 3 * (len(found) - len(others)) else [mark for _, mark in found]
 

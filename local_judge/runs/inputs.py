@@ -60,7 +60,8 @@ class RawReport(NamedTuple):
 
     def parse(self) -> Document:
         """Return the report as a document. Raises UnreadableReport."""
-        return parse_report(markdown_of(self.content), self.sources)
+        name = Path(self.place).name if self.format in ("md", "markdown", "txt") else ""
+        return parse_report(markdown_of(self.content, name), self.sources)
 
     def digest(self) -> str:
         """Return the SHA-256 of the content and of the sources, in hex digits."""

@@ -41,6 +41,7 @@ HOSTILE = {
     + "\n\n## References\n\n1. t https://a.example\n2. u https://b.example",
     "one-line list": "Sources: " + " ".join(f"[{n}] https://a.example" for n in range(1, 900)),
     "lists without addresses": "1. a\n2. b\n\n# c\n\n" * 3_000,
+    "many lists": "It is [1].\n\n1. a https://a.example\n2. b https://b.example\n\nIt is.\n\n" * 4_000,
     "one long list": "\n".join(f"{n}. a" for n in range(1, 8_000)),
     "definitions of images": "![][a]" * 10_000 + "\n\n" + "[a]: <data:image/png;base64,AAAA>\n\n" * 2_000,
     "rules of front matter": "---\na: b\n" + "  c\n" * 60_000,

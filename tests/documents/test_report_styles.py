@@ -150,6 +150,14 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("* **Mill:** it turns.1  \n* It costs \"much\".2\n* In 2024.3\n* It turns,1 and (older) 2, they say" + NUMBERED, "1 2 3 1 2"),  # noqa: E501
         ("它转动。1 它很贵 2。它旧了。3" + NUMBERED, "1 2 3"),
         ("Mills.1 They turn.1, 2 It rose.3" + NUMBERED, "1 1 2 3"),
+        ("Mills.1 It is “old”2. They (the mills)3 turn. It is planned3." + NUMBERED, "1 2 3 3"),
+        ("Mills turn.1 It rose.2 By 12%2 it is planned3." + NUMBERED, "1 2 2 3"),
+        ("Mills turn.1 Old.2\n\n| N | kW |\n|---|---|\n| A | 31 2 |\n| B | 22.5 3 |" + NUMBERED, "1 2 2 3"),
+        ("Mills [no. 1], [nos. 2, 3]. They turn (see Source 3)." + LIST, "1 2 3 3"),
+        ("Mills<sup>1</sup> of 12<sup>2,3</sup> on 5 km<sup>2</sup>." + LIST, "1 2 3"),
+        ("Mills [1] (see dam.example/x, and grid.fr/y) but not (payment.created/updated)." + LIST, "1 https://dam.example/x https://grid.fr/y"),  # noqa: E501
+        ("Mills ([Lee](https://a.example)). Kim’s (1999) rose; Roe (1998) fell.\n\n## References\n\n"
+         "- Kim, A. (1999). T. https://b.example\n- Roe, B. (1998). U. https://c.example", "https://a.example Kim 1999 Roe 1998"),  # noqa: E501
         ("Mills [1].\n\n1. T https://a.example\n1. U https://b.example\n1. V https://c.example", "1"),
         ("Mills [1], [2].\n\nSources: [1] https://a.example [2] https://b.example", "1 2"),
         ('Mills [1].\n\n<details><summary>Show</summary><ol><li><a href="https://a.example">T</a></li><li><a href="https://b.example">U</a></li></ol></details>', "1"),  # noqa: E501
@@ -157,7 +165,7 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
 )  # fmt: skip
 def test_marks_and_lists_of_other_forms(text: str, keys: str) -> None:
     document = parse_report(text)
-    assert [citation.key for citation in document.citations] == keys.split()
+    assert " ".join(citation.key for citation in document.citations) == keys
     assert "dangling" not in {citation.state for citation in document.citations}
     assert not any("https://b.example" in sentence.text for sentence in document.sentences)
 
@@ -217,6 +225,7 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
         "Three aims: (1) to mill, (2) to store and (3) to sell. 目标包括：①磨面；②蓄水；③售电。",
         "1. It turns.\n2. It is old.\n3. It stores.",
+        "It lies in [0, 1] or [1, 2]; the tensor has the shape [3, 1, 1].",
         "Half [1/2] of a vector [1 0 2]; see [2](#section-2), [me@x1.example], [@user12] and [No. 3].",
     ],
 )
@@ -226,6 +235,21 @@ def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:
         assert document.citations == ()
         assert len(document.references) == 3
         assert not any("cite [1]" in s.text or "display" in s.text for s in document.sentences)
+
+
+def test_a_name_with_a_year_that_no_entry_has_is_counted() -> None:
+    document = parse_report("As @kim1999 and @roe2020 say, @user12.\n\n[kim1999]: https://a.example\n")
+    assert [(c.key, c.state) for c in document.citations] == [
+        ("kim1999", "resolved"),
+        ("roe2020", "dangling"),
+    ]
+
+
+@pytest.mark.parametrize("closing", ["Answer from X: https://x.example", "*By an agent, https://x.example.*"])
+def test_a_line_below_a_list_is_no_entry(closing: str) -> None:
+    for listed in (LIST, NUMBERED, "\n\n## Sources\n\n- https://a.example\n- https://b.example"):
+        document = parse_report(f"It turns [1].{listed}\n\n{closing}\n")
+        assert not any("x.example" in (entry.url or "") for entry in document.references)
 
 
 def test_glued_numbers_without_their_list_are_counted() -> None:

@@ -40,6 +40,8 @@ def test_what_does_not_end_a_sentence(text: str) -> None:
     [
         ("One.[1] Two. [2][3] Three [4].", ["One.[1]", "Two. [2][3]", "Three [4]."]),
         ("One.¹ Two.<sup>2</sup> Three.【3†L1】", ["One.¹", "Two.<sup>2</sup>", "Three.【3†L1】"]),
+        ("It is 41 m³/s [1]. At 4 kg/h. It falls.", ["It is 41 m³/s [1].", "At 4 kg/h.", "It falls."]),
+        ("It is.^[T, https://a.example] Two.", ["It is.^[T, https://a.example]", "Two."]),
         ("Foo is. [12] shows that bar is.", ["Foo is.", "[12] shows that bar is."]),
         ("One. ([Reuters](https://a.example)) Two.", ["One. ([Reuters](https://a.example))", "Two."]),
         ("One. [A](https://a.example) [B](https://b.example)", ["One. [A](https://a.example) [B](https://b.example)"]),
