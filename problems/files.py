@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -28,7 +29,7 @@ PARTIAL = ".partial"
 """Suffix of a file that is being written; the number of the writing process comes before it."""
 
 
-def open_file(path: Path, most: int = MOST_FILE, *, inside: Path | None = None) -> IO[bytes]:
+def open_file(path: Path, most: int = MOST_FILE, *, inside: Path | None = None) -> BufferedReader:
     """Open a regular file for reading, without waiting.
 
     Args:

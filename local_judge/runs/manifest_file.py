@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from local_judge.errors import RunError, first_problem
+from local_judge.errors import RunError, first_problem, listed
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.runs.config import RunConfig
 from local_judge.runs.store import MANIFEST, RunStore, check_format
@@ -70,15 +70,13 @@ class _Manifest(_Lax):
 class _Whole(_Manifest):
     """Manifest of a run that was not imported, with all that its results are derived from."""
 
-    local_judge: str
-    judges: list[_Judge] = Field(min_length=1)
-    context_tokens: dict[str, int]
-    snapshot: str | None
-    protocols: dict[str, _Protocol]
-    prompts: str
+    judges: list[_Judge] = Field(default=[], min_length=1)
 
     @model_validator(mode="after")
-    def _check_judges(self) -> Self:
+    def _check_whole(self) -> Self:
+        needed = ("local_judge", "judges", "context_tokens", "snapshot", "protocols", "prompts")
+        if lacking := [key for key in needed if key not in self.model_fields_set]:
+            raise ValueError(f"{listed(lacking)} {'is' if len(lacking) == 1 else 'are'} missing")
         names = [judge.name for judge in self.judges]
         if len({*names}) < len(names):
             raise ValueError("two judges have the same name")

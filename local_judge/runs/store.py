@@ -30,6 +30,7 @@ import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -274,7 +275,7 @@ class RunStore:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
-    def _open(self, name: str, most: int = MOST_FILE) -> Generator[IO[bytes]]:
+    def _open(self, name: str, most: int = MOST_FILE) -> Generator[BufferedReader]:
         """Open a file of the run for reading.
 
         Raises:

@@ -23,7 +23,6 @@ from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.parts.verification import TRUE
 from local_judge.runs.inputs import RawReport
 from local_judge.tasks.model import Checklist, Guidance, KeyInformation, Plan, ReasoningQuestion, Task
-from problems.files import read_file
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -126,7 +125,7 @@ def sample_reports() -> list[RawReport]:
     for one in cast("list[Any]", load_yaml((folder / "tasks.yaml").read_text(encoding="utf-8"))):
         entry = _Entry.model_validate(one)
         name = f"{entry.id}.md"
-        content = read_file(folder / "reports" / name)
+        content = (folder / "reports" / name).read_bytes()
         reports.append(RawReport(entry.id, content, entry.task(), name, task_id=entry.id))
     return reports
 

@@ -19,7 +19,6 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.tasks.drafting import UNREADABLE, Reply, limited, shared_prompt
-from problems.files import read_file
 
 template = partial(load_prompt, "local_judge.lab.task_construction")
 """Text of a prompt by its name."""
@@ -169,7 +168,7 @@ async def request(
 def prompts_digest() -> str:
     """Return the SHA-256 of the names and texts of all prompts of a build, including the one of `tasks filter`."""
     folder = files("local_judge.lab.task_construction").joinpath("prompts")
-    texts = {entry.name: read_file(entry) for entry in folder.iterdir() if entry.name.endswith(".md")}
+    texts = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".md")}
     texts["need.md"] = load_prompt("local_judge.tasks", "need").encode()
     found = hashlib.sha256()
     for name in sorted(texts):
