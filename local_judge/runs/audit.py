@@ -234,7 +234,7 @@ def _digests(material: Material) -> Check:
         problems.append(f"{MANIFEST} is not written as the program writes it")
     for name in filter(is_item_file, run_files(store.root)):
         index = store.root / index_of(name)
-        if index.is_file() and index.read_bytes() != Index.of(store.root / name).content:
+        if index.is_file() and store.read_bytes(index_of(name)) != Index.of(store.root / name).content:
             problems.append(f"{index_of(name)}: does not follow from {name}")
     n = len(run_files(store.root)) + 1
     if material.ledger is not None:

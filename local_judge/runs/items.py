@@ -215,8 +215,9 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._finalizers = [weakref.finalize(self, os.close, self._file)]
+        opened = open_file(path, inside=path.parent)
+        self._file = opened.fileno()
+        self._finalizers = [weakref.finalize(self, opened.close)]
         self._writer = -1
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
@@ -257,7 +258,7 @@ class Journal:
         self._end = self._end or len(self.header()) + 1
         with open(self._file, "rb", closefd=False) as file:
             file.seek(self._end)
-            for line in file:
+            for line in each_line(file, self._path):
                 if not line.endswith(b"\n"):
                     break  # cut off, or not written to its end yet
                 start, self._end = self._end, self._end + len(line)

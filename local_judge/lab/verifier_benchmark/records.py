@@ -69,6 +69,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _parquet(path: Path) -> Iterator[tuple[str, Row]]:
     parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
     try:
+        open_file(path).close()  # refuses what is no regular file
         file = parquet.ParquetFile(path)
         check_columns(file.schema_arrow.names, str(path))
         rows = (row for batch in file.iter_batches() for row in batch.to_pylist())
