@@ -30,6 +30,18 @@ def _socket(path: Path) -> Path:
     return path / "socket"
 
 
+def _device(path: Path) -> Path:
+    return Path("/dev/zero")
+
+
+def _folder(path: Path) -> Path:
+    return path
+
+
+def _absent(path: Path) -> Path:
+    return path / "absent"
+
+
 def _sparse(path: Path) -> Path:
     with (path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
@@ -53,12 +65,12 @@ def _circle(path: Path) -> Path:
     [
         (_fifo, "not a regular file"),
         (_socket, "not a regular file"),
-        (lambda path: Path("/dev/zero"), "not a regular file"),
-        (lambda path: path, "Is a directory"),
+        (_device, "not a regular file"),
+        (_folder, "Is a directory"),
         (_sparse, "more than 1,073,741,824 bytes"),
         (_link, "a link that leads out of"),
         (_circle, "a link that leads out of|Too many levels|Symlink loop"),
-        (lambda path: path / "absent", "No such file"),
+        (_absent, "No such file"),
     ],
 )
 def test_only_regular_files_within_the_limit_are_read(

@@ -20,7 +20,7 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from pydantic import BaseModel
 
@@ -217,7 +217,7 @@ class Journal:
         self._path = path
         opened = open_file(path, inside=path.parent)
         self._file = opened.fileno()
-        self._finalizers = [weakref.finalize(self, opened.close)]
+        self._finalizers: list[weakref.finalize[..., Self]] = [weakref.finalize(self, opened.close)]
         self._writer = -1
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
