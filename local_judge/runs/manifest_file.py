@@ -22,12 +22,16 @@ class _Lax(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
+class _Calibration(_Lax):
+    id: str
+
+
 class _Judge(_Lax):
     name: str = Field(min_length=1)
     identity: EngineIdentity
     sampling: Sampling
     threshold: float | None = None
-    calibrations: list[dict[str, Any]] = []
+    calibrations: list[_Calibration] = []
 
 
 class _Protocol(_Lax):
