@@ -39,6 +39,7 @@ from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
 from indexes.search.weights import Bm25Settings
 from indexes.text.chunk import make_chunks
 from indexes.text.tokens import tokenise
+from problems.files import open_file, read_file
 
 SEARCH = "search"
 """Folder of a snapshot's search indexes."""
@@ -162,7 +163,7 @@ def chunk_stream(folder: Path) -> Iterator[tuple[int, ChunkText]]:
     Raises DigestMismatch for a text that is not the one that its record names.
     """
     seen: set[str] = set()
-    with (folder / PAGES).open("rb") as lines, (folder / TEXTS).open("rb") as texts:
+    with open_file(folder / PAGES) as lines, open_file(folder / TEXTS) as texts:
         for number, line in enumerate(lines):
             record = parse_record(line, f"{folder / PAGES}:{number + 1}")
             if not record.text_digest or record.text_digest in seen:
@@ -476,7 +477,7 @@ def describe(folder: Path) -> dict[str, Any]:
         path = folder / place / INFO
         if path.is_file():
             try:
-                said = json.loads(path.read_bytes())
+                said = json.loads(read_file(path))
                 found[kind] = {name: value for name, value in said.items() if name != "files"}
             except (ValueError, AttributeError, RecursionError):
                 raise IndexDamaged(

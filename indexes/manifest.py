@@ -9,7 +9,6 @@ texts and named by files of their own: adding one to a snapshot does not make it
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 from pathlib import Path, PurePosixPath
@@ -20,6 +19,7 @@ from pydantic import ValidationError, field_validator
 from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew
 from indexes.model import Frozen
 from problems import first_problem
+from problems.files import MOST_JSON, open_file, read_file
 
 FORMAT = "frozen-web-snapshot"
 FORMAT_VERSION = 2
@@ -123,11 +123,9 @@ def database_of(out: Path) -> Path:
 
 def hash_file(path: Path) -> FileEntry:
     """Size and SHA-256 of a file, read piece by piece; its `path` is the name alone. Raises OSError."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
     hasher = hashlib.sha256()
     size = 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while piece := file.read(_PIECE):
             hasher.update(piece)
             size += len(piece)
@@ -164,9 +162,7 @@ def load_manifest(folder: Path, *, check_digest: bool = True) -> Manifest:
         raise SnapshotMissing(f"no snapshot at {folder}; make one with `snapshot import`")
     path = folder / MANIFEST
     try:
-        if not path.is_file():  # a pipe never ends, nor does a device
-            raise OSError
-        data: Any = json.loads(path.read_bytes())
+        data: Any = json.loads(read_file(path, MOST_JSON))
     except OSError:
         raise NotASnapshot(
             f"{folder} is not a snapshot: it has no {MANIFEST}; make one with `snapshot import`"

@@ -45,6 +45,7 @@ from indexes.search.fusion import FusionSettings
 from indexes.search.searcher import PairScorer
 from indexes.text.chunk import make_chunks
 from indexes.urls import normalise_url
+from problems.files import open_file
 
 NOT_THERE = "not among the pages"
 """Reason of a page that a snapshot does not have."""
@@ -194,7 +195,7 @@ class Snapshot:
         if not record.text_digest:
             return ""
         # Opened again each time, so that any number of threads may read.
-        with (self.path / TEXTS).open("rb") as texts:
+        with open_file(self.path / TEXTS) as texts:
             return text_at(texts, record, self.path)
 
     def check_file(self, name: str) -> None:
@@ -418,5 +419,5 @@ def _range(values: Sequence[str]) -> DateRange:
 
 def _mapped(path: Path) -> Any:
     """A file's bytes, mapped into memory."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

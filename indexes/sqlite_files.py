@@ -12,6 +12,8 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
+from problems.files import open_file
+
 SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """Ends a journal of SQLite that names another file, which SQLite may remove. Ours never do."""
 
@@ -22,9 +24,18 @@ def foreign_journal(database: Path) -> Path | None:
     """The journal beside a database if there is one that is no file or names other files, as none of ours does."""
     beside = database.resolve()
     journal = beside.with_name(f"{beside.name}-journal")
-    if journal.exists() and (not journal.is_file() or journal.read_bytes().endswith(SUPER_JOURNAL)):
+    if journal.exists() and not _is_own(journal):
         return journal
     return None
+
+
+def _is_own(journal: Path) -> bool:
+    try:
+        with open_file(journal) as file:
+            file.seek(max(0, file.seek(0, 2) - len(SUPER_JOURNAL)))
+            return file.read() != SUPER_JOURNAL
+    except OSError:
+        return False
 
 
 def foreign_objects(connection: sqlite3.Connection, statements: str) -> list[str]:

@@ -29,6 +29,7 @@ from indexes.manifest import (
 )
 from indexes.model import Frozen
 from indexes.records import PageRecord, parse_records
+from problems.files import open_file, read_file
 
 
 class FileProblem(Frozen):
@@ -85,7 +86,7 @@ def verify(path: Path | str) -> VerifyReport:
 def _manifest_problems(root: Path, manifest: Manifest) -> Iterator[FileProblem]:
     if manifest.digest != manifest.expected_digest():
         yield FileProblem(path=MANIFEST, kind="wrong", detail="its digest is not that of its contents")
-    elif (root / MANIFEST).read_bytes() != render_manifest(manifest):
+    elif read_file(root / MANIFEST) != render_manifest(manifest):
         yield FileProblem(path=MANIFEST, kind="wrong", detail="not the bytes that were written")
 
 
@@ -106,9 +107,9 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
     """Texts against the records, then the archive against the records."""
     wanted: dict[str, PageRecord] = {}
     try:
-        with (root / TEXTS).open("rb") as texts:
+        with open_file(root / TEXTS) as texts:
             n_bytes = os.fstat(texts.fileno()).st_size
-            for record in parse_records((root / PAGES).read_bytes(), str(root / PAGES)):
+            for record in parse_records(read_file(root / PAGES), str(root / PAGES)):
                 if record.record is not None:
                     wanted[record.record.id] = record.model_copy(update={"chunks": ()})
                 if not record.text_digest:

@@ -23,6 +23,7 @@ from indexes.model import FoundBy, Frozen
 from indexes.strict_json import strict_json
 from indexes.urls import UrlError, normalise_url
 from problems import first_problem
+from problems.files import open_file
 
 SEARCHES = "searches.jsonl"
 """File in a snapshot with the searches that named its pages. Not part of the digest: the page records repeat them."""
@@ -87,7 +88,7 @@ def read_searches(path: Path) -> Iterator[WebSearch]:
         ImportRefused: the file cannot be read, or a line is not a search; names the line.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             number = 0
             while line := file.readline(_LONGEST_LINE + 1):
                 number += 1

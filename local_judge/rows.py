@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from indexes.strict_json import strict_json
 from local_judge.errors import InputError, first_problem, not_json, os_errors
+from problems.files import read_utf8, replacing
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -35,7 +36,7 @@ def read_text(path: Path) -> str:
     """
     try:
         with os_errors(InputError, f"{path}: cannot be read"):
-            return path.read_text(encoding="utf-8-sig")
+            return read_utf8(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 (byte {error.start})") from None
 
@@ -226,17 +227,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with os_errors(InputError, f"{path}: cannot be written"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+    with os_errors(InputError, f"{path}: cannot be written"), replacing(path) as file:
+        file.writelines(line.encode() for line in lines)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from typing import IO
 from platformdirs import user_state_path
 from pydantic import ValidationError
 
+from problems.files import read_file, replacing
 from serving.errors import LaunchFailed
 from serving.launch import Place, machine
 from serving.processes import Process, end, members_of
@@ -114,7 +115,7 @@ def _path(name: str) -> Path:
 def read_record(name: str) -> RunningJudge | None:
     """Return the record of a judge; None if it has none, or one of another version."""
     try:
-        return RunningJudge.model_validate_json(_path(name).read_bytes())
+        return RunningJudge.model_validate_json(read_file(_path(name)))
     except (OSError, ValidationError):
         return None
 
@@ -126,10 +127,9 @@ def write_record(judge: RunningJudge) -> None:
         LaunchFailed: It cannot be written.
     """
     path = _path(judge.name)
-    beside = path.with_suffix(f".{os.getpid()}.partial")
     try:
-        beside.write_text(judge.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
+        with replacing(path) as file:
+            file.write(judge.model_dump_json(indent=1).encode() + b"\n")
     except OSError as error:
         raise LaunchFailed(
             f"{path}: cannot be written ({error.strerror}); LOCAL_JUDGE_HOME names another folder"

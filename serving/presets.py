@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from problems import first_problem
+from problems.files import MOST_YAML, read_utf8
 from serving.errors import PresetError
 from serving.strict_yaml import load_yaml
 from serving.types import ChatArgument, Frozen, Sampling
@@ -441,7 +442,7 @@ def _no_preset(name: str) -> PresetError:
 
 def _read(path: Path) -> Preset:
     try:
-        loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+        loaded: object = load_yaml(read_utf8(path, MOST_YAML))
     except OSError as error:
         raise PresetError(f"{path}: cannot be read ({error.strerror or error})") from error
     except ValueError as error:

@@ -13,8 +13,16 @@ import yaml
 from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
+from problems.files import MOST_YAML
+
 _LONGEST_SHOWN = 200
 """Maximum characters of a message, since the parser quotes the text."""
+
+
+_UNREAD = {
+    "timestamp": "is not a date (YYYY-MM-DD)",
+    "str": "contains a lone surrogate, which cannot be written as UTF-8",
+}
 
 
 class YamlError(ValueError):
@@ -25,8 +33,11 @@ def load_yaml(text: str) -> object:
     """Return the content of a YAML text as plain values.
 
     Raises:
-        YamlError: It is not YAML, or contains a repeated key, an alias, or a value that does not fit its type.
+        YamlError: It is longer than `MOST_YAML`, is not YAML, or contains a repeated key, an alias, a lone surrogate,
+            or a value that does not fit its type.
     """
+    if len(text) > MOST_YAML:
+        raise YamlError(f"more than {MOST_YAML:,} characters")
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -51,16 +62,15 @@ class _Loader(yaml.SafeLoader):
         """Construct a value; refuse one that does not fit its type, such as `!!int ''` or `2001-02-30`."""
         try:
             value: Any = cast("Any", super()).construct_object(node, deep)
+            if isinstance(value, str):
+                value.encode()  # an escape may stand for a lone surrogate, which no file can hold
             if isinstance(value, int):
                 str(value)  # hexadecimal digits escape Python's limit, and no message could show the value
             return value
         except (ValueError, LookupError, AttributeError, OverflowError):
             kind = node.tag.rpartition(":")[2]
             shown = repr(str(node.value)[:40])
-            is_date = kind == "timestamp"
-            problem = (
-                f"{shown} is not a date (YYYY-MM-DD)" if is_date else f"{shown} cannot be read as {kind}"
-            )
+            problem = f"{shown} {_UNREAD.get(kind, f'cannot be read as {kind}')}"
             raise ConstructorError(None, None, problem, node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

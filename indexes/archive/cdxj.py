@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from indexes.archive.captures import IndexEntry
 from indexes.archive.warc import RENDERED
 from indexes.errors import DigestMismatch
+from problems.files import open_file
 
 INDEX = "indexes/index.cdxj"
 
@@ -75,7 +76,7 @@ class Cdxj:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with path.open("rb") as file:
+        with open_file(path) as file:
             self._empty = path.stat().st_size == 0
             self._data: Any = b"" if self._empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

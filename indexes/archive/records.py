@@ -22,6 +22,7 @@ from typing import IO, Any, NamedTuple
 from indexes.archive.model import Headers, header
 from indexes.archive.warc import head_bytes
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
+from problems.files import open_file
 
 _iterator: Any = importlib.import_module("warcio.archiveiterator")  # has no types
 _readers: Any = importlib.import_module("warcio.bufferedreaders")
@@ -109,7 +110,7 @@ def read_records(
         Damage: after the last whole record.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             yield from _records(file, path.name, payloads, skipped)
     except OSError as error:
         raise Damage(f"{path}: cannot be read ({error.strerror or error})") from None
@@ -118,7 +119,7 @@ def read_records(
 def read_record(path: Path, offset: int) -> Record:
     """The record that begins at `offset`. Raises Damage."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             file.seek(offset)
             for record in _records(file, path.name, True, None):
                 return record

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, cast
 from indexes.archive.signing import sign, signer
 from indexes.errors import DigestMismatch, ImportRefused, MissingExtra
 from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
+from indexes.zips import ZipRefused, checked_entries
 
 VERSION = "1.1.1"
 PACKAGE = "datapackage.json"
@@ -30,7 +31,6 @@ PACKAGE_DIGEST = "datapackage-digest.json"
 _PAGE_LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 _DATE = (1980, 1, 1, 0, 0, 0)
 _STEP = 1 << 20
-_MOST_ENTRIES = 100_000
 _MOST_TEXT = 1 << 30
 """Most bytes of the package's description, and of a page list that is packed more than `MAX_GZIP_RATIO` times: a text
 that repeats itself may be."""
@@ -87,6 +87,8 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
         try:
             with zipfile.ZipFile(path) as packed:
                 found = _unpacked(packed, path, Path(scratch), say, trust)
+        except ZipRefused as error:
+            raise ImportRefused(f"{path}: {error}") from None
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -103,7 +105,11 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
 def _unpacked(
     packed: zipfile.ZipFile, path: Path, scratch: Path, say: Callable[[str], None], trust: Trust
 ) -> Archive:
-    names = _checked_names(packed, path)
+    names = {
+        name
+        for name in checked_entries(packed, path.stat().st_size, lambda entry: None, most_bytes=None)
+        if name[-1] != "/"
+    }
     warcs = sorted(
         name for name in names if name.startswith("archive/") and name.endswith((".warc", ".warc.gz"))
     )
@@ -136,23 +142,6 @@ def _unpacked(
                 f"{path}: {name} is not the file that datapackage.json names; get the file again"
             )
     return Archive(tuple(targets.values()), _page_urls(packed, lists))
-
-
-def _checked_names(packed: zipfile.ZipFile, path: Path) -> frozenset[str]:
-    """The names of the files in a zip that is of a form that can be read. Raises ImportRefused."""
-    listing = [name for name in packed.namelist() if not name.endswith("/")]
-    names = frozenset(listing)
-    if len(listing) > _MOST_ENTRIES:
-        raise ImportRefused(f"{path}: more than {_MOST_ENTRIES:,} files in it; is it a WACZ file?")
-    if len(names) < len(listing):
-        raise ImportRefused(f"{path}: a name stands twice in it; get the file again")
-    for entry in packed.infolist():
-        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # The other methods unpack a kilobyte to a gigabyte at once.
-            raise ImportRefused(
-                f"{path}: {entry.filename!r} is compressed in a way that WACZ does not allow; pack it again"
-            )
-    return names
 
 
 def _copy(packed: zipfile.ZipFile, name: str, target: Path | None) -> str:

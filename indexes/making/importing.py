@@ -34,6 +34,7 @@ from indexes.snapshot import Snapshot
 from indexes.text.decode import MEDIA_TYPES, Kind
 from indexes.urls import normalise_url
 from indexes.websearch import SEARCHES, merged_searches
+from problems.files import read_file
 
 _KINDS: dict[str, Kind] = {
     ".html": "html",
@@ -158,7 +159,7 @@ def _capture(entry: PageEntry, root: Path) -> Capture:
         try:
             if size > MAX_PAGE_BYTES:
                 raise GzipRefused(f"the file has {size:,} bytes, more than {MAX_PAGE_BYTES:,}")
-            data = path.read_bytes()
+            data = read_file(path, MAX_PAGE_BYTES)
             imported = _imported(entry, gunzip(data) if is_gzip(data) else data, entry.file)
         except GzipRefused as error:
             outcome, reason = "unsupported_type", str(error)

@@ -36,6 +36,7 @@ from indexes.model import Frozen, SourceStatus, status_without_page
 from indexes.strict_json import strict_json
 from indexes.urls import normalise_url, shown_url
 from problems import first_problem
+from problems.files import open_file
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 _MOST_BLANK = 1_000_000
@@ -108,7 +109,7 @@ def read_page_list(path: Path, folder: Path) -> Iterator[PageEntry]:
     root = folder.resolve()
     found = False
     try:
-        with path.open("rb") as plain:
+        with open_file(path) as plain:
             packed = is_gzip(plain.read(3))
             plain.seek(0)
             with gzip.open(plain) if packed else nullcontext(plain) as lines:

@@ -27,6 +27,7 @@ from indexes.websearch import (
     read_searches,
     render_search,
 )
+from problems.files import read_file
 
 MOST_IN_A_ROW = 3
 """Consecutive queries without an answer after which the server is given up: its engines are blocked, or it is down."""
@@ -152,7 +153,7 @@ def _finished(path: Path) -> Path:
     """Remove a last line that a killed process has not finished, and return the path. Raises FetchError for a link."""
     if path.is_symlink():
         raise FetchError(f"{path}: a link; remove it and search again")
-    data = path.read_bytes() if path.exists() else b""
+    data = read_file(path) if path.exists() else b""
     if data and not data.endswith(b"\n"):
         with path.open("r+b") as file:
             file.truncate(data.rfind(b"\n") + 1)

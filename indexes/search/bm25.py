@@ -34,6 +34,7 @@ from indexes.search.postings import RUN, PostingRuns
 from indexes.search.ranking import best_positive
 from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
+from problems.files import read_file
 
 KIND = "bm25"
 _REMEMBERED = 2_048
@@ -186,7 +187,7 @@ def _check_files(folder: Path, info: Bm25Info) -> None:
 
     And OSError, RecursionError and TypeError where one cannot be read.
     """
-    said = json.loads((folder / "params.index.json").read_bytes())
+    said = json.loads(read_file(folder / "params.index.json"))
     arrays = [
         ("data.csc.index.npy", np.float32, info.n_postings),
         ("indices.csc.index.npy", np.int32, info.n_postings),

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from indexes.search.errors import IndexDamaged, IndexExists, IndexMissing
 from indexes.search.model import IndexInfo
+from problems.files import MOST_JSON, open_file, read_file
 
 INFO = "index.json"
 FORMAT_VERSION = 1
@@ -79,9 +80,7 @@ def read_info(folder: Path, kind: str, model: Callable[[Any], Info], remedy: str
         raise IndexMissing(f"no {kind} index at {folder}; {remedy}")
     path = folder / INFO
     try:
-        if not path.is_file():
-            raise OSError
-        fields: Any = json.loads(path.read_bytes())
+        fields: Any = json.loads(read_file(path, MOST_JSON))
         if fields["kind"] != kind or fields["format_version"] != FORMAT_VERSION:
             raise IndexDamaged(
                 f"{path} is of kind {fields['kind']!r}, format {fields['format_version']}; "
@@ -105,7 +104,7 @@ def holds_array(path: Path, dtype: type[np.generic], n: int) -> bool:
     head = io.BytesIO()
     write_npy_header(head, np.dtype(dtype), n)
     header = head.getvalue()
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return (
             file.read(len(header)) == header
             and path.stat().st_size == len(header) + n * np.dtype(dtype).itemsize

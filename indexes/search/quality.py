@@ -29,6 +29,7 @@ from indexes.search.model import Ranked
 from indexes.strict_json import strict_json
 from indexes.urls import normalise_url
 from problems import first_problem
+from problems.files import read_utf8
 
 RECALL_AT = (1, 5, 10, 100)
 NDCG_AT = 10
@@ -100,7 +101,7 @@ def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
         QueriesRefused: the file, or a line of it, is not that.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = read_utf8(Path(path)).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise QueriesRefused(f"cannot read the queries in {path}: {reason}") from None

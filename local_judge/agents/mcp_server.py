@@ -6,8 +6,12 @@ fenced, and errors are typed refusals. The server uses standard input and output
 
 from __future__ import annotations
 
+import contextlib
+import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pydantic import ValidationError
 
 from local_judge import __version__
 from local_judge.agents.actions import Refusal, arguments_schema, read_request
@@ -15,12 +19,14 @@ from local_judge.agents.observations import Observation, observation_text
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.errors import UserError
 from local_judge.judge.layout import load_prompt
+from local_judge.rows import is_text
 
 template = partial(load_prompt, "local_judge.agents")
 
 if TYPE_CHECKING:
     from mcp import types
     from mcp.server import Server, ServerRequestContext
+    from mcp.shared.message import SessionMessage
 
 
 def answer_call(toolbox: Toolbox, name: str, arguments: dict[str, Any]) -> Observation:
@@ -76,4 +82,52 @@ async def serve_stdio(toolbox: Toolbox) -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (received, sent):
-        await server.run(received, sent, server.create_initialization_options())
+        await server.run(_Answered(received, sent), sent, server.create_initialization_options())
+
+
+class _Answered:
+    """Stream of messages in which a line that is none gets an error as its answer; the SDK only logs it."""
+
+    def __init__(self, received: Any, sent: Any) -> None:
+        self._received, self._sent = received, sent
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._received, name)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        while isinstance(message := await anext(self._received), Exception):
+            await self._sent.send(unread(message))
+        return message
+
+    async def __aenter__(self) -> Self:
+        await self._received.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._received.__aexit__(*raised)
+
+
+def unread(error: Exception) -> SessionMessage:
+    """Return the answer to a line that cannot be read, with the id of its request if the line is a JSON object."""
+    from mcp import types
+    from mcp.shared.message import SessionMessage
+
+    identity, code, problem = None, types.PARSE_ERROR, "not JSON"
+    if isinstance(error, ValidationError):
+        with contextlib.suppress(ValueError, RecursionError):
+            line: object = error.errors()[0]["input"]
+            asked: object = json.loads(line) if isinstance(line, str) else line
+            code, problem = (
+                types.INVALID_REQUEST,
+                "not a request, or with a lone surrogate, which no file can hold",
+            )
+            found = cast("dict[str, object]", asked).get("id") if isinstance(asked, dict) else None
+            if (isinstance(found, str) and is_text(found)) or (
+                isinstance(found, int) and not isinstance(found, bool)
+            ):
+                identity = found
+    answer = types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=problem))
+    return SessionMessage(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,7 @@ from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_dam
 from local_judge.runs.audit import used_replies
 from local_judge.runs.material import Places, material_of_run
 from local_judge.runs.store import RunStore
+from problems.files import replacing
 
 app = CommandGroup(help="Check, merge and compact ledgers of replies.")
 
@@ -123,17 +125,15 @@ def export(
     """Write all rows of a ledger as JSONL, a row per line."""
     if out.exists():
         raise InputError(f"{out}: already exists; choose another file")
-    beside, damaged, n_rows = out.with_name(f".{out.name}.partial"), list[str](), 0
-    with os_errors(InputError, f"{out}: cannot be written"):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with gzip.open(beside, "wt") if out.suffix == ".gz" else beside.open("w") as file:
-                for line in exported(ledger, damaged):
-                    file.write(line)
-                    n_rows += 1
-            beside.replace(out)
-        finally:
-            beside.unlink(missing_ok=True)
+    damaged, n_rows = list[str](), 0
+    with (
+        os_errors(InputError, f"{out}: cannot be written"),
+        replacing(out) as file,
+        gzip.GzipFile("", "wb", fileobj=file) if out.suffix == ".gz" else nullcontext(file) as rows,
+    ):
+        for line in exported(ledger, damaged):
+            rows.write(line.encode())
+            n_rows += 1
     if as_json:
         print_json({"file": str(out), "rows": n_rows, "damaged": damaged})
     else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +27,10 @@ from local_judge.judge.ledger_file import connect_file, ledger_errors
 from local_judge.judge.ledger_merge import Merged, merge
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_rows import DamagedText, checked_text, text_row
+from problems.files import each_line, open_file
 
+MOST_LINE = 64 << 20
+"""Maximum number of bytes of a row: a prompt of the longest context has about 5 MB."""
 _DIGESTS = frozenset({"digest", "system", "shared", "own", "schema"})
 """Columns of `texts` and `requests` that contain digests in bytes."""
 
@@ -102,9 +106,12 @@ def import_ledger(into: LedgerPlace, file: Path) -> Merged:
 def _lines(file: Path) -> Iterator[bytes]:
     with os_errors(InputError, f"{file}: cannot be read"):
         try:
-            with cast("IO[bytes]", gzip.open(file) if file.suffix == ".gz" else file.open("rb")) as lines:
-                yield from lines
-        except EOFError:
+            with (
+                open_file(file) as plain,
+                cast("IO[bytes]", gzip.open(plain) if file.suffix == ".gz" else plain) as lines,
+            ):
+                yield from each_line(lines, file, MOST_LINE)
+        except (EOFError, zlib.error):
             raise InputError(f"{file}: cut off; export the ledger again") from None
 
 

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer
 
 from local_judge.errors import ConfigError
+from problems.files import read_utf8
 
 SslMode = Literal["disable", "prefer", "require", "verify-full"]
 
@@ -105,7 +106,7 @@ class PostgresUrl:
         try:
             if path.stat().st_mode & 0o077:
                 return
-            lines = path.read_text().splitlines()
+            lines = read_utf8(path).splitlines()
         except (OSError, UnicodeError):
             return
         host = "localhost" if self.socket_file else self.host

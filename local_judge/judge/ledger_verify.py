@@ -5,7 +5,6 @@ Invariant: everything that a read would refuse is reported. Only `remove_damaged
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,6 +28,7 @@ from local_judge.judge.ledger_rows import (
     is_token_count,
     stored_replies,
 )
+from problems.files import partial_of, remove_partials
 
 
 def ledger_problems(path: LedgerPlace) -> Iterator[str]:
@@ -119,7 +119,8 @@ def _is_sound(path: Path) -> bool:
 def _rebuild(path: Path) -> int:
     """Replace a damaged file by a new one with the readable rows; return the number of replies that were left out."""
     lost = 0
-    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    beside = partial_of(path)
+    remove_partials(path.parent, path.name)
     beside.unlink(missing_ok=True)
     try:
         with (

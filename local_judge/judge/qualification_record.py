@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from local_judge.errors import brief
 from local_judge.judge.requests import Identified, canonical, sha256
+from problems.files import read_file
 from serving.types import EngineIdentity, Frozen
 
 FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"
@@ -211,7 +212,7 @@ def remembered(identity: EngineIdentity) -> QualificationRecord | None:
     """Return the record of a judge on this machine; None if there is no readable one."""
     path = _place(identity)
     try:
-        found = QualificationRecord.model_validate_json(path.read_bytes())
+        found = QualificationRecord.model_validate_json(read_file(path))
     except (OSError, ValidationError):
         return None
     return found if found.identity == identity else None

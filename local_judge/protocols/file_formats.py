@@ -24,6 +24,7 @@ from indexes.strict_json import strict_json
 from local_judge.errors import InputError, os_errors
 from local_judge.rows import read_text
 from local_judge.terminal import count
+from problems.files import read_file
 from serving.types import Frozen
 
 F = TypeVar("F")
@@ -209,7 +210,7 @@ def file_digest(*paths: Path) -> str:
     digests: list[bytes] = []
     for path in paths:
         with os_errors(InputError, f"{path}: cannot be read"):
-            digests.append(hashlib.sha256(path.read_bytes()).digest())
+            digests.append(hashlib.sha256(read_file(path)).digest())
     return digests[0].hex() if len(digests) == 1 else hashlib.sha256(b"".join(digests)).hexdigest()
 
 

@@ -23,6 +23,7 @@ from pydantic import Field
 from local_judge.errors import ConfigError, os_errors, plain
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
+from problems.files import read_utf8
 from serving.types import Frozen, ReasoningEffort
 
 _LARGEST = 4_000_000
@@ -233,10 +234,8 @@ class Checkout:
         """Return the text of a file, with line feeds. Raises ConfigError: it cannot be read."""
         file = self.root / path
         with os_errors(ConfigError, f"{plain(str(file))}: cannot be read"):
-            if file.stat().st_size > _LARGEST:
-                raise ConfigError(f"{plain(str(file))}: larger than {_LARGEST} bytes")
             try:
-                return file.read_text(encoding="utf-8")
+                return read_utf8(file, _LARGEST)
             except UnicodeDecodeError:
                 raise ConfigError(f"{plain(str(file))}: not UTF-8") from None
 

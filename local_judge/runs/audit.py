@@ -56,6 +56,7 @@ from local_judge.runs.manifest import (
     prompts_digest,
     protocols_of,
     read_manifest,
+    whole_manifest,
 )
 from local_judge.runs.material import Material, recorded_file
 from local_judge.runs.records import problems_of, read_records
@@ -242,7 +243,7 @@ def _digests(material: Material) -> Check:
         problems.append(f"{MANIFEST} is not written as the program writes it")
     for name in filter(is_item_file, run_files(store.root)):
         index = store.root / index_of(name)
-        if index.is_file() and index.read_bytes() != Index.of(store.root / name).content:
+        if index.is_file() and store.read_bytes(index_of(name)) != Index.of(store.root / name).content:
             problems.append(f"{index_of(name)}: does not follow from {name}")
     n = len(run_files(store.root)) + 1
     if material.ledger is not None:
@@ -262,7 +263,7 @@ def _digests(material: Material) -> Check:
 async def _inputs(material: Material, packed: bool) -> Check:
     """Compare reports, tasks, judges, settings and prompts with the manifest."""
     store = material.store
-    manifest = read_manifest(store)
+    manifest = whole_manifest(store)
     if material.reports is None:
         return Check(name="inputs", status="not checked", note=material.absent)
     made: dict[str, Any] = {}
@@ -335,7 +336,7 @@ def _scores(store: RunStore, scratch: Path) -> Check:
         if not is_score(name):
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / name).symlink_to((store.root / name).resolve())
-    made = RunStore(scratch)
+    made = RunStore(scratch, linked=True)
     rescore(made, protocols_of(store), read_records(store), judges_of(store))
     names = sorted(filter(is_score, {*run_files(scratch), *run_files(store.root)}))
     problems = [
@@ -357,9 +358,9 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
         return Check(name="findings", status="not checked", note="page texts and prompts are left out")
     if material.ledger is None or material.reports is None:
         return Check(name="findings", status="not checked", note=material.absent)
-    if read_manifest(store)["snapshot"] is not None and material.snapshot is None:
+    if whole_manifest(store)["snapshot"] is not None and material.snapshot is None:
         return Check(name="findings", status="not checked", note=material.absent)
-    manifest = read_manifest(store)
+    manifest = whole_manifest(store)
     versions = {
         one.name: one.version for one in chosen_protocols(RunConfig.model_validate(manifest["config"]))
     }
@@ -409,7 +410,7 @@ def _other_version(manifest: Mapping[str, Any]) -> str:
 @asynccontextmanager
 async def _judges(material: Material, ledger: Ledger) -> AsyncGenerator[Mapping[str, Judge]]:
     """Yield the judges of a run, which answer from the ledger only."""
-    manifest = read_manifest(material.store)
+    manifest = whole_manifest(material.store)
     config = RunConfig.model_validate(manifest["config"])
     judges: dict[str, Judge] = {}
     for one in manifest["judges"]:
@@ -440,7 +441,7 @@ def _other_calibrations(manifest: Mapping[str, Any], judges: Mapping[str, Judge]
 async def _replay(
     material: Material, judges: Mapping[str, Judge], snapshot: Snapshot | None, made: RunStore
 ) -> None:
-    manifest = read_manifest(material.store)
+    manifest = whole_manifest(material.store)
     made.write_json(MANIFEST, manifest)
     config = RunConfig.model_validate(manifest["config"])
     extractor = manifest.get("extractor")
@@ -517,7 +518,7 @@ def _quotations(material: Material) -> Check:
         return Check(name="quotations", status="not checked", note=note)
     reports = {report.id: report for report in material.reports}
     snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
-    if read_manifest(store)["snapshot"] is not None and snapshot is None:
+    if whole_manifest(store)["snapshot"] is not None and snapshot is None:
         return Check(name="quotations", status="not checked", note=material.absent)
     problems: list[str] = []
     n = 0

@@ -28,7 +28,6 @@ import re
 import shutil
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -36,13 +35,13 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import Base64Bytes, ValidationError
 
-from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
 from indexes.manifest import MANIFEST as SNAPSHOT_MANIFEST
 from indexes.manifest import PAGES, TEXTS, Manifest, hash_file, render_manifest
 from indexes.model import Page
 from indexes.records import PageRecord, render_record
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from indexes.zips import DAMAGED, STEP, ZipRefused, checked_entries, packing_of, unpack_entry
 from local_judge.documents import Source
 from local_judge.errors import InputError, RunError, os_errors
 from local_judge.judge.calibration import Calibration
@@ -56,6 +55,7 @@ from local_judge.runs.material import Material
 from local_judge.runs.seal import run_files
 from local_judge.runs.store import MANIFEST, RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
+from problems.files import MOST_JSON, open_file, partial_of, read_file, remove_partials
 from serving.types import EngineIdentity, Frozen, Sampling
 
 Row = TypeVar("Row", bound=Frozen)
@@ -71,15 +71,11 @@ _FILES = {
 }
 """Files of a bundle that are in no folder."""
 _DATE = (1980, 1, 1, 0, 0, 0)
-_STEP = 1 << 20
 _TOGETHER = 500
 """Calls written to a ledger at once."""
 _MARK = b"sha256:"
 _COMMENT = len(_MARK) + 64
 _NAME = re.compile(r"(?:run|pages)(?:/[\w][\w.+-]*)+|[a-z]+\.jsonl?")
-MOST_FILES = 200_000
-MOST_BYTES = 8 << 30
-"""Most bytes of all files together, unpacked."""
 MOST_READ = 1 << 30
 """Most bytes of a file that is read into memory: every one but those of the snapshot."""
 
@@ -220,10 +216,11 @@ def write_bundle(
     if out.exists():
         raise RunError(f"{out}: already exists; choose another file")
     store = material.store
-    beside = out.with_name(f".{out.name}.partial")
+    beside = partial_of(out)
     work = out.with_name(f".{out.name}.pages")
     with os_errors(RunError, f"{out}: cannot be written"):
         try:
+            remove_partials(out.parent, out.name)
             sources: dict[str, Path | bytes] = {
                 f"run/{name}": store.root / name for name in (MANIFEST, *run_files(store.root))
             }
@@ -259,13 +256,11 @@ def _write_zip(path: Path, sources: Mapping[str, Path | bytes], *, public: bool,
         for name, source in [*listed.items(), *sorted(sources.items())]:
             entry = zipfile.ZipInfo(name, _DATE)
             entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
-            entry.compress_type = zipfile.ZIP_STORED if _is_repetitive(source) else zipfile.ZIP_DEFLATED
-            with packed.open(entry, "w", force_zip64=True) as target:
-                if isinstance(source, bytes):
-                    target.write(source)
-                else:
-                    with source.open("rb") as file:
-                        shutil.copyfileobj(file, target, _STEP)
+            with io.BytesIO(source) if isinstance(source, bytes) else open_file(source) as file:
+                entry.compress_type = packing_of(file)
+                file.seek(0)
+                with packed.open(entry, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(file, target, STEP)
         packed.comment = _MARK + b"0" * 64
     with path.open("r+b") as file:
         length = file.seek(0, 2) - _COMMENT
@@ -275,22 +270,9 @@ def _write_zip(path: Path, sources: Mapping[str, Path | bytes], *, public: bool,
         file.write(_MARK + digest.encode())
 
 
-def _is_repetitive(source: Path | bytes) -> bool:
-    """Check whether a file would be packed so small that a reader takes it for a decompression bomb."""
-    packer, size, packed = zlib.compressobj(), 0, 0
-    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-        if file.seek(0, 2) <= RATIO_FLOOR:
-            return False
-        file.seek(0)
-        while piece := file.read(_STEP):
-            size += len(piece)
-            packed += len(packer.compress(piece))
-    return size > MAX_GZIP_RATIO * (packed + len(packer.flush()))
-
-
 def _hash_of(file: IO[bytes], length: int) -> str:
     digest = hashlib.sha256()
-    while length and (piece := file.read(min(length, _STEP))):
+    while length and (piece := file.read(min(length, STEP))):
         digest.update(piece)
         length -= len(piece)
     return digest.hexdigest()
@@ -389,32 +371,27 @@ def unpack(path: Path, folder: Path) -> Unpacked:
     """
     problems: list[str] = []
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             length = file.seek(0, 2) - _COMMENT
             file.seek(max(length, 0))
             said = file.read(_COMMENT)
             file.seek(0)
             if length < 0 or said != _MARK + _hash_of(file, length).encode():
                 problems.append(f"{path.name}: its bytes differ from the digest at its end")
-        with zipfile.ZipFile(path) as packed:
-            names = _checked_entries(packed, path)
+        with open_file(path) as file, zipfile.ZipFile(file) as packed:
+            names = checked_entries(packed, file.seek(0, 2), _problem).keys()
             if INDEX not in names:
                 raise InputError(f"{path}: not a bundle (no {INDEX} in it); `local-judge bundle` writes one")
             index = _read_index(packed, path)
             for name in sorted(names - {INDEX}):
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                problem = _copy(packed, name, target)
-                if problem:
+                if problem := unpack_entry(packed, name, folder / name) or _differs(name, folder, index):
                     problems.append(f"{name}: {problem}")
-                elif name not in index.files:
-                    problems.append(f"{name}: not listed in {INDEX}")
-                elif hash_file(target).sha256 != index.files[name]:
-                    problems.append(f"{name}: differs from its digest in {INDEX}")
             if index.public and any((folder / name).stat().st_size for name in names & {_TEXTS}):
                 problems.append(f"{_TEXTS}: holds texts of prompts, which a public bundle does not")
             problems += [f"{name}: missing" for name in sorted(index.files.keys() - names)]
             problems += [f"{name}: belongs to no part of a bundle" for name in sorted(names - _parts(folder))]
+    except ZipRefused as error:
+        raise InputError(f"{path}: {error}") from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
@@ -423,62 +400,38 @@ def unpack(path: Path, folder: Path) -> Unpacked:
         raise InputError(
             f"{path}: cannot be unpacked into {folder.parent} ({error.strerror}); set TMPDIR to a folder with more room"
         ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
         raise InputError(f"{path}: a damaged bundle ({str(error)[:200]}); get the file again") from None
     return Unpacked(folder, index.public, index.whole_snapshot, tuple(problems), len(names))
+
+
+def _differs(name: str, folder: Path, index: _Index) -> str | None:
+    if name not in index.files:
+        return f"not listed in {INDEX}"
+    return (
+        None
+        if hash_file(folder / name).sha256 == index.files[name]
+        else f"differs from its digest in {INDEX}"
+    )
 
 
 def _parts(folder: Path) -> set[str]:
     """Return the names of the files that belong to the parts of an unpacked bundle."""
     pages: tuple[str, ...] = ()
     with contextlib.suppress(OSError, ValidationError):
-        manifest = Manifest.model_validate_json((folder / "pages" / SNAPSHOT_MANIFEST).read_bytes())
+        manifest = Manifest.model_validate_json(read_file(folder / "pages" / SNAPSHOT_MANIFEST, MOST_JSON))
         pages = (SNAPSHOT_MANIFEST, *(one.path for one in manifest.files))
     run = (MANIFEST, *run_files(folder / "run"))
     return {*_FILES, *(f"run/{name}" for name in run), *(f"pages/{name}" for name in pages)}
 
 
-def _checked_entries(packed: zipfile.ZipFile, path: Path) -> set[str]:
-    """Return the names of the files in an archive, after checking names, number, kinds and sizes."""
-    entries = packed.infolist()
-    if len(entries) > MOST_FILES:
-        raise InputError(f"{path}: more than {MOST_FILES:,} files in it; not a bundle")
-    names = {entry.filename for entry in entries}
-    if len(names) < len(entries):
-        raise InputError(f"{path}: a name stands twice in it; get the file again")
-    for entry in entries:
-        shown = repr(entry.filename[:80])
-        if not _NAME.fullmatch(entry.filename) or ".." in entry.filename.split("/"):
-            raise InputError(f"{path}: {shown} is not a name of a bundle's file")
-        if stat.S_ISLNK(entry.external_attr >> 16) or entry.flag_bits & 1:
-            raise InputError(f"{path}: {shown} is a link or encrypted; get the file again")
-        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InputError(f"{path}: {shown} is compressed in a way that bundles do not use")
-        if entry.file_size > max(RATIO_FLOOR, MAX_GZIP_RATIO * entry.compress_size):
-            raise InputError(f"{path}: {shown} is packed more than {MAX_GZIP_RATIO} times; not unpacked")
-        if entry.file_size > MOST_READ and not entry.filename.startswith("pages/"):
-            raise InputError(f"{path}: {shown} has more than {MOST_READ:,} bytes; not unpacked")
-    if sum(entry.compress_size for entry in entries) > path.stat().st_size:
-        raise InputError(f"{path}: files in it overlap; not unpacked")
-    total = sum(entry.file_size for entry in entries)
-    if total > MOST_BYTES:
-        raise InputError(f"{path}: {total:,} bytes unpacked, more than {MOST_BYTES:,}; not unpacked")
-    return names
-
-
-def _copy(packed: zipfile.ZipFile, name: str, target: Path) -> str:
-    """Unpack one file up to the size that its entry says; return what is wrong with it."""
-    left = packed.getinfo(name).file_size
-    try:
-        with packed.open(name) as source, target.open("wb") as file:
-            while piece := source.read(_STEP):
-                left -= len(piece)
-                if left < 0:
-                    return "longer than the archive says"
-                file.write(piece)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        return f"cannot be unpacked ({str(error)[:100]})"
-    return "shorter than the archive says" if left else ""
+def _problem(entry: zipfile.ZipInfo) -> str | None:
+    """Return what no entry of a bundle may be."""
+    if not _NAME.fullmatch(entry.filename):
+        return "is not a name of a bundle's file"
+    if entry.file_size > MOST_READ and not entry.filename.startswith("pages/"):
+        return f"has more than {MOST_READ:,} bytes; not unpacked"
+    return None
 
 
 def _read_index(packed: zipfile.ZipFile, path: Path) -> _Index:
@@ -602,6 +555,6 @@ def read_rows(path: Path, model: type[Row]) -> Iterator[Row]:
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        return path.open("rb")
+        return open_file(path)
     except OSError:
         raise InputError(f"{path.name}: missing from the bundle; get the file again") from None

@@ -19,6 +19,7 @@ from local_judge.errors import ConfigError, SettingError, brief, first_problem, 
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.tasks.layouts import BATCH_SUFFIXES, read_batch
+from problems.files import MOST_YAML, read_utf8
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -168,7 +169,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     """
     try:
         with os_errors(ConfigError, f"{path}: cannot be read"):
-            loaded: object = load_yaml(path.read_text(encoding="utf-8"))
+            loaded: object = load_yaml(read_utf8(path, MOST_YAML))
     except ValueError as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
     if loaded is not None and not isinstance(loaded, dict):

@@ -33,6 +33,7 @@ from local_judge.tasks.files import Join, TaskFiles, joins
 from local_judge.tasks.layouts import FoundReport, published_reports
 from local_judge.tasks.load import TASK_KEYS, bare, load_tasks
 from local_judge.tasks.model import Guidance, Task
+from problems.files import read_file
 
 TEXT_KEYS = ("report", "article", "text", "response")
 
@@ -105,7 +106,7 @@ def load_reports(
         empty = [
             path
             for path in paths
-            if isinstance(path, Path) and path.is_file() and not path.read_bytes().strip()
+            if isinstance(path, Path) and path.is_file() and not read_file(path).strip()
         ]
         if empty:
             raise InputError(f"{empty[0]}: the file is empty")
@@ -295,7 +296,7 @@ def _file(path: Path) -> RawReport:
     if not is_text(path.stem):
         raise InputError(f"{path!r}: the file's name is the report's id and is not UTF-8; rename it")
     with os_errors(InputError, f"{path}: cannot be read"):
-        return RawReport(path.stem, _as_markdown(path.read_bytes(), path.name), None, str(path))
+        return RawReport(path.stem, _as_markdown(read_file(path), path.name), None, str(path))
 
 
 def _as_markdown(content: bytes, name: str = "") -> bytes:

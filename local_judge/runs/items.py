@@ -11,6 +11,7 @@ items nor their size changes the memory that reading or writing one takes.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -19,9 +20,11 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from pydantic import BaseModel
+
+from problems.files import MOST_JSON, each_line, open_file
 
 FAILED = b'"attempts":'
 """Key of every failure in the JSON of an item. Inside a text its quotation marks would be escaped."""
@@ -30,6 +33,7 @@ _CASE = re.compile(rb'\{"case":("(?:[^"\\]|\\.)*"),')
 """Start of a line: the id of the report."""
 _KEY, _WIDTH = 16, 16 + 1 + 15 + 1 + 12 + 1 + 64 + 1
 """Widths of a key and of a line of an index."""
+_PLACE = re.compile(rb"([0-9a-f]{16}) (\d{15}) (\d{12}) ([0-9a-f]{64})\n")
 
 
 def digest_of(content: bytes) -> str:
@@ -110,12 +114,12 @@ class Index:
         self._next = 0
 
     @classmethod
-    def of(cls, path: Path) -> Index:
+    def of(cls, path: Path, inside: Path | None = None) -> Index:
         """Return the index that follows from a file of items; lines without an id are left out."""
         places: list[bytes] = []
-        with path.open("rb") as file:
+        with open_file(path, inside=inside) as file:
             start = 0
-            for line in file:
+            for line in each_line(file, path):
                 said, case = line.rstrip(b"\n"), case_of(line)
                 if case is not None:
                     places.append(Place(file_key(case), start, len(said), digest_of(said)).line())
@@ -141,8 +145,11 @@ class Index:
         return self._at(start)
 
     def _at(self, start: int) -> Place:
-        key, offset, length, sha256 = self.content[start : start + _WIDTH].decode("ascii", "replace").split()
-        return Place(key, int(offset), int(length), sha256)
+        said = self.content[start : start + _WIDTH]
+        found = _PLACE.fullmatch(said)
+        if found is None:
+            raise OSError(errno.EINVAL, f"not an index ({said[:20]!r})")
+        return Place(found[1].decode(), int(found[2]), int(found[3]), found[4].decode())
 
 
 class ItemFile:
@@ -151,16 +158,19 @@ class ItemFile:
     Args:
         path: the file.
         index: its index.
+        inside: folder that the file must be in after links are resolved.
     """
 
-    def __init__(self, path: Path, index: Index) -> None:
+    def __init__(self, path: Path, index: Index, inside: Path | None = None) -> None:
         self.index = index
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self._file)
+        self._file = open_file(path, inside=inside)
+        weakref.finalize(self, self._file.close)
 
     def read(self, place: Place) -> bytes | None:
         """Return an item; None if it differs from its digest."""
-        line = os.pread(self._file, place.length, place.offset)
+        if place.length > MOST_JSON:
+            return None
+        line = os.pread(self._file.fileno(), place.length, place.offset)
         return line if digest_of(line) == place.sha256 else None
 
 
@@ -205,8 +215,9 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._finalizers = [weakref.finalize(self, os.close, self._file)]
+        opened = open_file(path, inside=path.parent)
+        self._file = opened.fileno()
+        self._finalizers: list[weakref.finalize[..., Self]] = [weakref.finalize(self, opened.close)]
         self._writer = -1
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
@@ -247,7 +258,7 @@ class Journal:
         self._end = self._end or len(self.header()) + 1
         with open(self._file, "rb", closefd=False) as file:
             file.seek(self._end)
-            for line in file:
+            for line in each_line(file, self._path):
                 if not line.endswith(b"\n"):
                     break  # cut off, or not written to its end yet
                 start, self._end = self._end, self._end + len(line)

@@ -60,7 +60,9 @@ def locked(root: Path) -> Generator[None]:
 def _acquired(path: Path) -> int | None:
     """Return the descriptor that holds the lock; None if the file system has no locks."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644
+        )
         try:
             _take(descriptor)
             if _is_at(descriptor, path):
@@ -106,7 +108,7 @@ def held_since(root: Path) -> float | None:
     """
     path = root / LOCK
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -15,26 +15,26 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 import indexes
 import local_judge
 import serving
-from local_judge.errors import LONGEST_SHOWN, RunError, first_problem
+from local_judge.errors import LONGEST_SHOWN, RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import SYSTEM
-from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.protocols.originals import prompt_words
 from local_judge.runs.calibrations import in_manifest
 from local_judge.runs.config import RunConfig, chosen_protocols, original_prompts
 from local_judge.runs.inputs import RawReport
 from local_judge.runs.items import digest_of
+from local_judge.runs.manifest_file import stored_manifest
 from local_judge.runs.seal import check_seal, content_digest, seal_of, sealed_as, unsealed
-from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore, canonical, check_format
+from local_judge.runs.store import CASES, FORMAT, INPUTS, MANIFEST, RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
-from serving.types import EngineIdentity
+from problems.files import remove_partials
 
 VERSIONS = ("local_judge", "revision", "code", "python", "packages")
 """Keys of the program versions that derive the results."""
@@ -182,7 +182,7 @@ def claim_directory(
         RunError: the directory contains a run of other inputs, or its manifest was modified.
     """
     there = existing_manifest(store)
-    store.sweep()
+    remove_partials(store.root)
     if there is None:
         store.write_json(MANIFEST, manifest)
         store.write_jsonl(INPUTS, input_rows(reports))
@@ -245,7 +245,7 @@ def extends(store: RunStore, manifest: Mapping[str, Any], reports: Sequence[RawR
         manifest: manifest of the new run.
         reports: reports of the new run.
     """
-    there = _parsed(store)
+    there = stored_manifest(store)
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = [
         (there["protocols"], manifest["protocols"]),
         (there["config"]["settings"], manifest["config"]["settings"]),
@@ -270,7 +270,7 @@ def _rest(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def extractor_of(manifest: Mapping[str, Any]) -> str:
     """Return the name of the judge that extracts the claims."""
-    return manifest.get("extractor") or manifest["judges"][0]["name"]
+    return manifest.get("extractor") or next((judge["name"] for judge in manifest.get("judges", ())), "")
 
 
 def different_inputs(store: RunStore, reports: Iterable[RawReport]) -> list[str]:
@@ -335,7 +335,7 @@ def existing_manifest(store: RunStore) -> dict[str, Any] | None:
     Raises:
         RunError: the directory contains something else.
     """
-    return None if store.is_new() else _parsed(store)
+    return None if store.is_new() else stored_manifest(store)
 
 
 def prompts_digest() -> str:
@@ -403,59 +403,13 @@ def read_manifest(store: RunStore) -> dict[str, Any]:
     """
     if (store.root / CASES).exists():
         check_seal(store)
-    return _parsed(store)
+    return stored_manifest(store)
 
 
-def _parsed(store: RunStore) -> dict[str, Any]:
-    manifest: object = store.read_json(MANIFEST)
-    if not isinstance(manifest, dict) or "config" not in manifest or "reports" not in manifest:
-        raise RunError(f"{store.root}: its {MANIFEST} is not the manifest of a run; choose another directory")
-    check_format(store.root, cast("dict[str, Any]", manifest))
-    try:
-        _Shape.model_validate(manifest)
-    except ValidationError as error:
-        raise RunError(f"{store.root}: its {MANIFEST} is damaged ({first_problem(error)})") from None
-    return cast("dict[str, Any]", manifest)
-
-
-class _Lax(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class _ShapeOfConfig(_Lax):
-    protocols: list[str]
-
-
-class _ShapeOfCalibration(_Lax):
-    id: str
-
-
-class _ShapeOfJudge(_Lax):
-    name: str
-    identity: EngineIdentity
-    sampling: dict[str, Any]
-    threshold: float | None = None
-    calibrations: list[_ShapeOfCalibration] = []
-
-
-class _ShapeOfReports(_Lax):
-    n: int
-
-
-class _ShapeOfProtocol(_Lax):
-    version: str
-
-
-class _Shape(_Lax):
-    """Parts of a manifest that readers rely on; the seal, not this model, shows whether it was modified."""
-
-    config: _ShapeOfConfig
-    judges: Annotated[list[_ShapeOfJudge], Field(min_length=1)] = []
-    context_tokens: dict[str, int] = {}
-    protocols: dict[str, _ShapeOfProtocol] = {}
-    extractor: str | None = None
-    reports: _ShapeOfReports
-    qualifications: dict[str, QualificationRecord | None] | None = None
+def whole_manifest(store: RunStore) -> dict[str, Any]:
+    """Read the manifest of a run that was not imported; errors as `read_manifest`, and RunError if a key is missing."""
+    read_manifest(store)
+    return stored_manifest(store, whole=True)
 
 
 def protocols_of(store: RunStore) -> tuple[str, ...]:

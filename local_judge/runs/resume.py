@@ -13,7 +13,6 @@ process was killed is ignored, and its report is evaluated again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -23,9 +22,11 @@ from pydantic import ValidationError
 from local_judge.errors import RunError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.runs.items import FAILED, Journal, claims_file, findings_file
+from local_judge.runs.manifest_file import stored_manifest
 from local_judge.runs.records import CaseRecord, read_records
 from local_judge.runs.seal import Seal, differences, seal_of, unsealed
-from local_judge.runs.store import CASES, INPUTS, JOURNAL, MANIFEST, PARTIAL, RunStore, canonical
+from local_judge.runs.store import CASES, INPUTS, JOURNAL, MANIFEST, RunStore, canonical
+from problems.files import partial_of
 
 
 class DoneReport(NamedTuple):
@@ -58,7 +59,7 @@ def kept_of(store: RunStore, judges: Sequence[str]) -> Kept:
         store: the run; if it is unfinished, its items are then read from the journal.
         judges: names of the judges, if there are several.
     """
-    manifest = store.read_json(MANIFEST)
+    manifest = stored_manifest(store)
     seal = seal_of(manifest)
     if seal is None:
         with suppress(OSError):  # a run that was killed before its first report
@@ -148,13 +149,13 @@ def begin_journal(store: RunStore, kept: Kept, judges: Sequence[str]) -> None:
     Raises:
         RunError: the journal cannot be written.
     """
-    manifest: dict[str, Any] = store.read_json(MANIFEST)
+    manifest = stored_manifest(store)
     path, header = store.root / JOURNAL, _header(manifest)
     with os_errors(RunError, f"{path}: cannot be written"):
         if store.journal is not None and store.journal.header() == header:
             store.journal.write_on()
         else:
-            made = Journal.new(store.root / f".{JOURNAL}.{os.getpid()}{PARTIAL}", header)
+            made = Journal.new(partial_of(path), header)
             names = item_files(manifest["config"]["protocols"], judges)
             for record in kept.records.values():
                 lines = ((name, store.item(name, record.key)) for name in names)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -22,7 +22,8 @@ from local_judge.documents.health import Problem
 from local_judge.errors import RunError, brief, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.runs.items import Index, claims_file, digest_of, file_key, index_of, is_item_file
-from local_judge.runs.store import CASES, INPUTS, MANIFEST, RunStore, canonical, check_format
+from local_judge.runs.manifest_file import manifest_data
+from local_judge.runs.store import CASES, INPUTS, MANIFEST, RunStore, canonical
 from serving.types import Frozen
 
 AGREEMENT = "agreement.jsonl"
@@ -85,7 +86,7 @@ def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
     seen = _SEEN.get()
     found = differences(store, rescoring=rescoring, contents=rescoring or seen is not None)
     if not found:
-        manifest = store.read_json(MANIFEST)
+        manifest = manifest_data(store)
         seal = seal_of(manifest)
         store.digests.update(seal.files if seal else {})
         store.remedy = _remedy(manifest)
@@ -93,7 +94,7 @@ def check_seal(store: RunStore, *, rescoring: bool = False) -> None:
         if {_OTHER_MANIFEST, _UNREADABLE_SEAL} & set(found):
             remedy = f"restore {MANIFEST} from a copy"
         else:
-            remedy = _remedy(store.read_json(MANIFEST))
+            remedy = _remedy(manifest_data(store))
         listed = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         raise RunError(
             f"{store.root}: modified since the run ended: {listed}; {remedy}, --allow-modified reads it anyway"
@@ -118,13 +119,9 @@ def differences(store: RunStore, *, rescoring: bool = False, contents: bool = Tr
         contents: whether to compare the contents of all files, and not only manifest and names.
 
     Raises:
-        RunError: the run has another format version.
+        RunError: as `manifest_data`.
     """
-    manifest: Any = store.read_json(MANIFEST)
-    if not isinstance(manifest, dict):
-        return [f"{MANIFEST} is not the manifest of a run"]
-    manifest = cast("dict[str, Any]", manifest)
-    check_format(store.root, manifest)
+    manifest = manifest_data(store)
     try:
         seal = seal_of(manifest)
     except ValidationError:
@@ -179,7 +176,7 @@ def seal_run(store: RunStore, problems: Mapping[str, tuple[Problem, ...]] = Mapp
         raise RunError(
             f"{store.root}: changed during the run: {', '.join(changed[:NAMED])}; the same command restores it"
         )
-    store.write_json(MANIFEST, sealed_as(unsealed(store.read_json(MANIFEST)), files, problems))
+    store.write_json(MANIFEST, sealed_as(unsealed(manifest_data(store)), files, problems))
     store.checked = True
 
 
@@ -191,7 +188,7 @@ def unseal_scores(store: RunStore) -> None:
     """
     if differences(store, rescoring=True):
         return
-    manifest = store.read_json(MANIFEST)
+    manifest = manifest_data(store)
     seal = seal_of(manifest)
     if seal is not None:
         files = {name: digest for name, digest in seal.files.items() if not is_score(name)}
@@ -206,7 +203,7 @@ def reseal_scores(store: RunStore) -> None:
     A run without a seal gets none. If a file that scores are computed from differs from the seal, the seal stays
     unchanged: scores of modified findings must not count as sealed after the findings are restored.
     """
-    manifest = store.read_json(MANIFEST)
+    manifest = manifest_data(store)
     try:
         seal = seal_of(manifest)
     except ValidationError:  # modified with permission, and stays so

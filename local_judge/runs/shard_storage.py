@@ -17,21 +17,24 @@ import re
 import shutil
 import socket
 import zipfile
-import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+from indexes.zips import DAMAGED, ZipRefused, checked_entries, pack_file, unpack_entry
 from local_judge.errors import RunError, one_line
 from local_judge.judge.ledger_file import connect_file_to_read
 from local_judge.judge.ledger_merge import Merged, merge
 from local_judge.runs.job import unwatched
 from local_judge.runs.remote_folder import RemoteFolder
+from local_judge.runs.seal import is_run_file
 from local_judge.runs.sharding import Shard, run_shard
+from local_judge.runs.store import MANIFEST
 from local_judge.runs.sweep import Sweep
-from local_judge.runs.sweep_folder import LEDGER, RUNS, SHARDS
+from local_judge.runs.sweep_folder import KEPT, LEDGER, RUNS, SHARDS, SWEEP
+from problems.files import open_file
 
 _SWEEP = "sweep.yaml"
 _RESULTS = "results.zip"
@@ -81,11 +84,14 @@ def fetch(storage: RemoteFolder, shard: str, folder: Path) -> Merged:
         results = f"{SHARDS}/{shard}/{_RESULTS}"
         if storage.has(results):
             packed = storage.get(results, Path(temporary) / _RESULTS)
-            shutil.rmtree(folder / RUNS, ignore_errors=True)
             try:
-                with zipfile.ZipFile(packed) as archive:
-                    archive.extractall(folder, [name for name in archive.namelist() if _is_result(name)])
-            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+                with open_file(packed) as file, zipfile.ZipFile(file) as archive:
+                    names = sorted(checked_entries(archive, file.seek(0, 2), _problem))
+                    shutil.rmtree(folder / RUNS, ignore_errors=True)
+                    for name in names:
+                        if problem := unpack_entry(archive, name, folder / name):
+                            raise ZipRefused(f"{name}: {problem}")
+            except (*DAMAGED, ZipRefused, OSError) as error:
                 raise RunError(
                     f"storage {storage.url}: {results}: damaged ({one_line(error)}); remove it, and the same "
                     "command makes it again from the ledger"
@@ -100,7 +106,17 @@ def _ledgers(storage: RemoteFolder) -> list[tuple[str, str]]:
 
 def _is_result(name: str) -> bool:
     """Check whether a file of a shard's folder belongs into its archive: not its ledger, nor a temporary file."""
-    return not Path(name).name.startswith((LEDGER, "."))
+    if any(part.startswith(".") for part in name.split("/")):
+        return False
+    folder, _, below = name.partition("/")
+    run, _, file = below.partition("/")
+    if folder not in (RUNS, KEPT):
+        return name in (SWEEP, _SWEEP)
+    return file == MANIFEST or is_run_file(file) if file else run.endswith(".yaml")
+
+
+def _problem(entry: zipfile.ZipInfo) -> str | None:
+    return None if _is_result(entry.filename) else "is not a file of a shard's results"
 
 
 def evaluate(storage: RemoteFolder, sweep: Sweep, shard: Shard) -> None:
@@ -123,12 +139,13 @@ def evaluate(storage: RemoteFolder, sweep: Sweep, shard: Shard) -> None:
                 storage.get(LEDGER, root / LEDGER)
         folder = root / SHARDS / shard.name
         fetch(storage, shard.name, folder)
-        name = f"{SHARDS}/{shard.name}/ledger-{uuid4().hex}.sqlite"
-        with storage.uploaded(folder / LEDGER, name, root / "copy"):
+        ledger = f"{SHARDS}/{shard.name}/ledger-{uuid4().hex}.sqlite"
+        with storage.uploaded(folder / LEDGER, ledger, root / "copy"):
             asyncio.run(run_shard(replace(sweep, root=root), shard, unwatched))
         packed = root / _RESULTS
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
-                if path.is_file() and _is_result(path.name):
-                    archive.write(path, path.relative_to(folder))
+                name = path.relative_to(folder).as_posix()
+                if path.is_file() and _is_result(name):
+                    pack_file(archive, path, name)
         storage.put(packed, f"{SHARDS}/{shard.name}/{_RESULTS}")

@@ -28,7 +28,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
@@ -38,6 +37,7 @@ from typing import IO, Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from local_judge.errors import RunError, brief, first_problem, not_json, os_errors, reason_of
+from local_judge.rows import is_text
 from local_judge.runs.items import (
     Index,
     ItemFile,
@@ -49,6 +49,7 @@ from local_judge.runs.items import (
     item_json,
     line_of,
 )
+from problems.files import MOST_FILE, MOST_JSON, MOST_TEXT, each_line, open_file, read_file, replacing
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,9 +60,6 @@ the form of findings, scores or records changes."""
 INPUTS = "inputs.jsonl"
 CASES = "cases.jsonl"
 JOURNAL = "journal.jsonl"
-
-PARTIAL = ".partial"
-"""Suffix of a file that is being written; the number of the writing process comes before it."""
 
 
 def check_format(root: Path, manifest: Mapping[str, Any]) -> None:
@@ -89,10 +87,16 @@ def rendered(value: Mapping[str, Any]) -> str:
 
 
 class RunStore:
-    """Access to the files of one run directory."""
+    """Access to the files of one run directory.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        root: the directory.
+        linked: whether its files may be links to files elsewhere.
+    """
+
+    def __init__(self, root: Path, *, linked: bool = False) -> None:
         self.root = root
+        self._bounds = None if linked else root
         self.digests: dict[str, str] = {}
         """SHA-256 by name, of files written through this object or sealed; a file is checked when it is read."""
         self.checked = False
@@ -142,21 +146,11 @@ class RunStore:
             RunError: it cannot be written.
         """
         path = self.root / name
-        beside = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
         with os_errors(RunError, f"{path}: cannot be written"):
             self.check_inside(path.parent)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside.unlink(missing_ok=True)
-            try:
-                with beside.open("xb") as file:  # never through an existing link
-                    hashed = _Hashed(file)
-                    yield hashed
-                    file.flush()
-                    os.fsync(file.fileno())
-                beside.replace(path)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
+            with replacing(path) as file:
+                hashed = _Hashed(file)
+                yield hashed
             self.digests[name] = hashed.digest
             self._opened.pop(name, None)
 
@@ -252,13 +246,6 @@ class RunStore:
         with os_errors(RunError, f"{self.root}: cannot be written"):
             (self.root / CASES).unlink(missing_ok=True)
 
-    def sweep(self) -> None:
-        """Remove the incomplete files of processes that were killed."""
-        for path in sorted(self.root.rglob(f".*{PARTIAL}")):
-            process = path.name.removesuffix(PARTIAL).rpartition(".")[2]
-            if process.isdecimal() and not _runs(int(process)):
-                path.unlink(missing_ok=True)
-
     def read_text(self, name: str) -> str:
         """Read a text file.
 
@@ -279,7 +266,7 @@ class RunStore:
         Raises:
             RunError: the file is missing.
         """
-        with self._open(name) as file:
+        with self._open(name, MOST_TEXT) as file:
             return file.read()
 
     def file_digest(self, name: str) -> str:
@@ -288,17 +275,15 @@ class RunStore:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
-    def _open(self, name: str) -> Generator[BufferedReader]:
+    def _open(self, name: str, most: int = MOST_FILE) -> Generator[BufferedReader]:
         """Open a file of the run for reading.
 
         Raises:
-            RunError: it is missing, or cannot be read.
+            RunError: it is missing, cannot be read, has more than `most` bytes, or a link leads out of the run.
         """
         path = self.root / name
         try:
-            if path.exists() and not path.is_file():  # reading from a pipe may never end
-                raise RunError(f"{path}: not a file")
-            with path.open("rb") as file:
+            with open_file(path, most, inside=self._bounds) as file:
                 yield file
         except (FileNotFoundError, NotADirectoryError):
             raise self._absent(name) from None
@@ -325,7 +310,7 @@ class RunStore:
     def _has_manifest(self) -> bool:
         """Check whether the directory has the manifest of a run; a snapshot has a file of the same name."""
         try:
-            manifest: object = json.loads((self.root / MANIFEST).read_bytes())
+            manifest: object = json.loads(read_file(self.root / MANIFEST, MOST_JSON))
         except (OSError, ValueError, RecursionError):
             return False
         return isinstance(manifest, dict) and "config" in manifest
@@ -372,7 +357,7 @@ class RunStore:
         """Yield the lines of a file without their ends; raises as `each_model`."""
         digest = hashlib.sha256()
         with self._open(name) as file:
-            for line in file:
+            for line in each_line(file, self.root / name):
                 digest.update(line)
                 yield line.removesuffix(b"\n")
         if digest.hexdigest() != self.digests.get(name, digest.hexdigest()):
@@ -408,9 +393,11 @@ class RunStore:
                 row: object = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise RunError(f"{self.root / INPUTS}:{number}: {not_json(error)}") from None
-            if not isinstance(row, dict) or "id" not in row:
+            fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
+            texts = [fields.get("id"), *(fields.get(name) or "" for name in ("system", "task", "sha256"))]
+            if not all(isinstance(one, str) and is_text(one) for one in texts):
                 raise RunError(f"{self.root / INPUTS}:{number}: not a report")
-            yield cast("dict[str, Any]", row)
+            yield fields
 
     def item(self, name: str, key: str) -> bytes | None:
         """Return the line of a report in a file of items, without its end; None if it has none.
@@ -442,10 +429,10 @@ class RunStore:
         file = self.item_file(name)
         if file is not None:
             with os_errors(RunError, f"{self.root / name}: cannot be read"):
-                now = Index.of(self.root / name)
+                now = Index.of(self.root / name, self._bounds)
                 known = {(place.key, place.sha256) for place in file.index}
                 same = (place.line() for place in now if (place.key, place.sha256) in known)
-                self._opened[name] = ItemFile(self.root / name, Index(b"".join(same)))
+                self._opened[name] = ItemFile(self.root / name, Index(b"".join(same)), self._bounds)
 
     def item_file(self, name: str) -> ItemFile | None:
         """Return a finished file of items, None if the run has none of this name.
@@ -458,8 +445,10 @@ class RunStore:
                 return None
             with os_errors(RunError, f"{path}: cannot be read"):
                 known = name in self.digests
-                index = Index(self.read_text(index_of(name)).encode()) if known else Index.of(path)
-                self._opened[name] = ItemFile(path, index)
+                index = (
+                    Index(self.read_text(index_of(name)).encode()) if known else Index.of(path, self._bounds)
+                )
+                self._opened[name] = ItemFile(path, index, self._bounds)
         return self._opened[name]
 
 
@@ -485,16 +474,6 @@ def _finite(written: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{written[:40]} is not a JSON number")
     return number
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # another user's process, and alive
-    return True
 
 
 def _validated(model: type[T], text: str | bytes, place: str) -> T:

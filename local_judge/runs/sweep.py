@@ -43,6 +43,7 @@ from local_judge.runs.run_file import RunFile
 from local_judge.runs.store import RunStore
 from local_judge.runs.sweep_file import SweepFile, expanded, load_sweep_file
 from local_judge.runs.sweep_folder import KEPT, LEDGER, RUNS, SHARDS, SWEEP, SweepManifest, sweep_manifest
+from problems.files import read_file
 from serving.presets import Preset
 
 REPORTS_IN_FLIGHT = 64
@@ -150,7 +151,7 @@ def _claim(sweep: Sweep) -> None:
         if any(path.name not in own and not path.name.startswith(".") for path in sweep.root.iterdir()):
             raise RunError(f"{sweep.root}: not empty and not a sweep; choose another --out")
     with os_errors(ConfigError, f"{sweep.file.path}: cannot be read"):
-        content = sweep.file.path.read_bytes()
+        content = read_file(sweep.file.path)
     manifest = SweepManifest(
         file_sha256=hashlib.sha256(content).hexdigest(),
         runs=tuple(run.name for run in sweep.runs),

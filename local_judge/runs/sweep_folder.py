@@ -15,6 +15,9 @@ Invariant: reading a sweep needs neither its inputs nor its judges.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import StringConstraints
 
 from local_judge.errors import RunError
 from local_judge.judge.errors import LedgerMissing
@@ -37,7 +40,7 @@ class SweepManifest(Frozen):
     format_version: int = 1
     file_sha256: str
     """SHA-256 of the sweep file, which `sweep.yaml` is a copy of."""
-    runs: tuple[str, ...]
+    runs: tuple[Annotated[str, StringConstraints(pattern=r"^[^/.\x00][^/\x00]*$")], ...]
     """Runs of the sweep file, in its order."""
     ledger: str
     """Ledger, relative to the folder if it is inside."""

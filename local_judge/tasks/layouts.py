@@ -40,6 +40,7 @@ from local_judge.documents.kinds import REPORT_SUFFIXES
 from local_judge.errors import InputError, brief, first_problem, os_errors
 from local_judge.rows import is_text, read_text, row_id
 from local_judge.tasks.model import Guidance, Task
+from problems.files import read_file
 from serving.strict_yaml import load_yaml
 
 
@@ -430,7 +431,7 @@ def method_report(path: Path) -> FoundReport:
     named = _METHOD.fullmatch(path.name)
     by_name = (named["task"] or named["plain"]) if named else None
     try:
-        data: Any = strict_json(path.read_bytes())
+        data: Any = strict_json(read_file(path))
         identity = row_id(data, str(path), "query_id") or by_name
         entry = cast("dict[str, Any]", data["entries"][0] if "entries" in data else data)
         query = entry.get("query", entry.get("user_query"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,3 +102,39 @@ async def test_the_command_serves_a_client_over_a_pipe(web: Snapshot) -> None:
         assert client.server_info.name == "local-judge"
         assert web.digest[:12] in (client.instructions or "")
         await check(client, web)
+
+
+def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) -> None:
+    def request(number: int, method: str, params: object) -> str:
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    client = {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    search = {"name": "search", "arguments": {"queries": ["\ud800"]}}
+    lines = [
+        request(0, "initialize", client),
+        "garbage",
+        "[1, 2]",
+        request(7, "tools/call", search),
+        "[" * 100_000,
+        request(1, "ping", {}),
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "local_judge", "snapshot", "mcp", str(web.path)],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+        check=True,
+    )
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert sorted(
+        (str(one["id"]), one.get("error", {}).get("code")) for one in answers if one["id"] != 0
+    ) == [
+        *(("1", None), ("7", types.INVALID_REQUEST)),
+        *(("None", types.PARSE_ERROR), ("None", types.PARSE_ERROR), ("None", types.INVALID_REQUEST)),
+    ]

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from indexes.zips import MOST_BYTES
 from local_judge.api import evaluate
-from local_judge.runs.bundle import INDEX, MOST_BYTES, MOST_READ
+from local_judge.runs.bundle import INDEX, MOST_READ
 from local_judge.runs.config import laid_over
 from local_judge.runs.items import Index, digest_of, index_of
 from local_judge.runs.seal import content_digest, sealed_as, unsealed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from local_judge.errors import ConfigError, UserError
+from local_judge.errors import ConfigError, RunError, UserError
 from local_judge.judge.ledger import Ledger
 from local_judge.runs import remote_folder, shard_storage
 from local_judge.runs.ray_tasks import ShardTask, evaluate_shard, tasks_of
@@ -20,6 +21,7 @@ from local_judge.runs.resume import is_finished
 from local_judge.runs.store import RunStore
 from local_judge.runs.sweep import open_sweep
 
+from ..run_files import run_files
 from ..stub_thread import StubThread
 from .conftest import REPORT
 
@@ -151,15 +153,32 @@ def test_damaged_files_in_the_storage_are_named(stored: Stored) -> None:
     assert problem is not None and "not a ledger" in problem
 
 
-def test_an_archive_in_the_storage_does_not_replace_a_ledger(stored: Stored, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "problem"),
+    [
+        ("ledger.sqlite", stat.S_IFREG, "'ledger.sqlite' is not a file of a shard's results"),
+        ("../../runs/x.yaml", stat.S_IFREG, "'../../runs/x.yaml' is not a file of"),
+        ("runs/../x/x.yaml", stat.S_IFREG, "'runs/../x/x.yaml' is not a file of"),
+        ("runs/stub/claims/x.jsonl", stat.S_IFLNK, "'runs/stub/claims/x.jsonl' is a link"),
+        ("runs/stub/claims/x.jsonl", stat.S_IFREG, "is packed more than 200 times"),
+    ],
+)
+def test_an_archive_with_other_files_is_refused_by_name(
+    stored: Stored, tmp_path: Path, name: str, kind: int, problem: str
+) -> None:
     stored.begin()
     assert evaluate_shard(stored.task) is None
     folder = tmp_path / "fetched"
     shard_storage.fetch(stored.storage, stored.task.shard, folder)
     [results] = stored.root.glob("shards/*/results.zip")
-    with zipfile.ZipFile(results, "a") as archive:
-        archive.writestr("ledger.sqlite", "something else")
-    assert shard_storage.fetch(stored.storage, stored.task.shard, folder).replies == 0
+    before = run_files(folder)
+    with zipfile.ZipFile(results, "a", zipfile.ZIP_DEFLATED) as archive:
+        entry = zipfile.ZipInfo(name)
+        entry.create_system, entry.external_attr, entry.compress_type = 3, kind << 16, zipfile.ZIP_DEFLATED
+        archive.writestr(entry, b"\0" * (5_000_000 if "packed" in problem else 5))
+    with pytest.raises(RunError, match=re.escape(problem)):
+        shard_storage.fetch(stored.storage, stored.task.shard, folder)
+    assert run_files(folder) == before  # nothing was removed or unpacked
 
 
 def test_a_move_that_leaves_the_old_file_is_an_error(

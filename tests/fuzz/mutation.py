@@ -6,8 +6,10 @@ Invariant: the same draws give the same bytes; nothing grows beyond `MOST` bytes
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -135,3 +137,59 @@ def _number(draw: DrawFn, data: bytes, valid: SearchStrategy[bytes], tokens: Seq
 
 
 _CHANGES = (_flip, _cut, _end, _put, _repeat, _double, _nest, _splice, _number, _put, _number)
+
+
+VALUES: tuple[object, ...] = (
+    *(
+        None,
+        True,
+        0,
+        5,
+        -1,
+        10**30,
+        1.5,
+        -1e308,
+        "",
+        "x",
+        "0" * 64,
+        "../../x",
+        "/dev/zero",
+        "\x1b[31m",
+        "\ud800",
+    ),
+    *cast("tuple[object, ...]", ([], {}, [None], [[]], {"a": {}}, ["x", "x"])),
+    *('x"y\\z', "2001-99-99"),
+)
+"""Values that replace one of a JSON document: other types, extreme numbers, paths, texts that no file can hold."""
+
+
+@st.composite
+def json_changed(draw: DrawFn, valid: SearchStrategy[object]) -> object:
+    """A JSON value in which one to three places have another value, are missing, or stand twice."""
+    value = copy.deepcopy(draw(valid))
+    for _ in range(draw(st.sampled_from((1, 1, 1, 2, 3)))):
+        places = list(_places(value))
+        if not places:
+            return draw(st.sampled_from(VALUES))
+        holder, key = draw(st.sampled_from(places))
+        change = draw(st.sampled_from(("replace", "replace", "replace", "remove", "double", "rename")))
+        old = holder[key]
+        if change == "replace":
+            holder[key] = copy.deepcopy(draw(st.sampled_from(VALUES)))
+        elif change == "remove":
+            del holder[key]
+        elif isinstance(key, int):
+            holder.append(copy.deepcopy(old))
+        elif change == "rename":
+            holder[draw(st.sampled_from(("x", "", "\ud800", "a/b", "../x")))] = holder.pop(key)
+    return value
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every container inside a JSON value with each of its keys."""
+    keys: list[Any] = []
+    if isinstance(value, dict | list):
+        keys = list(cast("Any", value)) if isinstance(value, dict) else list(range(len(cast("Any", value))))
+    for key in keys:
+        yield value, key
+        yield from _places(value[key])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import addresses, archives, replies, reports, servers, settings
+from tests.fuzz import addresses, archives, replies, reports, servers, settings, stored
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -14,5 +14,6 @@ TARGETS: dict[str, Target] = {
         *settings.TARGETS,
         *addresses.TARGETS,
         *archives.TARGETS,
+        *stored.TARGETS,
     )
 }

@@ -12,6 +12,7 @@ from local_judge.errors import RunError
 from local_judge.runs.items import file_key
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
+from problems.files import remove_partials
 from serving.types import Frozen
 
 
@@ -79,7 +80,7 @@ def test_what_dead_processes_left_is_swept_and_nothing_else(tmp_path: Path) -> N
     left.parent.mkdir()
     for path in (left, *kept):
         path.write_text("half")
-    RunStore(tmp_path).sweep()
+    remove_partials(tmp_path)
     assert not left.exists()
     assert all(path.exists() for path in kept)
 
@@ -161,5 +162,5 @@ def test_nothing_is_written_through_links(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest.json")
-    with pytest.raises(RunError, match=r"manifest\.json: not a file"):
+    with pytest.raises(RunError, match=r"manifest\.json: not a regular file"):
         RunStore(tmp_path).read_json("manifest.json")

@@ -27,6 +27,9 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [*a{i - 1}, *a{i - 1}]}}
         ("a: 0x" + "9" * 5_000, f"line 1: '0x{'9' * 38}' cannot be read as int"),
         ("a: !!python/name:os.system x", "line 1: could not determine a constructor for the tag "),
         ("[" * 20_000, "nested too deeply"),
+        ('a: "\\ud800"', "line 1: '\\ud800' contains a lone surrogate, which cannot be written as UTF-8"),
+        ('"\\udfff": 1', "line 1: '\\udfff' contains a lone surrogate"),
+        ("a: " + "x" * 1_000_000, "more than 1,000,000 characters"),
         ("a: \x1b[2J", "unacceptable character #x001b"),
     ],
 )

@@ -17,6 +17,7 @@ from local_judge.cli.output import print_json
 from local_judge.errors import ConfigError, plain
 from local_judge.runs.store import RunStore
 from local_judge.terminal import plain_table, stdout
+from problems.files import MOST_YAML, read_utf8
 from serving.memory import context_gib, gpus
 from serving.preset_code import ALLOWING, code_settings
 from serving.presets import Preset, list_presets, load_preset, preset_path
@@ -126,7 +127,7 @@ def _as_yaml(name: str) -> str:
     """Return the text of a preset's file; for `NAME-thinking` and `NAME-invariant` a YAML text with the same effect."""
     preset, path = load_preset(name), preset_path(name)
     if preset.name == path.stem:
-        return path.read_text(encoding="utf-8")
+        return read_utf8(path, MOST_YAML)
     if preset.reasoning is not None and preset.sampling.thinking:
         reasoning = preset.reasoning.model_copy(update={"always": True})
         preset = preset.model_copy(update={"reasoning": reasoning})

@@ -29,6 +29,7 @@ from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
 from local_judge.errors import UserError, first_problem
 from local_judge.terminal import plain_table, safe, stdout
+from problems.files import read_utf8
 
 Model = Annotated[
     Path | None,
@@ -248,7 +249,7 @@ def _fusion(method: str, alpha: float) -> FusionSettings:
 def query_lines(path: Path) -> list[str]:
     """Return the queries of a file, one per line or as JSONL. Raises QueriesRefused."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_utf8(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise QueriesRefused(f"cannot read the queries in {path}: {error}") from None
     found: list[str] = []

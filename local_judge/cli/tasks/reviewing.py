@@ -26,6 +26,7 @@ from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D, Decision, decide
 from local_judge.tasks.rowfile import RowFile
 from local_judge.terminal import stdout
+from problems.files import read_utf8
 
 Stop = Literal["skip", "quit"]
 _KEYS: dict[str, Decision | Stop] = {
@@ -149,7 +150,7 @@ class _Editor:
             )
             try:
                 subprocess.run([*shlex.split(command), str(path)], check=True)
-                self._saved = path.read_text(encoding="utf-8")
+                self._saved = read_utf8(path)
             except (OSError, ValueError, subprocess.CalledProcessError) as error:
                 raise UserError(f"review: {command}: {error}; nothing was changed") from None
         return self._saved

@@ -21,6 +21,7 @@ from local_judge.documents.kinds import TEXT_SUFFIXES
 from local_judge.errors import InputError
 from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim, traced
 from local_judge.rows import read_models
+from problems.files import read_file
 
 SUFFIX = ".claims.jsonl"
 SAMPLE = "sample"
@@ -68,7 +69,7 @@ def load_report(path: Path) -> AnnotatedReport:
     rows = list(read_models(path, GoldClaim))
     if not rows:
         raise InputError(f"{path}: it contains no claims")
-    document = parse_report(text.read_bytes())
+    document = parse_report(read_file(text))
     report = AnnotatedReport(id=stem, document=document, claims=tuple(claim for _, claim in rows))
     seen: dict[str, str] = {}
     for place, claim in rows:

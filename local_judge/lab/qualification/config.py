@@ -27,6 +27,7 @@ from local_judge.lab.qualification.parts.sensitivity import SensitivitySettings
 from local_judge.lab.qualification.parts.verification import VerificationSettings
 from local_judge.lab.qualification.thresholds import Threshold, check_figure, protocols_of
 from local_judge.runs.config import laid_over, validated
+from problems.files import MOST_YAML, read_utf8
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -153,7 +154,7 @@ def _check_names(own: Mapping[str, Any], packaged: Mapping[str, Any], place: str
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        loaded = load_yaml(path.read_text(encoding="utf-8"))
+        loaded = load_yaml(read_utf8(path, MOST_YAML))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
     if not isinstance(loaded, dict | None):

@@ -17,6 +17,7 @@ from typing import Any
 from local_judge.errors import InputError, optional_module, os_errors
 from local_judge.rows import check_columns, parse_object, read_csv
 from local_judge.runs.verify import MOST_BYTES
+from problems.files import open_file
 
 Row = Mapping[str, Any]
 
@@ -45,7 +46,7 @@ def _cell(value: Any) -> Any:
 def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a plain or gzipped file, which may unpack to `MOST_BYTES`."""
     left = MOST_BYTES
-    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
+    with open_file(path) as plain, gzip.open(plain) if path.suffix.lower() == ".gz" else plain as file:
         for number in count(1):
             place = f"{path}:{number}"
             try:
@@ -68,6 +69,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _parquet(path: Path) -> Iterator[tuple[str, Row]]:
     parquet = optional_module("pyarrow.parquet", "Parquet", "frames")
     try:
+        open_file(path).close()  # refuses what is no regular file
         file = parquet.ParquetFile(path)
         check_columns(file.schema_arrow.names, str(path))
         rows = (row for batch in file.iter_batches() for row in batch.to_pylist())

@@ -38,6 +38,7 @@ from local_judge.protocols.file_formats import (
     json_text,
 )
 from local_judge.terminal import count
+from problems.files import MOST_JSON, open_file
 from serving.types import Frozen
 
 NA = "N/A"
@@ -353,7 +354,8 @@ def read_file(path: Path, model: type[F]) -> F:
         InputError: it cannot be read, is no JSON, or has another shape.
     """
     try:
-        return model.model_validate_json(path.read_bytes())
+        with open_file(path, MOST_JSON) as file:
+            return model.model_validate_json(file.read())
     except OSError as error:
         raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:

@@ -34,6 +34,7 @@ from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest
 from local_judge.protocols.stated import ALL, Stated, StatedScore, Subject
 from local_judge.rows import parse_object, read_text
+from problems.files import MOST_TEXT, open_file
 
 DIGITS = "[0-9]*.json"
 PARTS = ("fact", "others", "final")
@@ -95,8 +96,8 @@ def _samples(path: Path) -> list[_Sample]:
 def _findings(sample: _Sample) -> DeerFindings:
     content = b""
     for file in sample.files.values():
-        with os_errors(InputError, f"{file}: cannot be read"):
-            content += file.read_bytes()
+        with os_errors(InputError, f"{file}: cannot be read"), open_file(file, MOST_TEXT) as opened:
+            content += opened.read()
     rubric = stated = None
     if "others" in sample.files:
         file = sample.files["others"]

@@ -7,7 +7,7 @@ file that has not is refused in one line that names the place.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from local_judge.errors import ConfigError, InputError, first_problem, reason_of
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
+from problems.files import MOST_YAML, read_utf8
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -43,7 +44,8 @@ def static_criteria(path: str | None = None) -> Criteria:
 
 def _read(file: Traversable) -> Criteria:
     try:
-        given = _File.model_validate(load_yaml(file.read_text(encoding="utf-8")))
+        with as_file(file) as path:
+            given = _File.model_validate(load_yaml(read_utf8(path, MOST_YAML)))
     except OSError as error:
         raise ConfigError(f"{file}: the criteria cannot be read: {reason_of(error)}") from None
     except ValidationError as error:

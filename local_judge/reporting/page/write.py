@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
@@ -43,6 +42,7 @@ from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.material import NOWHERE, Places
 from local_judge.scoring.node import Profile
 from local_judge.terminal import count
+from problems.files import replacing
 from serving.types import Frozen
 
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
@@ -158,34 +158,27 @@ def write_page(
     results = load_results(paths, profile)
     numbers = overview(results)
     chunks = _Chunks(results, numbers, places, labels, in_folder)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with os_errors(RunError, f"{out}: cannot be written"):
         if in_folder:
             _check_folder(out)
-        target.parent.mkdir(parents=True, exist_ok=True)
         size = 0
-        try:
-            with beside.open("x", encoding="utf-8") as file:
-                if in_folder:
-                    (out / "data").mkdir(exist_ok=True)
-                    for name, data in chunks:
-                        text = f'localJudge("{name}", "{data}");\n'
-                        (out / "data" / f"{name}.js").write_text(text, encoding="utf-8")
-                        size += len(text)
-                inline: Any = () if in_folder else chunks
-                for part in _template().generate(
-                    policy=_policy(in_folder),
-                    style=_asset("page.css"),
-                    scripts=[_asset(name) for name in SCRIPTS],
-                    own=_own_script(),
-                    chunks=inline,
-                    index=lambda: packed(chunks.index()),
-                ):
-                    file.write(part)
-                size += file.tell()
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(target) as file:
+            if in_folder:
+                (out / "data").mkdir(exist_ok=True)
+                for name, data in chunks:
+                    text = f'localJudge("{name}", "{data}");\n'
+                    (out / "data" / f"{name}.js").write_text(text, encoding="utf-8")
+                    size += len(text)
+            inline: Any = () if in_folder else chunks
+            for part in _template().generate(
+                policy=_policy(in_folder),
+                style=_asset("page.css"),
+                scripts=[_asset(name) for name in SCRIPTS],
+                own=_own_script(),
+                chunks=inline,
+                index=lambda: packed(chunks.index()),
+            ):
+                size += file.write(part.encode())
     return Written(target, len(numbers.reports), size, tuple(chunks.missing))
 
 

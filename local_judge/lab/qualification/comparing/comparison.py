@@ -33,6 +33,7 @@ from local_judge.lab.qualification.qualify import COMPARED, DATA, MANIFEST, Qual
 from local_judge.reporting.plots import INSTALL, CostPanel, CostPoint, can_plot, quality_cost, svg
 from local_judge.runs.manifest import difference
 from local_judge.runs.store import RunStore
+from problems.files import MOST_JSON, read_file
 
 JSON, PAGE, PLOT = "comparison.json", "comparison.md", "comparison.svg"
 
@@ -52,8 +53,8 @@ def load_finished(folder: Path) -> Finished:
         InputError: it contains no finished qualification, or one that was modified.
     """
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        data = json.loads((folder / DATA).read_text(encoding="utf-8"))
+        manifest = json.loads(read_file(folder / MANIFEST, MOST_JSON))
+        data = json.loads(read_file(folder / DATA, MOST_JSON))
         checked_record(data)
         del data["record"], data["format_version"]
         return Finished(folder, manifest, Qualification.model_validate(data))

@@ -22,6 +22,7 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     Statement,
     read_label,
 )
+from problems.files import read_file
 
 FILE = re.compile(r"task_(.+)\.json")
 
@@ -99,7 +100,7 @@ def read_results(path: Path) -> FactsFindings:
         InputError: it cannot be read, or is not a list of rows; names the row and the key.
     """
     try:
-        rows = _ROWS.validate_json(path.read_bytes())
+        rows = _ROWS.validate_json(read_file(path))
     except OSError as error:
         raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from local_judge.errors import ConfigError, problem_of, reason_of
 from local_judge.protocols.deer.names import RUBRIC
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
+from problems.files import MOST_YAML, read_utf8
 from serving.strict_yaml import load_yaml
 from serving.types import Frozen
 
@@ -168,7 +169,8 @@ def _place(path: Iterable[object]) -> str:
 def _model(model: type[M], file: Traversable) -> M:
     """Return a file's content as a model."""
     try:
-        data: object = load_yaml(file.read_text(encoding="utf-8"))
+        with as_file(file) as path:
+            data: object = load_yaml(read_utf8(path, MOST_YAML))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {reason_of(error)}") from None
     except ValueError as error:
