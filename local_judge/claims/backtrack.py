@@ -58,13 +58,13 @@ def trace(
     a sentence with unknown claims (`unread`) is `untraced`; by the rule `upstream`, which takes over citations of
     neighbours, nothing more is recovered for it.
 
-    `paper` (Eq. 1, appendices E.1 and F.2), in `recovered`: a claim j of class B or C receives R_j, the union over its
-    evidence positions i < j of the citations written on sentence i or, if it has none, of R over the claims of class B
-    and C at i. Equation 1 names preceding sentences; by appendix E.1 the sentences of a paragraph may share the
-    citation at its end. So a position i > j counts if i is in the block of j and has a citation itself. A claim of
-    class A on a sentence without a citation is treated alike: equation 1 holds for any sentence.
-    With `sections`, a position in a section that does not fit the class is named and still followed: the class may
-    be wrong where the place is right.
+    `paper` (DEER, Equation 1, appendices E.1 and F.2), in `recovered`: a claim j of class B or C receives R_j, the
+    union over its evidence positions i < j of the citations written on sentence i or, if it has none, of R over the
+    claims of class B and C at i. DEER, Equation 1 names preceding sentences; by DEER, appendix E.1 the sentences of a
+    paragraph may share the citation at its end. So a position i > j counts if i is in the block of j and has a citation
+    itself. A claim of class A on a sentence without a citation is treated alike: DEER, Equation 1 holds for any
+    sentence. With `sections`, a position in a section that does not fit the class is named and still followed: the
+    class may be wrong where the place is right.
 
     `upstream`, in `upstream`: see `upstream_rows`. It has no violations: a position that names no claim finds nothing.
     """

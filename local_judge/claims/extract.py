@@ -5,7 +5,7 @@ names each of its sentences exactly once; a claim's position and citations come 
 judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
 The judge names the type of each claim, and code never changes it: of the two claims of "Most are unstable [1], but ours
-is stable." the second needs another source, or none (DEER, figure 9). All claims of a sentence have its citations; each
+is stable." the second needs another source, or none (DEER, Figure 9). All claims of a sentence have its citations; each
 protocol says which of them it counts.
 
 A sentence with a citation claims something: if the judge finds no claim in it, the sentence itself is the claim, so

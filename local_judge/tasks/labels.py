@@ -1,4 +1,4 @@
-"""Labels of reviewers for requests and checklist items (LiveResearchBench, appendix J, tables 12 and 13).
+"""Labels of reviewers for requests and checklist items (LiveResearchBench, appendix J, Tables 12 and 13).
 
 Invariants: a reviewer has at most one label for a text in a round. A label that the tables ask to explain has the
 modified text or the comment. The next round has the texts that reviewers labelled differently, and no others, with the

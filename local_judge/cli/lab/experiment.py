@@ -210,7 +210,7 @@ def _write_requests(paper: Path, out: Path) -> None:
     store.write_jsonl(TASKS, tasks)
     print(
         plain(
-            f"{out / TASKS} has the {len(tasks)} requests of DREAM's Table 6; the paper prints no reports, so evaluate "
+            f"{out / TASKS} has the {len(tasks)} requests of DREAM, Table 6; the paper prints no reports, so evaluate "
             "your own with `local-judge run`: a sound and a flawed one on each"
         )
     )

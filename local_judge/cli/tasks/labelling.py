@@ -76,7 +76,7 @@ def review_command(shown: Shown[ChecklistRow]) -> Command:
         """Accept, edit (as lines of text) or reject drafted checklists. Each decision is stored at once.
 
         Without --task: all drafts without a decision. With --task: one task, even if it has a decision.
-        With --labels: label requests and items as in LiveResearchBench's appendix J, and print the agreement.
+        With --labels: label requests and items as in LiveResearchBench, appendix J, and print the agreement.
         """
         if options.labels is None:
             if options.label is not None or options.round is not None:

@@ -189,8 +189,8 @@ def design(
 def relative_change(pairs: Iterable[tuple[float, float]]) -> float | None:
     """Return the mean of (last - first) / first over pairs of scores `(first, last)`; DREAM's relative degradation.
 
-    The paper draws one for each pair, and names their centre (Figure 5). A pair whose first score is 0 has none; None
-    if no pair has one.
+    The paper draws one for each pair, and names their centre (DREAM, Figure 5). A pair whose first score is 0 has none;
+    None if no pair has one.
     """
     changes = [(last - first) / first for first, last in pairs if first]
     return round(math.fsum(changes) / len(changes), 9) if changes else None

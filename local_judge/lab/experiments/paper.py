@@ -1,8 +1,8 @@
 """Data that DREAM's paper prints in sentences, read from the user's own copy of its text.
 
-    Table 6    ten requests of the reasoning experiment
-    Table 7    15 claim pairs of the corruption sweep, with the names of the hosts that they cite
-    Table 8    meaning of the aspects in which the items of plans are rated
+    DREAM, Table 6    ten requests of the reasoning experiment
+    DREAM, Table 7    15 claim pairs of the corruption sweep, with the names of the hosts that they cite
+    DREAM, Table 8    meaning of the aspects in which the items of plans are rated
 
 Invariants: none of these sentences is part of this package. A copy may break lines, words and pages anywhere, and may
 be plain text, Markdown, or text in columns, as long as each table is in reading order; a table is read whole or
@@ -39,15 +39,15 @@ _BETWEEN_CELLS = re.compile(r"(?<=\S)(?:\t+|[ ]{2,})(?=\S)")
 
 
 def reasoning_requests(path: Path) -> tuple[str, ...]:
-    """Return the requests of Table 6. Raises InputError: the file has no such table."""
+    """Return the requests of DREAM, Table 6. Raises InputError: the file has no such table."""
     rows = _rows(_running(path), r"\.? (?P<request>[A-Z][^?.]{20,220}\?)", N_REQUESTS)
     if len(rows) < N_REQUESTS:
-        raise _missing(path, f"Table 6, {N_REQUESTS} numbered requests ({len(rows)} found)")
+        raise _missing(path, f"DREAM, Table 6: {N_REQUESTS} numbered requests ({len(rows)} found)")
     return tuple(str(row["request"]) for row in rows)
 
 
 def claim_pairs(path: Path) -> tuple[Topic, ...]:
-    """Return the claim pairs of Table 7. Raises InputError: the file has no such table.
+    """Return the claim pairs of DREAM, Table 7. Raises InputError: the file has no such table.
 
     The paper prints names of hosts and no pages: the page of a claim is the claim itself, on a host of that name.
     """
@@ -55,7 +55,8 @@ def claim_pairs(path: Path) -> tuple[Topic, ...]:
     rows = _rows(_running(path, columns=True), row, N_PAIRS)
     if len(rows) < N_PAIRS:
         raise _missing(
-            path, f"Table 7, {N_PAIRS} numbered claim pairs with the variants T and F ({len(rows)} found)"
+            path,
+            f"DREAM, Table 7: {N_PAIRS} numbered claim pairs with the variants T and F ({len(rows)} found)",
         )
     topics: list[Topic] = []
     for number, found in enumerate(rows, 1):
@@ -91,16 +92,16 @@ def _claim(row: dict[str, str | None], side: str, number: int) -> tuple[str, Pla
 
 
 def plan_rubric_of(path: Path) -> Rubric:
-    """Return the meaning of each aspect in Table 8. Raises InputError: the file has no such table."""
+    """Return the meaning of each aspect in DREAM, Table 8. Raises InputError: the file has no such table."""
     names = r"\W+".join(rf"{axis.capitalize()}\W+(?P<{axis}>[^0-9]{{20,300}}?\.)" for axis in AXES)
     found = re.search(names, _running(path))
     if found is None:
-        raise _missing(path, f"Table 8 with the rows {', '.join(axis.capitalize() for axis in AXES)}")
+        raise _missing(path, f"DREAM, Table 8: the rows {', '.join(axis.capitalize() for axis in AXES)}")
     return {axis: found[axis] for axis in AXES}
 
 
 def _missing(path: Path, what: str) -> InputError:
-    return InputError(f"{path}: not the text of DREAM's paper (arXiv 2602.18940): no {what}")
+    return InputError(f"{path}: not the text of arXiv 2602.18940; it lacks {what}")
 
 
 def _rows(text: str, row: str, n: int) -> list[dict[str, str | None]]:

@@ -1,7 +1,7 @@
 """Ratings of plans' items by people beside those of judges, and their order of the methods, by aspect.
 
-After DREAM, section 4.1 and appendix E: people rate each item of a plan from 1 to 3 in several aspects (Table 8), and
-Kendall's W says how far they put the ways of drafting plans in the same order (Table 9).
+After DREAM, section 4.1 and appendix E: people rate each item of a plan from 1 to 3 in several aspects (DREAM, Table
+8), and Kendall's W says how far they put the ways of drafting plans in the same order (DREAM, Table 9).
 
 Invariant: an item is one row of a plan, by task, method and id; an aspect that a row does not rate is not compared.
 """

@@ -1,6 +1,6 @@
 """Plan creation: plans drafted from the request alone, with one retrieval, and by an agent; their items rated 1 to 3.
 
-After DREAM (arXiv 2602.18940), section 4.1 and Tables 2 and 8. Tasks and pages are those of the temporal experiment, so
+After DREAM, section 4.1 and Tables 2 and 8 (arXiv 2602.18940). Tasks and pages are those of the temporal experiment, so
 that the ratings can be compared with a figure that needs no rater: the share of the timelines' own key information that
 the items of a plan rest on.
 

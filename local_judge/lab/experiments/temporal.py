@@ -55,13 +55,13 @@ TIMELINES = packaged("timelines.yaml")
 
 
 PUBLISHED = packaged("dream_table_4.jsonl")
-"""Topics and scores of DREAM's Table 4."""
+"""Topics and scores of DREAM, Table 4."""
 
 Scores = tuple[float, float, float]
 
 
 class PublishedQuery(Frozen):
-    """One row of DREAM's Table 4: scores of reports by the knowledge of three days, the latest first, 0 to 100."""
+    """One row of DREAM, Table 4: scores of reports by the knowledge of three days, the latest first, 0 to 100."""
 
     id: int
     """Number in the table."""
@@ -80,7 +80,7 @@ _RACE: tuple[PublishedScore, ...] = ("comprehensiveness", "insight")
 
 
 def load_published() -> tuple[PublishedQuery, ...]:
-    """Load DREAM's Table 4."""
+    """Load DREAM, Table 4."""
     return tuple(row for _, row in read_models(PUBLISHED, PublishedQuery))
 
 
@@ -220,7 +220,7 @@ def temporal(n_timelines: int | None = None, data: Path = TIMELINES) -> Experime
 def expectations(experiment: Experiment) -> list[Expectation]:
     """Return the expectations that follow from the current plans and checklists of the reports' tasks.
 
-    RACE has no direction: in the paper comprehensiveness and insight hardly change in the first year (Table 4).
+    RACE has no direction: in the paper comprehensiveness and insight hardly change in the first year (DREAM, Table 4).
     """
 
     def published(name: PublishedScore) -> dict[str, Any]:

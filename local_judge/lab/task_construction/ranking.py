@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 class Approval(Frozen):
-    """Tasks with one number of approvals, as in DeepResearchEval's Table 2."""
+    """Tasks with one number of approvals, as in DeepResearchEval, Table 2."""
 
     approvals: int
     """Number of people who approve each of these tasks."""

@@ -126,7 +126,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         """Yield the outcome for each claim and source; the judge decides on those with a text, and code on the others.
 
         A dead source and a citation without a URL are `unverifiable`, the paper's label of a source that cannot
-        corroborate a claim (Figure 8).
+        corroborate a claim (DREAM, Figure 8).
         """
         for claim in findings.claims:
             for source in claim.sources:

@@ -4,7 +4,8 @@ Invariants: every statement is answered for exactly once, by naming an earlier o
 merge statements; of those that say the same, the first in reading order stays, and the others are kept apart. No
 verdict decides what repeats what, so that all judges of one claim set share the pairs.
 
-The paper keeps one representative of the statements on a URL that "describe the same fact" (section 3.2.1).
+The paper keeps one representative of the statements on a URL that "describe the same fact" (DeepResearch Bench,
+section 3.2.1).
 """
 
 from __future__ import annotations

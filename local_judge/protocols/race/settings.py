@@ -29,8 +29,8 @@ class RaceSettings(Frozen):
     """A YAML file of static criteria, in the form of this package's `data/static.yaml`; None for that one."""
     order: Order = "paper"
     """Order of a comparison's prompt. `paper`: request, report, reference, criteria. `shared`: request, criteria,
-    reference, report, so that other systems' prompts begin alike; the reference is first, as in the paper's ablation
-    "Reverse Position" (table 2)."""
+    reference, report, so that other systems' prompts begin alike; the reference is first, the ablation "Reverse
+    Position" of DeepResearch Bench, Table 2."""
     positions: Positions = "own"
     """Places of the articles: as `order` has them, the other way round, or once each."""
     draws: int = Field(default=1, ge=1, le=64)

@@ -1,6 +1,6 @@
 """Do several people rank the same things alike by the means of their ratings of single items?
 
-DREAM (Table 9) reports Kendall's W and its p-value of people's ratings of plans, which rank three ways of drafting
+DREAM, Table 9 reports Kendall's W and its p-value of people's ratings of plans, which rank three ways of drafting
 them. Its figures fit six people and three ways: W = S / 72 for S = 42, 56 and 62 gives 0.58, 0.78 and 0.86, and chi^2 =
 12 W with two degrees of freedom 0.030, 0.009 and 0.006, as printed.
 

@@ -2,7 +2,7 @@
 
 People's label of an item is the one that more annotators gave than any other; for numbers, two labels agree if they are
 equal. The papers report the share of items on which a judge agrees (LiveResearchBench, appendix C; DeepResearchEval,
-section 5.3), or on which one of several judges does (LiveResearchBench), and DeepResearch Bench (appendix D) the share
+section 5.3), or on which one of several judges does (LiveResearchBench), and DeepResearch Bench, appendix D the share
 by people's label.
 
     agreement              items on which the judge agrees with people's label / items with both

@@ -3,10 +3,10 @@
 Invariant: which tasks are filtered out depends on people alone, so that methods are compared on the same tasks; a task
 on which a correlation does not exist is counted, and is no zero unless the measure's name says so.
 
-The measures are those of DeepResearch Bench (appendix I), in each of the readings that its text allows, and Kendall's
-tau-b beside its correlations. Without the filter, correlations within tasks are of all tasks, as DEER reports them
-(appendix H); its pairwise agreement is the mean over tasks. Of several judges, it reports the mean and the standard
-deviation of each measure (Table 3).
+The measures are those of DeepResearch Bench, appendix I, in each of the readings that its text allows, and Kendall's
+tau-b beside its correlations. Without the filter, correlations within tasks are of all tasks, as DEER, appendix H
+reports them; its pairwise agreement is the mean over tasks. Of several judges, it reports the mean and the standard
+deviation of each measure (DEER, Table 3).
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def over_judges(judges: Sequence[Sequence[Measure]]) -> tuple[OverJudges, ...]:
     """Return each measure's mean and standard deviation over judges, in the order of the measures.
 
     Formula (DEER, Table 3): mean, and sqrt(sum((x - mean)^2) / n). That it divides by n follows from the five judges of
-    Table 17: 0.06, 0.06 and 0.03, where n - 1 gives 0.07, 0.06 and 0.04.
+    DEER, Table 17: 0.06, 0.06 and 0.03, where n - 1 gives 0.07, 0.06 and 0.04.
     """
     found: list[OverJudges] = []
     for measures in zip(*judges, strict=True):
@@ -155,7 +155,7 @@ def add(parts: Iterable[Pairs]) -> Pairs:
 def method_rate(counts: Pairs, ties: Ties) -> Estimate:
     """Pairwise agreement of people (first) and a method (second); `n` is the number of pairs.
 
-    Formula (DeepResearch Bench, equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with
+    Formula (DeepResearch Bench, Equation 7, over all tasks; DEER, appendix H, in each task): the share of pairs with
     sgn(M_i - M_j) = sgn(H_i - H_j). `half` adds half of those that one side ties and the other does not; `drop` leaves
     those out that people tie, and counts them in `n_undefined`.
     """

@@ -102,9 +102,9 @@ def test_tables_are_read_in_any_form(tmp_path: Path, form: Callable[[str], str])
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (claim_pairs, "no Table 7, 15 numbered claim pairs with the variants T and F (7 found)"),
-        (reasoning_requests, "no Table 6, 10 numbered requests (0 found)"),
-        (plan_rubric_of, "no Table 8 with the rows Relevance, Verifiability, Clarity, Validation"),
+        (claim_pairs, "it lacks DREAM, Table 7: 15 numbered claim pairs with the variants T and F (7 found)"),
+        (reasoning_requests, "it lacks DREAM, Table 6: 10 numbered requests (0 found)"),
+        (plan_rubric_of, "it lacks DREAM, Table 8: the rows Relevance, Verifiability, Clarity, Validation"),
     ],
 )
 def test_a_text_without_a_table_is_refused_in_one_line(

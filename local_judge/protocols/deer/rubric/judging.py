@@ -156,7 +156,7 @@ MIN_REPLY_TOKENS_PER_ITEM = 100
 REPLY_TOKENS_PER_ITEM: Mapping[str, int] = {"short": 260, "paper": 560}
 """Limit of a reply, for each of its questions: 700 or 1,700 characters and the JSON around them."""
 ONE_GAP, MORE_GAPS = 6, 4
-"""Highest scores of a coverage item with one core gap, and with several (figure 8)."""
+"""Highest scores of a coverage item with one core gap, and with several (DEER, Figure 8)."""
 RATIONALE: Mapping[str, int] = {"short": 400, "paper": 1400}
 """Largest number of characters of a rationale."""
 

@@ -47,7 +47,7 @@ LiteLLM, through which the published code asks, says so of OpenAI and of vLLM.""
 PASSAGES: Final[Mapping[str, Any]] = MappingProxyType(
     {"evidence_tokens": None, "passages_per_claim": 2, "passage_tokens": 1000}
 )
-"""Settings of the claim set by which each claim of a call adds two passages of a long page (appendix F)."""
+"""Settings of the claim set by which each claim of a call adds two passages of a long page (DEER, appendix F)."""
 
 LABELS: Mapping[str, Label] = {
     "supported": "supported",

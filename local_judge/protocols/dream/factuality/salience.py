@@ -1,7 +1,7 @@
 """Choice of the claims to check: those that are most salient for the request.
 
-DREAM extracts the N most salient claims with respect to the question, with the day in the prompt (appendix C.2). Here
-the claims exist already, so that a judge chooses among them, with the request and the day; the report is not shown
+DREAM extracts the N most salient claims with respect to the question, with the day in the prompt (DREAM, appendix C.2).
+Here the claims exist already, so that a judge chooses among them, with the request and the day; the report is not shown
 again. A report with at most N claims, or without a task, needs no question.
 
 Invariants: the claims that were asked for are chosen once each, in reading order. A number that a judge repeats is

@@ -5,10 +5,10 @@
     E3 = claims and URLs on live pages on topic that do not support the claim;  E3 rate = E3 / judged pairs
     errors = E1 + E2 + E3        the paper's number is its mean over reports
 
-A claim that a page supports in part counts as not supported; `partial` counts these. An entry without a URL (missing
-links, figure 15) is one dead page, whatever cites it; a mark without an entry is unread. A page that was not read, or
-that the judge calls unusable, is neither an error nor a dead page: it opens the upper bound, as failures do. Each
-number is the mean over judges.
+A claim that a page supports in part counts as not supported; `partial` counts these. An entry without a URL
+(LiveResearchBench, Figure 15) is one dead page, whatever cites it; a mark without an entry is unread. A page that was
+not read, or that the judge calls unusable, is neither an error nor a dead page: it opens the upper bound, as failures
+do. Each number is the mean over judges.
 
 Invariants: only citations written on a claim's own sentence count. A page is examined once, whatever cites it. `low` is
 the known number and equals the value. An unknown page opens `high` by one, or by the number of its claims if that is

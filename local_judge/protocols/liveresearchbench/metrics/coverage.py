@@ -1,4 +1,4 @@
-"""Coverage: rate of the items of the task's checklist that the report delivers (section 4.2).
+"""Coverage: rate of the items of the task's checklist that the report delivers (LiveResearchBench, section 4.2).
 
     paper      an item without an answer is left out of the rate and opens its bounds
     upstream   it counts as 0, as an item that the judge omitted does in the published code
