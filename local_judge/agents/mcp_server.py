@@ -82,7 +82,8 @@ async def serve_stdio(toolbox: Toolbox) -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (received, sent):
-        await server.run(_Answered(received, sent), sent, server.create_initialization_options())
+        answered = cast("Any", _Answered(received, sent))
+        await server.run(answered, sent, server.create_initialization_options())
 
 
 class _Answered:

@@ -47,6 +47,7 @@ from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.lock import locked
 from local_judge.runs.manifest import difference, prompts_digest
 from local_judge.runs.store import RunStore
+from problems.files import remove_partials
 from serving.connect import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen, Sampling
 
@@ -278,7 +279,7 @@ def claim_folder(store: RunStore, manifest: dict[str, Any]) -> None:
     Raises:
         RunError: the directory was begun with other settings or inputs.
     """
-    store.sweep()
+    remove_partials(store.root)
     if not (store.root / MANIFEST).exists():
         store.write_json(MANIFEST, manifest)
         return

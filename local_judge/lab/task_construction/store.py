@@ -43,6 +43,7 @@ from local_judge.rows import alone, write_jsonl
 from local_judge.runs.manifest import difference
 from local_judge.runs.store import RunStore
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow
+from problems.files import remove_partials
 from serving.types import EngineIdentity, Frozen
 
 T = TypeVar("T", bound=BaseModel)
@@ -144,7 +145,7 @@ class BuildStore:
             RunError: The directory was started with different settings.
         """
         there = self.manifest()
-        self._files.sweep()
+        remove_partials(self._files.root)
         if there is not None and there != wanted and not change:
             before, now = there.model_dump(mode="json"), wanted.model_dump(mode="json")
             differing = ".".join(difference(before, now))
