@@ -48,7 +48,7 @@ USER_OPTIONS = (
 ROW = "{row}"
 """Place in a `statistic` for the name of the row in the runs."""
 PRINTED = "statistics.json"
-"""File in the output folder with what the command of statistics printed."""
+"""File in the output folder with what the command of statistics printed; of several, by their positions from 0."""
 
 
 class Column(Frozen):
@@ -60,7 +60,9 @@ class Column(Frozen):
     """Score of an experiment, `PROTOCOL:PATH`; a row is a condition, or `change`."""
     statistic: Line | None = None
     """Place of a number in the JSON of the command of statistics: keys, and positions, `id` or `score` of elements,
-    separated by dots, such as `scores.overall.measures.alpha_interval.value`; `{row}` is the name of the row."""
+    separated by dots, such as `scores.overall.measures.alpha_interval.value`; `{row}` is the name of the row. If
+    several commands print statistics, the first key is the command's position among them. A figure that is not
+    published, or whose row the JSON lacks, stays empty."""
     mean: tuple[Line, ...] = ()
     """Columns of this table whose published figures are averaged."""
     ratio: tuple[Line, Line] | None = None
@@ -136,10 +138,8 @@ class Replication(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _one_printing(self) -> Self:
-        printing = sum(map(prints_statistics, self.command))
-        if printing > 1:
-            raise ValueError("command: only one command may print statistics")
+    def _printing(self) -> Self:
+        printing = any(map(prints_statistics, self.command))
         for name, column in self.columns.items():
             if column.statistic and not printing:
                 raise ValueError(f"column {name!r}: a statistic needs a command that prints statistics")
@@ -288,13 +288,13 @@ def run_commands(commands: Sequence[Sequence[str]], out: Path) -> int:
 
     Args:
         commands: the commands.
-        out: folder for the numbers that a command of statistics prints.
+        out: folder for the numbers that commands of statistics print.
 
     Returns:
         0, or the exit code of the first command that failed. A command whose judge failed in part (3) does not stop the
         following ones.
     """
-    worst = 0
+    worst, printed = 0, list[bytes]()
     for command in commands:
         # -P: the working directory is no place to import from.
         ended = subprocess.run(
@@ -303,6 +303,10 @@ def run_commands(commands: Sequence[Sequence[str]], out: Path) -> int:
         if ended.returncode not in (0, 3):
             return ended.returncode
         if prints_statistics(command):
-            (out / PRINTED).write_bytes(ended.stdout)
+            printed.append(ended.stdout)
         worst = max(worst, ended.returncode)
+    if len(printed) > 1:
+        printed = [b"{%s}" % b",".join(b'"%d":%s' % one for one in enumerate(printed))]
+    for text in printed:
+        (out / PRINTED).write_bytes(text)
     return worst

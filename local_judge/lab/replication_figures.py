@@ -90,13 +90,15 @@ class Value(NamedTuple):
 
 
 Values = Mapping[tuple[str, str], Value]
-"""Values by row, as the runs name it, and by score."""
+"""Values by row, as the runs name it, and by score; statistics by row, as the file names it, and by place."""
 
 
 def _figure(file: Replication, row: str, name: str, column: Column, values: Values) -> Figure:
     printed = dict(zip(file.columns, file.rows[row], strict=True))
     key = file.names.get(row, row)
-    found = [values.get((key, one)) for one in (*column.score, column.curve, column.statistic) if one]
+    found = [values.get((key, one)) for one in (*column.score, column.curve) if one]
+    if column.statistic:
+        found = [values.get((row, column.statistic))]
     known = [one for one in found if one is not None]
     if found:
         ours = _mean([one and one.value for one in found])
@@ -178,24 +180,32 @@ def _points(wanted: set[str], path: Path) -> Iterator[tuple[tuple[str, str], Val
 
 
 def _statistics(file: Replication, out: Path, complete: bool) -> Values:
-    wanted = [column.statistic for column in file.columns.values() if column.statistic]
+    wanted = [
+        (row, column.statistic)
+        for row, figures in file.rows.items()
+        for column, figure in zip(file.columns.values(), figures, strict=True)
+        if column.statistic and figure is not None
+    ]
     if not wanted:
         return {}
     path = out / PRINTED
     printed = parse_object(read_text(path), str(path))
     return {
-        (row, place): Value(_number_at(printed, place.replace(ROW, row), path), None, None, 0, not complete)
-        for row in (file.names.get(name, name) for name in file.rows)
-        for place in wanted
+        (row, place): Value(
+            _number_at(printed, place, file.names.get(row, row), path), None, None, 0, not complete
+        )
+        for row, place in wanted
     }
 
 
-def _number_at(printed: dict[str, Any], place: str, path: Path) -> float | None:
-    """Return the number at a place; None if it is null. Raises RunError: there is no number."""
+def _number_at(printed: dict[str, Any], place: str, row: str, path: Path) -> float | None:
+    """Return the number at a place; None if it is null or the row is not there. Raises RunError: there is no number."""
     found: object = printed
-    for step in place.split("."):
-        below = _below(found)
+    for name in place.split("."):
+        step, below = name.replace(ROW, row), _below(found)
         if step not in below:
+            if ROW in name:
+                return None
             there = ", ".join(key for key in below if not key.isdigit())
             raise RunError(f"{path}: no {step!r} of {place!r}" + (f"; there are {there}" if there else ""))
         found = below[step]

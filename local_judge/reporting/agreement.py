@@ -87,9 +87,9 @@ def measures_table(
 
 
 def judges_table(measures: Sequence[OverJudges], n: int) -> Table:
-    """Return the mean and the standard deviation of each measure over `n` judges."""
+    """Return the mean and the standard deviation of each measure over `n` judges; no rows for one judge."""
     table = plain_table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
-    for one in measures:
+    for one in measures if n > 1 else ():
         if one.mean is not None:
             std = NONE if one.std is None else f"{one.std:.3f}"
             table.add_row(one.label, one.unit, f"{one.mean:.3f}", std, str(one.n))
@@ -129,7 +129,7 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     yield _table_of_ratings(found.joined.tasks, found.n_empty)
     if found.reason:
         yield found.reason
-    if found.over_judges:
+    if n_judges(found) > 1:
         yield OVER_JUDGES
     for method, run in zip(found.methods, found.joined.methods, strict=True):
         yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"

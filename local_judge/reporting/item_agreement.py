@@ -94,7 +94,7 @@ def item_agreement(
                 ),
                 tuple(columns.items()),
                 len(judges),
-                over_judges(own) if len(own) > 1 else (),
+                over_judges(own),
             )
         )
     return ItemAgreement(runs, tuple(metrics), reason, clusters, seed, draws)
@@ -106,7 +106,7 @@ def item_tables(found: ItemAgreement) -> Iterator[Table]:
         columns = [(safe(name, 30), measures) for name, measures in one.columns]
         title = f"agreement with human labels, {safe(one.labelled.metric)}"
         yield measures_table(title, one.people, columns)
-        if one.over_judges:
+        if one.n_judges > 1:
             yield judges_table(one.over_judges, one.n_judges)
 
 
@@ -115,7 +115,7 @@ def item_notes(found: ItemAgreement) -> Iterator[str]:
     yield f"{LEVEL}% bootstrap intervals over {found.clusters} of {found.draws:,} draws, seed {found.seed}"
     if found.reason:
         yield found.reason
-    if any(one.over_judges for one in found.metrics):
+    if any(one.n_judges > 1 for one in found.metrics):
         yield OVER_JUDGES
     runs = found.runs
     if runs.n_empty:

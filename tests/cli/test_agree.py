@@ -173,7 +173,9 @@ def test_runs_of_systems_are_one_judge(command: Command, ratings: Path, tmp_path
         assert (one["name"], one["runs"]) == (f"{parts[0].name} + {len(parts) - 1}", [*map(str, parts)])
         kept = ("n_joined", "coverage", "not_in_run", "not_rated", "measures", "tasks")
         assert {key: one[key] for key in kept} == {key: expected[key] for key in kept}
-        assert (found["differences"], found["over_judges"]["measures"]) == ([], [])
+        over = {one["id"]: (one["mean"], one["std"]) for one in found["over_judges"]["measures"]}
+        assert over == {measure["id"]: (measure["value"], None) for measure in one["measures"]}
+        assert found["differences"] == []
         alike = json.loads(command("results", "agree", ratings, *parts, *options, "--differ", "systems").out)
         assert alike == found
 
@@ -220,6 +222,9 @@ def test_published_folders_of_systems_give_the_four_measures(command: Command, t
         assert measures["overall_pearson"] == pytest.approx(7 / math.sqrt(62 * 2))
         assert measures["filtered_pearson"] == measures["filtered_spearman"] == 0.75
         assert measures["overall"] == pytest.approx((6 / 9 + 7 / math.sqrt(124) + 0.75 + 0.75) / 4)
+    given = ("--input", f"race={tmp_path / 'race'}", "--input", f"ratings={rated}", "--json")
+    figures = json.loads(command("lab", "replicate", "drb-table-3-people", *given).out)["figures"]
+    assert [one["ours"] for one in figures[1:4]] == [pytest.approx(700 / math.sqrt(62 * 2)), 75, 75]
     # Published folders record no judge: with two files of every system, nothing says which belong together.
     again = [tmp_path / f"again_{system}" for system in method]
     for system, run in zip(method, again, strict=True):

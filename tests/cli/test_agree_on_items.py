@@ -138,6 +138,11 @@ def test_checklist_verdicts_and_winners(command: Command, tmp_path: Path, run: P
         "strict": (0.0, 1),
         "any judge": (0.0, 1),
     }
+    labels_of_two = write(tmp_path / "two.csv", "report,metric,item,annotator,label", *rows[:2])
+    given = ("--input", f"run={run}", "--input", f"labels={labels_of_two}", "--json")
+    figures = json.loads(command("lab", "replicate", "lrb-appendix-c", *given).out)["figures"]
+    # q1 of nine: met by both judges and people; q2 has a label that no judge gives.
+    assert [one["ours"] for one in figures] == [None, 50, None, None, None, None]
     shown = command("results", "agree", labels, run, "--same", "unmet,no", "--resamples", "20").out
     assert "agreement with human labels, coverage" in shown and "over 2 judges" in shown
     assert "coverage: 6 labels by 1 annotator of 6 items in 2 reports" in shown
@@ -337,6 +342,9 @@ def test_ratings_of_plans(command: Command, tmp_path: Path) -> None:
     assert values(found, "relevance") == {"qwen": (1.0, 1)}
     # |3 - 3| + |3 - 2| + |1 - 1| + |1 - 1| over four labels.
     assert values(found, "relevance", "difference") == {"qwen": (0.25, 4)}
+    given = ("--input", f"plans={out}", "--input", f"people={people}", "--json")
+    figures = json.loads(command("lab", "replicate", "dream-table-9", *given).out)["figures"]
+    assert [one["ours"] for one in figures if one["column"] == "Kendall's W"] == [1, None, 0, None, 0]
     assert "Kendall's W of the methods" in command("results", "agree", people, out, "--resamples", "5").out
     people.write_text(rows("ann").replace('"relevance": 3', '"relevance": 4'))
     assert command("results", "agree", people, out).line() == (

@@ -117,7 +117,7 @@ def exists(place: Place) -> bool:
 
 
 def text_near(place: Place) -> list[str]:
-    """Return the lines of a section, a table, or the caption of a figure."""
+    """Return the lines of a section, a table, or the caption of a figure; an appendix without heading begins early."""
     lines = lines_of(place.paper)
     if place.kind == "Figure":
         return [lines[n] for n in _captions(place)]
@@ -125,9 +125,11 @@ def text_near(place: Place) -> list[str]:
         step = -1 if place.paper in CAPTIONS_BELOW else 1
         tables = (takewhile(_is_no_caption, lines[n + step :: step]) for n in _captions(place))
         return [line for table in tables for line in islice(table, LONGEST)]
-    start = headings(place.paper).get(place.number)
+    known = headings(place.paper)
+    before = (n for number, n in known.items() if number.isalpha() and number < place.number)
+    start = known.get(place.number, max(before, default=None) if place.number.isalpha() else None)
     if start is None:
         return []
     level = place.number.count(".")
-    ends = [n for number, n in headings(place.paper).items() if n > start and number.count(".") <= level]
+    ends = [n for number, n in known.items() if n > start and number.count(".") <= level]
     return lines[start : min(ends, default=len(lines))]

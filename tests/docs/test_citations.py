@@ -88,7 +88,7 @@ def test_citations_of_the_papers_exist_and_have_one_form() -> None:
 def numbers(lines: Iterable[str]) -> list[set[float]]:
     """Numbers of each line, without signs; a number may have spaces around its point."""
     joined = (re.sub(r"(?<=\d) \. (?=\d)", ".", line) for line in lines)
-    return [{float(one) for one in re.findall(r"\d+(?:\.\d+)?", line)} for line in joined]
+    return [{float(one) for one in re.findall(r"\d*\.\d+|\d+", line)} for line in joined]
 
 
 @pytest.mark.parametrize("file", REPLICATIONS, ids=lambda file: file.stem)

@@ -14,7 +14,7 @@ import typer
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OneJudge
-from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, SomeSnapshotDir, chosen
+from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, Settings, SomeSnapshotDir, chosen
 from local_judge.cli.output import print_json
 from local_judge.lab.annotations.evaluate import Measure, Part, VerifierScores, evaluate, steps
 from local_judge.lab.annotations.extraction import THRESHOLDS, Name, similarity_named
@@ -22,6 +22,7 @@ from local_judge.lab.annotations.load import load_annotations, sample_folder, sn
 from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
+from local_judge.runs.config import parse_settings
 from local_judge.runs.run_file import load_config
 from local_judge.runs.store import RunStore
 from local_judge.terminal import count, stdout
@@ -41,6 +42,7 @@ def evaluate_verifier(
     ] = None,
     snapshot: SomeSnapshotDir = None,
     config: ConfigFile = None,
+    setting: Settings = None,
     part: Annotated[
         list[str] | None,
         typer.Option("--part", help=f"Measure only this part: {', '.join(PARTS)}; repeatable."),
@@ -77,7 +79,7 @@ def evaluate_verifier(
     paths = annotations or [sample_folder()]
     reports = load_annotations(paths)
     specs = judge.specs(*dict.fromkeys((judge.judge, recall_judge or judge.judge)))
-    settings = load_config(config, {"claims": how.changes()})
+    settings = load_config(config, {"claims": how.changes(), "settings": parse_settings(setting or ())})
     limit = THRESHOLDS[similarity] if threshold is None else threshold
     measure = Measure(similarity, similarity_named(similarity), limit)
     parts, ledger = chosen("--part", part, PARTS) or PARTS, judge.ledger_beside(out)

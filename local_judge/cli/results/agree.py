@@ -222,7 +222,7 @@ def _agreement(
         n_empty,
         agreement_of_people(joined.tasks, ties=ties, seed=seed, draws=resamples),
         methods,
-        over_judges(judges) if len(judges) > 1 else (),
+        over_judges(judges),
         tuple(
             Compared(one, other, per_pair(one.tasks, other.tasks))
             for one, other in combinations(joined.methods, 2)

@@ -114,7 +114,7 @@ def test_a_text_without_a_table_is_refused_in_one_line(
     path.write_text(table_7().split("\n8\t")[0])
     with pytest.raises(InputError) as refused:
         read(path)
-    assert str(refused.value) == f"{path}: not the text of DREAM's paper (arXiv 2602.18940): {said}"
+    assert str(refused.value) == f"{path}: not the text of arXiv 2602.18940; {said}"
 
 
 def test_a_cell_that_a_column_of_another_divides_is_not_taken_into_a_claim(tmp_path: Path) -> None:
