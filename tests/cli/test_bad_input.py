@@ -23,6 +23,7 @@ from local_judge.runs.job import Job, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
+from serving.connect import PERSISTENT
 from serving.presets import load_preset
 from tests.stub_server import Fault, StubPlan
 
@@ -370,6 +371,8 @@ def met(tmp_path_factory: pytest.TempPathFactory, snapshot: Path) -> Iterator[Me
             store,
             store.ledger,
             offline=False,
+            # With patience, a pause that a server asks for is no attempt.
+            persistence=PERSISTENT._replace(wait_seconds=0.0) if kind == "503" else PERSISTENT,
         )
         [record] = await run_job(job, Silent)
         return record

@@ -30,6 +30,7 @@ OWN_HELP = {
     "--port": "a port to listen on, or the first of several",
     "--queries": "queries to search for, or queries with their relevant pages",
     "--ratings": "ratings of reports, or of plans",
+    "--strict": "a problem of a report, or a check that was not made",
     "--reports": "reports to read, or a row for each report",
     "--score": "of `show`, only with --by",
     "--tasks": "files of tasks, files with addresses, or a number of tasks",
