@@ -40,7 +40,7 @@ _FRAGMENT = re.compile(
 _MARKDOWN = re.compile(rb"^[ \t]*(?:#{1,6} |[-*+] |\d{1,3}\. |\||>|```|\[\d)|\]\(", re.MULTILINE)
 _XML = re.compile(rb"\s*<\?xml\b")
 _PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
-_FENCED = re.compile(rb"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(rb"^[ \t]*+(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def _signs(*patterns: bytes) -> tuple[re.Pattern[bytes], ...]:
@@ -54,7 +54,8 @@ _MARKUPS = (
         ".latex",
         1,
         _signs(
-            rb"\A\s*(?:%[^\n]*\n\s*)*\\documentclass\b|^\s*\\(?:chapter|(?:sub){0,2}section)\*?\{|^\s*\\begin\{document\}"
+            rb"\A\s*(?:%[^\n]*\n\s*)*\\documentclass\b"
+            rb"|^[ \t]*+\\(?:(?:chapter|(?:sub){0,2}section)\*?\{|begin\{document\})"
         ),
     ),
     (".typ", 1, _signs(rb"^#(?:set [a-z]+\(|import \"|bibliography\()")),
@@ -68,7 +69,7 @@ _MARKUPS = (
             rb"\[fn:[\w-]+\]",
             rb"^[ \t]*:PROPERTIES:",
             rb"^\*{2,6} \S",
-            rb"\[cite(?:/\w+)?:[^\]\n]*@",
+            rb"\[cite(?:/\w+)?:[^\[\]\n]*@",
         ),
     ),
     (
@@ -90,7 +91,7 @@ _MARKUPS = (
             rb"^={1,6} \S[^\n]*[^=\s]\s*?$",
             rb"^={2,6} \S[^\n]*[^=\s]\s*?$",
             rb"^:[a-z][\w-]*:(?: |\r?$)",
-            rb"(?:https?://|link:)[^\s\[\]()]+\[[^\]\n]*[^\W\d][^\]\n]*\]",
+            rb"(?:https?://|link:)[^\s\[\]()]{1,300}+\[[^\[\]\w\n]{0,20}+\d{0,20}+[^\W\d][^\[\]\n]{0,200}\]",
             rb"<<[\w-]+(?:,[^<>\n]+)?>>",
             rb"footnote:\[",
         ),

@@ -115,7 +115,7 @@ def test_poor_reports_are_evaluated(run: Run, tmp_path: Path) -> None:
     assert [record["status"] for record in records(ended)] == ["done"] * 3
 
 
-@pytest.mark.parametrize("unit", ["word ", "[1] ", "`", "a[b](c) ", "<p>"])
+@pytest.mark.parametrize("unit", ["word ", "[1] ", "`", "a[b](c) ", "<p>", "link:a[", "http://", " \n"])
 def test_five_megabytes_in_one_line_are_parsed_or_refused(
     command: Command, tmp_path: Path, unit: str
 ) -> None:
