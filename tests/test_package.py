@@ -93,7 +93,6 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "ray",
         "signing",
         "test",
-        "tracking",
         "transformers",
     ]
 
@@ -192,7 +191,7 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
     extras = declared(
-        [one for name in ("frames", "mcp", "plots", "postgresql", "tracking") for one in named[name]]
+        [one for name in ("frames", "mcp", "plots", "postgresql") for one in named[name]]
     )
     assert imported("local_judge", "serving", "indexes", "problems") <= base | extras
     assert imported("tests", "scripts") <= base | test

@@ -263,9 +263,9 @@ def _digests(material: Material) -> Check:
 async def _inputs(material: Material, packed: bool) -> Check:
     """Compare reports, tasks, judges, settings and prompts with the manifest."""
     store = material.store
-    manifest = whole_manifest(store)
     if material.reports is None:
         return Check(name="inputs", status="not checked", note=material.absent)
+    manifest = whole_manifest(store)
     made: dict[str, Any] = {}
     with TemporaryDirectory(prefix="audit-") as scratch, Ledger.open(Path(scratch) / "none.sqlite") as ledger:
         config = RunConfig.model_validate(manifest["config"])

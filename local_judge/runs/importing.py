@@ -89,19 +89,19 @@ def _parts(path: Path, offered: Mapping[str, ReadableFormat[Any]]) -> dict[Path,
     names = _recognised(path, offered)
     if names:
         return {path: names}
-    for depth in ("*", "*/*"):
-        folders = [one for one in sorted(path.glob(depth)) if one.is_dir()]
-        below: dict[Path, list[str]] = {}
-        for folder in folders:
-            with suppress(InputError):  # a folder that cannot be read is not one of results
-                if known := _recognised(folder, offered):
-                    below[folder] = known
-        kinds = {tuple(one) for one in below.values()}
-        if len(kinds) > 1:
-            listed = ", ".join(str(one.relative_to(path)) for one in islice(below, NAMED))
-            raise InputError(f"{path}: results of several protocols; import those of one: {listed}")
-        if below:
-            return below
+    below: dict[Path, list[str]] = {}
+    for folder in [one for depth in ("*", "*/*") for one in sorted(path.glob(depth)) if one.is_dir()]:
+        with suppress(InputError):  # a folder that cannot be read is not one of results
+            if known := _recognised(folder, offered):
+                below[folder] = known
+    kinds = {tuple(one) for one in below.values()}
+    if len(kinds) > 1:
+        listed = ", ".join(str(one.relative_to(path)) for one in islice(below, NAMED))
+        raise InputError(f"{path}: results of several protocols; import those of one: {listed}")
+    if len({len(one.parts) for one in below}) == 1:
+        return below
+    if below:
+        return {path: list(*kinds)}  # in folders of two levels, which are one layout
     if len(offered) == 1:
         return {path: list(offered)}  # its reader says what is missing
     above = next((one for one in path.absolute().parents[:2] if _recognised(one, offered)), None)

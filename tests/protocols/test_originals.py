@@ -98,7 +98,7 @@ def test_code_is_never_executed(tmp_path: Path) -> None:
         (b"x = 'a\0b'", "cannot be parsed as Python"),
         (b"(" * 100_000, "cannot be parsed as Python"),
         (b"\xff\xfe", "not UTF-8"),
-        (b"#" * 4_000_001, "larger than 4000000 bytes"),
+        (b"#" * 4_000_001, r"cannot be read \(more than 4,000,000"),
     ],
 )
 def test_unreadable_files_are_named(tmp_path: Path, content: bytes, problem: str) -> None:

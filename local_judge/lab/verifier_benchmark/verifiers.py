@@ -16,7 +16,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import OriginalVerifier, load_protocol, protocol_names
 from local_judge.protocols.originals import PromptSource
-from local_judge.runs.config import validated
+from local_judge.runs.config import read_mapping, validated
 from local_judge.runs.run_file import load_config
 from serving.strict_yaml import load_yaml
 
@@ -69,7 +69,7 @@ def _verifier(given: str, prompts: PromptSource | None) -> tuple[str, Verifier]:
         return given, load_protocol(given).original_verifier(prompts)
     if given.endswith((".yaml", ".yml")):
         config = load_config(Path(given), {})
-        if "claims" not in config.model_fields_set:
+        if not {"claims", "settings"} & read_mapping(Path(given)).keys():
             raise ConfigError(f"--verifier {given}: the key `claims` is missing")
         return Path(given).stem, config.claims.model_copy(update={"reliability": False})
     base, _, settings = given.partition(":")

@@ -103,7 +103,7 @@ def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], p
     parts = zip(dimension.criteria, criteria, strict=True)
     score = weighted([(one.weight, node.score) for one, node in parts])
     score = noted(score, failures_of(score)) if profile == "paper" else _all_or_none(score, COUNTED_0)
-    if dimension.kind == GENERAL:
+    if dimension.kind == GENERAL and dimension.id in GENERAL_DIMENSIONS:
         return node(dimension.id, GENERAL_DIMENSIONS[dimension.id][0], score, criteria)
     return node(dimension.id, dimension.name, score, criteria, of_task=True)
 

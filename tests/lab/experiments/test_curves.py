@@ -131,7 +131,7 @@ def test_a_pair_that_starts_at_zero_has_no_relative_change() -> None:
 
 
 def test_items_of_different_questions_have_no_curve() -> None:
-    """Both units have k1, in other words; k2 is in one unit; k3 and `decided` are the same in both."""
+    """Both units have k1, in other words; k2 is in one unit, of which it has a curve; the others are alike in both."""
 
     def tree(unit: int) -> ScoreNode:
         labels = {"k1": f"Is it {unit}?", "k3": "Is it?", "decided": "Decided"} | (
@@ -144,7 +144,12 @@ def test_items_of_different_questions_have_no_curve() -> None:
     records = [
         row.model_copy(update={"scores": (tree(int(row.case[-1])),)}) for row in rows((1.0,) * 3, (1.0,) * 3)
     ]
-    assert [one.path for one in curves_of(design(units=2), records, "paper")] == ["s", "s/k3", "s/decided"]
+    assert [one.path for one in curves_of(design(units=2), records, "paper")] == [
+        "s",
+        "s/k3",
+        "s/decided",
+        "s/k2",
+    ]
     alone = [row for row in records if row.case.endswith("0")]
     assert [one.path for one in curves_of(design(), alone, "paper")] == ["s", "s/k1", "s/k3", "s/decided"]
 

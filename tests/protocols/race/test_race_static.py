@@ -130,8 +130,8 @@ def test_what_a_file_is_for() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('dimensions: {insight: {weight: 1, criteria: [{criterion: "\\ud800", weight: 1}]}}', "unable to parse"),
-        ('dimensions: {"\\ud800": {weight: 1, criteria: [{criterion: A, weight: 1}]}}', "dimension_weight must name"),
+        ('dimensions: {insight: {weight: 1, criteria: [{criterion: "\\ud800", weight: 1}]}}', "lone surrogate"),
+        ('dimensions: {"\\ud800": {weight: 1, criteria: [{criterion: A, weight: 1}]}}', "lone surrogate"),
         ("dimensions: &a {insight: {weight: 1, criteria: [*a]}}", r"line 1: the alias \*a is not read"),
         ("dimensions: {insight: {weight: 0.5, weight: 1, criteria: []}}", "the key 'weight' appears twice"),
         ("[" * 20_000, "nested too deeply"),
