@@ -190,9 +190,7 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     named = PROJECT["optional-dependencies"]
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
-    extras = declared(
-        [one for name in ("frames", "mcp", "plots", "postgresql") for one in named[name]]
-    )
+    extras = declared([one for name in ("frames", "mcp", "plots", "postgresql") for one in named[name]])
     assert imported("local_judge", "serving", "indexes", "problems") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

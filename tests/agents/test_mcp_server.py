@@ -122,16 +122,21 @@ def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) ->
         "[" * 100_000,
         request(1, "ping", {}),
     ]
-    ended = subprocess.run(
-        [sys.executable, "-m", "local_judge", "snapshot", "mcp", str(web.path)],
-        input="\n".join(lines) + "\n",
-        capture_output=True,
+    command = [sys.executable, "-m", "local_judge", "snapshot", "mcp", str(web.path)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=120,
-        check=True,
-    )
-    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write("\n".join(lines) + "\n")
+        server.stdin.flush()
+        # The input stays open until all are answered: at its end, the server drops what is under way.
+        answers = [json.loads(server.stdout.readline()) for _ in lines]
+        server.stdin.close()
+        assert server.wait(timeout=60) == 0
     assert sorted(
         (str(one["id"]), one.get("error", {}).get("code")) for one in answers if one["id"] != 0
     ) == [

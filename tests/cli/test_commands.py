@@ -307,7 +307,7 @@ def test_a_run_from_plan_to_rescore(
     assert manifest["judges"][0]["identity"]["engine_version"] == "0.0-stub"
     assert manifest["config"]["claims"]["method"] == "grouped"
     assert [entry["id"] for entry in RunStore(out).inputs()] == ["mill"]
-    assert manifest["protocols"] == {"deer": {"version": "5", "data": rubric_digest(load_rubric())}}
+    assert manifest["protocols"] == {"deer": {"version": "6", "data": rubric_digest(load_rubric())}}
 
     plan = json.loads(command(*run, "--dry-run", "--json").out)
     assert (plan["calls"], plan["prompt_tokens"], plan["replayed"], plan["sentences_unread"]) == (0, 0, 5, 0)

@@ -268,7 +268,7 @@ def test_commands_accept_an_imported_run(command: Command, tmp_path: Path, make:
     assert command("results", "diff", *map(str, runs)).code == 0
     assert command("report", *map(str, runs), "--out", tmp_path / "page.html").code == 0
     audited = command("audit", one)
-    assert (audited.code, audited.err) == (0, "")
+    assert (audited.code, audited.err) == (4, "")
     found = {
         check["name"]: check["status"] for check in json.loads(command("audit", one, "--json").out)["checks"]
     }
