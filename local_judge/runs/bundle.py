@@ -220,6 +220,7 @@ def write_bundle(
     work = out.with_name(f".{out.name}.pages")
     with os_errors(RunError, f"{out}: cannot be written"):
         try:
+            out.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(out.parent, out.name)
             sources: dict[str, Path | bytes] = {
                 f"run/{name}": store.root / name for name in (MANIFEST, *run_files(store.root))

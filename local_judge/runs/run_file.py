@@ -29,6 +29,11 @@ BATCH_KEY = "input_files"
 DRAWS = 1000
 """Maximum number of draws."""
 
+_OF_THE_MACHINE = {
+    *("out", "base_urls", "serve", "in_process", "offline", "wait_for_server", "attempts", "fail_after"),
+}
+"""Keys that say where and how persistently judges are asked, which no result depends on."""
+
 _PATHS = (
     *("reports", "out", "snapshot", "ledger", "calibrations", "qualifications"),
     *TaskFiles.model_fields,
@@ -111,7 +116,9 @@ class RunFile(TaskFiles, RunConfig):
 
 def recorded_run(file: RunFile) -> dict[str, Any]:
     """Return the settings of a run that its manifest records beside `config`, as plain data."""
-    return file.model_dump(mode="json", exclude={"out", *RunConfig.model_fields}, exclude_none=True)
+    return file.model_dump(
+        mode="json", exclude={*_OF_THE_MACHINE, *RunConfig.model_fields}, exclude_none=True
+    )
 
 
 def is_run_file(path: Path) -> bool:

@@ -123,7 +123,7 @@ def _reply(call: Call) -> Reply:
     listed = call.prompt.rpartition("Sentences:")[2]
     sentences = dict(re.findall(r"^(\d+)\. L\d+\.S\d+: (.+)$", listed, re.MULTILINE))
     for number, item in reply.items():
-        if "quote" not in item:
+        if not {"quote", "repeats"} & item.keys():
             item.get("claims", [item])[0]["claim"] = sentences[number]
     return reply
 
