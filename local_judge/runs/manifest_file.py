@@ -7,7 +7,7 @@ manifest is refused in one line. Whether it was modified is shown by the seal (`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self, cast
+from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -59,7 +59,7 @@ class _Manifest(_Lax):
     packages: dict[str, str | None] = {}
     run: dict[str, Any] = {}
     config: RunConfig
-    judges: Annotated[list[_Judge], Field(min_length=1)] = []
+    judges: list[_Judge] = []
     context_tokens: dict[str, int] = {}
     extractor: str | None = None
     snapshot: str | None = None
@@ -73,6 +73,8 @@ class _Manifest(_Lax):
 
 class _Whole(_Manifest):
     """Manifest of a run that was not imported, with all that its results are derived from."""
+
+    judges: list[_Judge] = Field(default=[], min_length=1)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

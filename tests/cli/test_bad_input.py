@@ -260,7 +260,7 @@ def test_a_rubric_needs_tasks_and_verification_a_snapshot(
 
 def test_directories_that_are_no_runs(command: Command, snapshot: Path, tmp_path: Path) -> None:
     no_run = "not a run; `local-judge run` makes one"
-    other = "manifest.json is not the"
+    other = "its manifest.json is not the manifest of a run; choose another directory"
     a_file = tmp_path / "report.md"
     a_file.write_text("# A report")
     for name, of_a_snapshot in (("show", other), ("rescore", no_run)):

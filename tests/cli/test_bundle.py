@@ -316,7 +316,7 @@ def test_a_forged_manifest_of_a_bundle_is_not_taken(
 
 
 @pytest.mark.parametrize(
-    "change", [{"judges": []}, {"context_tokens": None}, {"protocols": {"fact": None}}, {"extractor": 5}]
+    "change", [{"context_tokens": None}, {"protocols": {"fact": None}}, {"extractor": 5}]
 )
 def test_a_manifest_of_another_shape_is_refused_in_one_line(
     command: Command, run: Path, change: dict[str, Any]

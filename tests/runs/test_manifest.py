@@ -134,9 +134,9 @@ async def test_a_manifest_of_something_else(
 ) -> None:
     judge, _ = make_judge()
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(RunError, match="not the manifest of a run"):
+    with pytest.raises(RunError, match="is not the"):
         claim_directory(RunStore(tmp_path), await manifest_of(judge, snapshot), REPORTS)
-    with pytest.raises(RunError, match="not the manifest of a run"):
+    with pytest.raises(RunError, match="is not the"):
         protocols_of(RunStore(tmp_path))
 
 
