@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -69,7 +70,8 @@ class Web(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(text.encode())))
         self.end_headers()
-        self.wfile.write(text.encode())
+        with suppress(ConnectionError):  # the client hangs up in a body that is too large
+            self.wfile.write(text.encode())
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         return "Sat, 31 Jan 2026 12:00:00 GMT"
