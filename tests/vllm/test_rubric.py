@@ -63,7 +63,8 @@ async def test_the_calls_of_all_dimensions_compute_the_report_once(
     random_url: str, judge_of_random_weights: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What is measured are prompts: a reply may end after a token for each item.
-    monkeypatch.setattr(judging, "REPLY_TOKENS_PER_ITEM", 1)
+    for evidence in judging.REPLY_TOKENS_PER_ITEM:
+        monkeypatch.setitem(judging.REPLY_TOKENS_PER_ITEM, evidence, 1)
     judge, document = judge_of_random_weights, report(years=30)
     before = {name: counted(random_url, name) for name in ("prefix_cache_queries", "prefix_cache_hits")}
     settings = DeerSettings(parts=("rubric",))

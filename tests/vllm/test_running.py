@@ -65,6 +65,7 @@ def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(
     assert sorted(results(tmp_path / "found")) == [
         "claims.jsonl",
         "findings/deer.jsonl",
+        "scores/deer.all.jsonl",
         "scores/deer.jsonl",
         "scores/deer.systems.jsonl",
     ]
