@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.export import fact_file
+from local_judge.protocols.deer.files import fact_file
 from local_judge.protocols.deer.names import METRICS, STEPS
 from local_judge.protocols.deer.overall import score
 from local_judge.protocols.deer.rubric import model

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from local_judge.claims.backtrack import UpstreamRow, upstream_rows
-from local_judge.protocols.deer.export import NA, final_file, with_na
+from local_judge.protocols.deer.files import NA, final_file, with_na
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.deer.verification.rows import ClaimRow, Outcome, PairRow, Rows

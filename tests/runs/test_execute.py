@@ -11,8 +11,7 @@ from local_judge.documents import Problem
 from local_judge.errors import ConfigError
 from local_judge.judge.errors import LedgerError
 from local_judge.protocols.base import Case, EvalContext
-from local_judge.protocols.deer import Deer
-from local_judge.protocols.deer.protocol import DeerFindings
+from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import Gate, execute
 from local_judge.runs.inputs import RawReport

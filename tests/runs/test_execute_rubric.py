@@ -9,7 +9,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.errors import ConfigError
 from local_judge.protocols.base import load_protocol
-from local_judge.protocols.deer.protocol import DeerFindings
+from local_judge.protocols.deer import DeerFindings
 from local_judge.runs.config import RunConfig
 from local_judge.runs.execute import check_inputs, execute
 from local_judge.runs.inputs import RawReport

@@ -21,9 +21,8 @@ from typing import Any, cast
 
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import result_rows
-from local_judge.protocols.deepresearcheval.protocol import DreFindings
+from local_judge.protocols.deepresearcheval.findings import DreFindings, QualityFindings
 from local_judge.protocols.deepresearcheval.published import READ, RESULTS, read_published
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 from local_judge.protocols.deepresearcheval.upstream import (
     criteria_json,
     final_scores_of,

@@ -6,24 +6,17 @@ from collections.abc import Mapping
 from typing import ClassVar, cast
 
 from local_judge.errors import ConfigError
-from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
+from local_judge.protocols.deepresearcheval.export import DreFiles
 from local_judge.protocols.deepresearcheval.facts.metric import Facts
+from local_judge.protocols.deepresearcheval.findings import DreFindings
 from local_judge.protocols.deepresearcheval.original_prompts import prompts_from
 from local_judge.protocols.deepresearcheval.quality import Quality, QualitySettings
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 from local_judge.protocols.deepresearcheval.quality_scores import QUALITY
 from local_judge.protocols.file_formats import FileFormat
-from local_judge.protocols.metric import MetricProtocol, PartFindings
+from local_judge.protocols.metric import MetricProtocol
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
 from local_judge.scoring.node import DIFFERENCE, TEN, WHOLE, Place
-
-
-class DreFindings(PartFindings):
-    """Findings of each part."""
-
-    quality: QualityFindings | None = None
-    facts: FactsFindings | None = None
 
 
 class DeepResearchEval(MetricProtocol[DreFindings]):
@@ -69,6 +62,4 @@ class DeepResearchEval(MetricProtocol[DreFindings]):
 
     def file_format(self) -> FileFormat[DreFindings]:
         """Return the published project's files: see `export`."""
-        from local_judge.protocols.deepresearcheval.export import DreFiles
-
         return DreFiles()

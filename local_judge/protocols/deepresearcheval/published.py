@@ -27,8 +27,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
-from local_judge.protocols.deepresearcheval.protocol import DreFindings
-from local_judge.protocols.deepresearcheval.quality_criteria import TOP, CriterionScore, QualityFindings
+from local_judge.protocols.deepresearcheval.findings import TOP, CriterionScore, DreFindings, QualityFindings
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
 from local_judge.protocols.stated import Stated
 from local_judge.rows import is_text, number_in, object_of, parse_object, read_text

@@ -18,7 +18,8 @@ from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.checklist import reasons
 from local_judge.protocols.deepresearcheval import original_prompts
-from local_judge.protocols.deepresearcheval.quality_criteria import Calls, QualityFindings, score_criteria
+from local_judge.protocols.deepresearcheval.findings import Calls, QualityFindings
+from local_judge.protocols.deepresearcheval.quality_criteria import score_criteria
 from local_judge.protocols.deepresearcheval.quality_scores import (
     LABELS,
     QUALITY,

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from local_judge.protocols.deepresearcheval import upstream
-from local_judge.protocols.deepresearcheval.quality_criteria import TOP, QualityFindings
+from local_judge.protocols.deepresearcheval.findings import TOP, QualityFindings
 from local_judge.protocols.deepresearcheval.upstream import final_scores_of
 from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, unknown, weighted
 from local_judge.scoring.coverage import known_share

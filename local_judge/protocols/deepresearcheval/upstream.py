@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
+from local_judge.protocols.deepresearcheval.findings import QualityFindings
 from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.model import QualityDimension, QualityDimensions
 

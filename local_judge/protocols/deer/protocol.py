@@ -21,17 +21,18 @@ from local_judge.protocols.base import (
     Case,
     Decision,
     EvalContext,
-    Findings,
     ItemRow,
     OriginalVerifier,
     View,
 )
+from local_judge.protocols.deer.export import DeerFiles
+from local_judge.protocols.deer.findings import DeerFindings
 from local_judge.protocols.deer.original_prompts import prompts_from
 from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.rubric import original_prompts
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.protocols.deer.rubric.model import RubricFindings, decisions_on_rubric, items_of_rubric
+from local_judge.protocols.deer.rubric.model import decisions_on_rubric, items_of_rubric
 from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.protocols.deer.verification.original_verification import (
@@ -39,25 +40,13 @@ from local_judge.protocols.deer.verification.original_verification import (
     claim_method,
     page_verifier,
 )
-from local_judge.protocols.deer.verification.rows import Rows, decisions_on_rows, rows_of
+from local_judge.protocols.deer.verification.rows import decisions_on_rows, rows_of
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.protocols.stated import stated_trees
 from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
-
-
-class DeerFindings(Findings):
-    """DEER's findings about one report; None for a part that was not run."""
-
-    rows: Rows | None = None
-    rubric: RubricFindings | None = None
-
-    @property
-    def n_failed(self) -> int:
-        """Questions of the rubric without answer."""
-        return sum(grade.status == "failed" for grade in self.rubric.grades) if self.rubric else 0
 
 
 def _report(judges: Sequence[DeerFindings], profile: Profile = "upstream") -> Report:
@@ -242,7 +231,5 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         return View(data, (rubric_line(rubric), *tables))
 
     def file_format(self) -> FileFormat[DeerFindings]:
-        """See `formats.export`."""
-        from local_judge.protocols.deer.export import DeerFiles
-
+        """Return the published project's files: see `files`."""
         return DeerFiles()

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from local_judge.errors import InputError, first_problem, os_errors
-from local_judge.protocols.deer.export import (
-    DeerFindings,
+from local_judge.protocols.deer.files import (
     Graded,
     OthersFile,
     Parts,
@@ -29,6 +28,7 @@ from local_judge.protocols.deer.export import (
     read_file,
     sample_of,
 )
+from local_judge.protocols.deer.findings import DeerFindings
 from local_judge.protocols.deer.names import INTEGRATED_NAMES, METRICS, REFERENCE_QUALITY
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest

@@ -1,5 +1,6 @@
 """LiveResearchBench (DeepEval): presentation, consistency, citation association, coverage, citation accuracy, depth."""
 
-from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench, LrbFindings
+from local_judge.protocols.liveresearchbench.findings import LrbFindings
+from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench
 
 __all__ = ["LiveResearchBench", "LrbFindings"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,16 @@ from local_judge.protocols.file_formats import (
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.games import DepthFindings
 from local_judge.protocols.liveresearchbench.depth.scores import Baseline, baselines
+from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueFindings
-from local_judge.protocols.liveresearchbench.protocol import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.published import DETAILED, SUFFIX, read_published
 from local_judge.scoring.coverage import known_enough_trees
-from local_judge.scoring.node import Profile
+from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.terminal import count
 
 PROFILE: Profile = "upstream"
 """Profile of all numbers in the files."""
+Score = Callable[[Sequence[LrbFindings], Profile], tuple[ScoreNode, ...]]
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -61,6 +63,9 @@ class LrbFiles(ReadableFormat[LrbFindings]):
     title = "LiveResearchBench"
     reads = "`detailed_results_DATE.json`, `summary_DATE.json`, or their folder"
 
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
     def recognises(self, seen: Glimpse) -> bool:
         """Recognise files by their keys, and a folder by their names."""
         files = seen.has(DETAILED) or seen.has("summary_*.json")
@@ -74,7 +79,7 @@ class LrbFiles(ReadableFormat[LrbFindings]):
         """Return both files; none if no report has a result."""
         graded = _grader(run)
         ids: set[tuple[str, str]] = set()
-        exported = [_exported(report, graded, ids) for report in run.reports]
+        exported = [_exported(report, graded, ids, self._score) for report in run.reports]
         rows = [row for _, row in exported]
         criteria = [name for name in CRITERIA if any(name in report.criteria for report, _ in exported)]
         day = graded["graded_at"]
@@ -123,7 +128,7 @@ def _grader(run: RunFindings[LrbFindings]) -> dict[str, Any]:
 
 
 def _exported(
-    report: ReportFindings[LrbFindings], graded: dict[str, Any], ids: set[tuple[str, str]]
+    report: ReportFindings[LrbFindings], graded: dict[str, Any], ids: set[tuple[str, str]], score: Score
 ) -> tuple[ExportedResults, dict[str, Any]]:
     """Return a report's row, with its place in the list.
 
@@ -131,6 +136,7 @@ def _exported(
         report: the report.
         graded: judge and day, which each result names.
         ids: system and task of the rows before it: of several reports of a system on a task, each has an id of its own.
+        score: the protocol's scores of a report.
     """
     findings, left_out = report.findings, "no answer of the judge"
     if findings is None:
@@ -146,7 +152,7 @@ def _exported(
         numbered = (f"{task}#{number}" for number in itertools.count(2))
         id = next(id for id in itertools.chain((task,), numbered) if (system, id) not in ids)
         ids.add((system, id))
-        results = {} if findings is None else grading_results(findings, system)
+        results = {} if findings is None else grading_results(findings, score, system)
         row = {
             "model_name": system,
             "query_id": id,
@@ -182,12 +188,12 @@ CRITERIA = ("presentation", "coverage", "consistency", "citation", "depth")
 """Metrics with a place in the files, in the published order."""
 
 
-def grading_results(found: LrbFindings, system: str = "") -> dict[str, dict[str, Any]]:
+def grading_results(found: LrbFindings, score: Score, system: str = "") -> dict[str, dict[str, Any]]:
     """Return `<criterion>_grading_results` of one report by `system`, without grader and date.
 
     The files have a place for one baseline of depth: the first that counts.
     """
-    trees = known_enough_trees(LiveResearchBench().score([found], PROFILE))
+    trees = known_enough_trees(score([found], PROFILE))
     values = {root.id: root.score.value for root in trees}
     results: dict[str, dict[str, Any]] = {}
     for name in CRITERIA:

@@ -13,13 +13,10 @@ from collections.abc import Sequence
 from local_judge.errors import ConfigError
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.liveresearchbench import metrics
-from local_judge.protocols.liveresearchbench.depth.games import DepthFindings
-from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFindings
-from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
-from local_judge.protocols.liveresearchbench.metrics.issues import IssueFindings
-from local_judge.protocols.liveresearchbench.metrics.presentation import PresentationFindings
+from local_judge.protocols.liveresearchbench.export import LrbFiles
+from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.original_prompts import PARTS, prompts_from
-from local_judge.protocols.metric import MetricProtocol, PartFindings, metrics_in
+from local_judge.protocols.metric import MetricProtocol, metrics_in
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.scoring.aggregate import mean_over_reports
@@ -29,17 +26,6 @@ from local_judge.scoring.node import PERCENT, Profile, ScoreNode, noted
 from local_judge.tasks.model import Task
 
 NO_REQUEST = "judged without the request: the report has no task"
-
-
-class LrbFindings(PartFindings):
-    """Findings of each metric, in the order in which metrics are shown."""
-
-    presentation: PresentationFindings | None = None
-    coverage: CoverageFindings | None = None
-    consistency: IssueFindings | None = None
-    citation: IssueFindings | None = None
-    accuracy: AccuracyFindings | None = None
-    depth: DepthFindings | None = None
 
 
 AVERAGED = ("presentation", "coverage", "consistency", "citation")
@@ -119,6 +105,4 @@ class LiveResearchBench(MetricProtocol[LrbFindings]):
 
     def file_format(self) -> FileFormat[LrbFindings]:
         """Return the published project's files: see `export`."""
-        from local_judge.protocols.liveresearchbench.export import LrbFiles
-
-        return LrbFiles()
+        return LrbFiles(self.score)

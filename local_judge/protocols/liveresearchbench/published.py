@@ -33,6 +33,7 @@ from local_judge.protocols.file_formats import (
 from local_judge.protocols.liveresearchbench import upstream
 from local_judge.protocols.liveresearchbench.depth.games import DepthFindings, Opponent, Order, Outcome, Pair
 from local_judge.protocols.liveresearchbench.depth.scores import LABEL as DEPTH_LABEL
+from local_judge.protocols.liveresearchbench.findings import LrbFindings
 from local_judge.protocols.liveresearchbench.metrics.coverage import Coverage, CoverageFindings
 from local_judge.protocols.liveresearchbench.metrics.issues import (
     PUBLISHED,
@@ -48,7 +49,6 @@ from local_judge.protocols.liveresearchbench.metrics.presentation import (
     PresentationFindings,
 )
 from local_judge.protocols.liveresearchbench.original_prompts import item_of, listed_of, order_of
-from local_judge.protocols.liveresearchbench.protocol import LrbFindings
 from local_judge.protocols.metric import MetricFindings
 from local_judge.protocols.stated import ALL, Stated, StatedScore
 from local_judge.rows import is_text, number_in, object_of, optional_text, parse_object, read_text, row_id

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_judge.protocols.deepresearcheval import DreFindings
-from local_judge.protocols.deepresearcheval.quality_criteria import CriterionScore, QualityFindings
+from local_judge.protocols.deepresearcheval.findings import CriterionScore, QualityFindings
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.model import QualityDimensions, Task
 from serving.engines.scripted import Call, Reply

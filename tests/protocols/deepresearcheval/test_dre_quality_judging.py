@@ -14,8 +14,8 @@ from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
+from local_judge.protocols.deepresearcheval.findings import QualityFindings
 from local_judge.protocols.deepresearcheval.quality import Quality, QualitySettings
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
+from local_judge.protocols.deepresearcheval.findings import QualityFindings
 from local_judge.protocols.deepresearcheval.quality_scores import aggregate_quality, score_quality
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.tasks.dimensions import DimensionsRow

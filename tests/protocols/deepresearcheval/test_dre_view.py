@@ -11,7 +11,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.base import View
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.findings import Lookup
-from local_judge.protocols.deepresearcheval.quality_criteria import QualityFindings
+from local_judge.protocols.deepresearcheval.findings import QualityFindings
 
 from . import dre_cases, facts_cases
 

@@ -90,7 +90,7 @@ async def test_failures_are_counted(make_judge: MakeJudge) -> None:
 
 def test_it_has_its_place_in_the_files() -> None:
     reports: list[dict[str, Any]] = [
-        {"model_name": model, **grading_results(found(pair), model)}
+        {"model_name": model, **grading_results(found(pair), LiveResearchBench().score, model)}
         for model, pair in (
             ("ada", against((20, 20), (10, 10))),
             ("ada", against((20, 10), (10, 20))),
@@ -99,7 +99,9 @@ def test_it_has_its_place_in_the_files() -> None:
         )
     ]
     assert reports[0]["depth_grading_results"]["evaluated_model"] == "ada"
-    assert "depth_grading_results" not in grading_results(found(against((None, None), (10, 0))), "bo")
+    assert "depth_grading_results" not in grading_results(
+        found(against((None, None), (10, 0))), LiveResearchBench().score, "bo"
+    )
     made = summary(reports, ["depth"])
     # ada: two wins, then a win and a loss; bo: two losses, then a win and an order that failed.
     by_model = {model: row["depth"] for model, row in made["results_by_model"].items()}

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
-from local_judge.protocols.liveresearchbench import LrbFindings
+from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.export import grading_results
 from local_judge.protocols.liveresearchbench.issue_prompts import Contradiction, Unlinked
 from local_judge.protocols.liveresearchbench.metrics.issues import (
@@ -315,7 +315,8 @@ async def test_an_address_on_healthcare_behind_market_shares_costs_points(make_j
     # The published code counts what its judge lists: three issues.
     assert CitationAssociation().score([found], "upstream").score.value == 80
     assert IssueFindings.model_validate_json(found.model_dump_json()) == found
-    assert [line for line in grading_results(lrb(found))["citation_grading_results"]["specific_issues"]] == [
+    results = grading_results(lrb(found), LiveResearchBench().score)
+    assert results["citation_grading_results"]["specific_issues"] == [
         '"Brand A sells 30 % of all cars" ([1]): So.',
         '"It was founded in 1901": So.',
         '"Brand A sells 30 % of all cars" ([1, 3]): So.',

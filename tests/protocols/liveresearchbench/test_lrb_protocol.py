@@ -160,7 +160,7 @@ def test_what_failed_is_counted() -> None:
 
 def test_results_as_the_published_files_have_them() -> None:
     found = findings("mmmmmmuuff", "mmuf", 1)
-    results = grading_results(found)
+    results = grading_results(found, LiveResearchBench().score)
     assert list(results) == [
         "presentation_grading_results",
         "coverage_grading_results",
@@ -195,7 +195,7 @@ def test_results_as_the_published_files_have_them() -> None:
         "justification": "1 issue listed; the score is the table's",
     }
     # What has no score has none of the keys that the published summary reads.
-    assert grading_results(findings("mmmmffffff", "f", 0, failed=True)) == {
+    assert grading_results(findings("mmmmffffff", "f", 0, failed=True), LiveResearchBench().score) == {
         "presentation_grading_results": {
             "evaluations": {f"p{n}": {"score": 1, "justification": "So."} for n in range(1, 5)},
             "summary": {"total_criteria": 10, "total_score": 4, "passed_count": 4, "failed_count": 6},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import StrictBool, StrictInt
 
-from local_judge.protocols.deer.export import Graded, Number, Parts
+from local_judge.protocols.deer.files import Graded, Number, Parts
 from serving.types import Frozen
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.export import (
+from local_judge.protocols.deer.files import (
     OthersFile,
     Sample,
     fact_file,

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.protocols.deer.export import fact_file
+from local_judge.protocols.deer.files import fact_file
 from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
