@@ -5,10 +5,13 @@
     unknown     no value since all that it rests on failed
     answers     mean of the answers to one question         a missing one may be anything from `least` to `most`
     share       hits / known units                          a failed unit may be a hit or not; `Unseen` ones too
-    count       a number of units                           of failed ones, up to `more` may belong to it
+    count       a number of units                           up to `more` others may belong to it, `fewer` of it may not
     weighted    sum(w * part) / sum(w)                      of parts with bounds of their own
     mean_of     mean of the parts that have a value         where at least half of the parts is known
     difference  one score less another
+    rising      a formula that rises in each of its parts   evaluated at their bounds
+    resolved    a formula of answers                        evaluated with all failures against and for the report
+    measured    a formula of all units or none              none known unless nothing is missing
 
 Invariant: `low <= value <= high`; the bounds are what the value would be were all that failed resolved against the
 report, and in its favour.
@@ -17,7 +20,7 @@ report, and in its favour.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from local_judge.scoring.coverage import LEAST_KNOWN, failed, known_enough, known_share
@@ -138,15 +141,32 @@ def share(
     )
 
 
-def count(n: float, more: float = 0.0, *, n_expected: int, n_failed: int = 0, note: str = "") -> Score:
-    """Return a number of units, and what may come to it at the most."""
+def count(
+    n: float,
+    more: float | None = 0.0,
+    *,
+    fewer: float = 0.0,
+    n_expected: int,
+    n_failed: int = 0,
+    note: str = "",
+) -> Score:
+    """Return a number of units.
+
+    Args:
+        n: the number.
+        more: the most that may come to it; None if that is not known.
+        fewer: the most that may be taken from it; it stays at least 0.
+        n_expected: of how many units.
+        n_failed: how many of these failed.
+        note: what a reader must know.
+    """
     return Score(
         value=float(n),
         numerator=float(n),
         n_expected=n_expected,
         n_failed=n_failed,
-        low=float(n),
-        high=float(n + more),
+        low=float(max(n - fewer, 0)),
+        high=None if more is None else float(n + more),
         note=note,
     )
 
@@ -353,6 +373,69 @@ def difference(one: Score, other: Score, note: str = "") -> Score:
 
 def _less(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
+
+
+def rising(
+    formula: Callable[..., float], parts: Sequence[Score], least: float, most: float, note: str = ""
+) -> Score:
+    """Return a formula that rises in each of its parts, with its values at their bounds as bounds.
+
+    Args:
+        formula: of one number for each part.
+        parts: a part without a bound may be anything from `least` to `most`.
+        least: the lower end of the parts' scale.
+        most: the upper end.
+        note: what a reader must know.
+    """
+    values = [part.value for part in parts if part.value is not None]
+    shares = [share for part in parts if (share := known_share(part)) is not None]
+    return Score(
+        value=formula(*values) if len(values) == len(parts) else None,
+        n_expected=sum(part.n_expected for part in parts),
+        n_failed=sum(part.n_failed for part in parts),
+        known=min(shares, default=None),
+        low=formula(*(least if part.low is None else part.low for part in parts)),
+        high=formula(*(most if part.high is None else part.high for part in parts)),
+        note=note,
+    )
+
+
+def resolved(score: Callable[[bool | None], Score], least: float, most: float) -> Score:
+    """Return a score with the bounds that failures leave open, for formulas that are not made of scores.
+
+    Args:
+        score: the formula of the answers (None), with every failure against the report (False), or for it (True).
+        least: the lower bound if the formula has no value against it.
+        most: the upper bound if it has none in its favour.
+    """
+    against, favour = score(False).value, score(True).value
+    return score(None).model_copy(
+        update={"low": least if against is None else against, "high": most if favour is None else favour}
+    )
+
+
+def measured(
+    value: float | None,
+    *,
+    complete: bool,
+    n_expected: int,
+    n_failed: int = 0,
+    n_undefined: int = 0,
+    known: float | None = None,
+    note: str = "",
+) -> Score:
+    """Return a number that anything missing may change either way: it has bounds, itself, only if it is `complete`."""
+    end = value if complete else None
+    return Score(
+        value=value,
+        n_expected=n_expected,
+        n_failed=n_failed,
+        n_undefined=n_undefined,
+        known=known,
+        low=end,
+        high=end,
+        note=note,
+    )
 
 
 def failures_of(score: Score, what: str = "answers") -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import mul
+
 import pytest
 
 from local_judge.scoring.aggregate import NO_REPORT, mean_over_reports, share_of_reports
@@ -14,6 +16,9 @@ from local_judge.scoring.algebra import (
     exactly,
     failures_of,
     mean_of,
+    measured,
+    resolved,
+    rising,
     share,
     undefined,
     unknown,
@@ -92,6 +97,8 @@ def test_count() -> None:
         None,
         (8, 3, 0),
     )
+    assert figures(count(2, None, fewer=1, n_expected=8)) == (2, 1, None)
+    assert figures(count(2, fewer=3, n_expected=8)) == (2, 0, 2)
 
 
 def test_weighted() -> None:
@@ -164,6 +171,32 @@ def test_a_difference_with_what_is_undefined_is_undefined() -> None:
     assert found.note == "one of them is not defined"
     # With what failed it has bounds: 5 - 10 and 5 - 0.
     assert figures(difference(exactly(5), unknown(0, 10))) == (None, -5, 5)
+
+
+def test_a_rising_formula_has_its_values_at_the_ends_of_its_parts() -> None:
+    # 2 * 3 = 6, from 1 * 3 to 2 * 10: the second part has no upper bound, and the scale ends at 10.
+    parts = (Score(value=2, low=1, high=2, n_expected=4, n_failed=1), Score(value=3, low=3))
+    found = rising(mul, parts, 0, 10, "product")
+    assert (figures(found), counts(found), found.known, found.note) == (
+        (6, 3, 20),
+        (4, 1, 0),
+        0.75,
+        "product",
+    )
+    assert figures(rising(max, (parts[0], unknown(0, 5)), 0, 10)) == (None, 1, 5)
+
+
+def test_a_resolved_formula_is_evaluated_at_the_extremes() -> None:
+    def rate(favour: bool | None) -> Score:
+        return share({None: 1, False: 1, True: 3}[favour], 4, 0)
+
+    assert figures(resolved(rate, 0, 1)) == (0.25, 0.25, 0.75)
+    assert figures(resolved(lambda favour: share(0, int(favour is True), 0), 0, 1)) == (None, 0, 0)
+
+
+def test_a_measured_number_has_bounds_only_if_nothing_is_missing() -> None:
+    assert figures(measured(3, complete=True, n_expected=2)) == (3, 3, 3)
+    assert figures(measured(3, complete=False, n_expected=2, n_failed=1)) == (3, None, None)
 
 
 def test_notes() -> None:

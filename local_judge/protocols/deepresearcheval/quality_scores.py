@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.findings import TOP, QualityFindings
 from local_judge.protocols.deepresearcheval.upstream import final_scores_of
-from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, unknown, weighted
+from local_judge.scoring.algebra import answers, difference, failures_of, mean_of, measured, unknown, weighted
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
@@ -219,15 +219,13 @@ def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
 
     def score(*path: str) -> Score:
         value = values.get(path)
-        end = None if n_failed or n_part else value
-        return Score(
-            value=value,
+        return measured(
+            value,
+            complete=not n_failed and not n_part,
             n_expected=n,
             n_failed=n_failed,
             n_undefined=int(value is None and not n_failed),
             known=sum_in_order(known_share(root.score) or 0.0 for root, _ in finished) / n if n else None,
-            low=end,
-            high=end,
             note="; ".join(notes),
         )
 

@@ -39,9 +39,18 @@ from local_judge.protocols.dream.claims import (
 )
 from local_judge.protocols.metric import Metric
 from local_judge.scoring.aggregate import mean_over_reports
-from local_judge.scoring.algebra import Answer, Unseen, answers_between, share, undefined, unknown, weighted
+from local_judge.scoring.algebra import (
+    Answer,
+    Unseen,
+    answers_between,
+    rising,
+    share,
+    undefined,
+    unknown,
+    weighted,
+)
 from local_judge.scoring.algebra import count as counted
-from local_judge.scoring.coverage import failed, known_share, read_in_part
+from local_judge.scoring.coverage import failed, read_in_part
 from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
 
@@ -190,25 +199,10 @@ def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) 
     if cited and faithfulness.value is None and not failed(faithfulness):
         # Undefined whatever the missing claims of CA are: not a failure, and in no mean.
         return undefined(NOTHING_DECIDED, n_expected)
-    value = None
-    if attribution.value is not None and faithfulness.value is not None:
-        value = harmonic(attribution.value, faithfulness.value)
-    elif attribution.value is not None and not cited:
-        value = 0.0
-    shares = [part for score in (attribution, faithfulness) if (part := known_share(score)) is not None]
-    return Score(
-        value=value,
-        n_expected=n_expected,
-        n_failed=attribution.n_failed + faithfulness.n_failed,
-        known=min(shares, default=None),
-        low=harmonic(attribution.low or 0.0, faithfulness.low or 0.0),
-        high=harmonic(_high(attribution), _high(faithfulness)),
-        note=note if cited else NOTHING_CITED,
-    )
-
-
-def _high(score: Score) -> float:
-    return SCALE if score.high is None else score.high
+    if not cited and faithfulness.value is None:
+        faithfulness = faithfulness.model_copy(update={"value": 0.0})
+    parts = (attribution, faithfulness)
+    return rising(harmonic, parts, 0.0, SCALE, note if cited else NOTHING_CITED)
 
 
 def _attribution(found: CitationFindings) -> Score:
@@ -324,10 +318,10 @@ def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
         score = counted(
             every.count(outcome) / len(judges),
             more / len(judges) + n_unread,
+            fewer=n_unread,
             n_expected=len(every),
             n_failed=more,
         )
-        score = score.model_copy(update={"low": max((score.low or 0.0) - n_unread, 0.0)})
         score = read_in_part(score, judges[0].unread.known_places if n_unread else 1.0)
         yield node(outcome, outcome.capitalize(), score, aside=COUNT)
 

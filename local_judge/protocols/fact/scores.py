@@ -262,8 +262,7 @@ def citations_of(counts: Tally, profile: Profile) -> Score:
     if profile == "upstream":
         return _count(counts.known, counts, twice=twice, losses=counts.gains + counts.losses)
     twice += counts.failed_twice + counts.unread
-    found = count(counts.n, counts.more, n_expected=counts.n, n_failed=twice)
-    return counts.read(found.model_copy(update={"low": float(counts.n - twice)}))
+    return counts.read(count(counts.n, counts.more, fewer=twice, n_expected=counts.n, n_failed=twice))
 
 
 def _count(n: int, counts: Tally, note: str = "", twice: int = 0, losses: int = 0, gains: int = 0) -> Score:
@@ -272,8 +271,10 @@ def _count(n: int, counts: Tally, note: str = "", twice: int = 0, losses: int = 
     `twice` of them may repeat others, and unread sentences may take `losses` away or turn `gains` into such pairs.
     """
     n_expected, more = counts.known + counts.failed, counts.failed + counts.more + gains
-    found = count(n, more, n_expected=n_expected, n_failed=counts.failed + twice, note=note)
-    return counts.read(found.model_copy(update={"low": float(max(n - twice - losses, 0))}))
+    n_failed = counts.failed + twice
+    return counts.read(
+        count(n, more, fewer=twice + losses, n_expected=n_expected, n_failed=n_failed, note=note)
+    )
 
 
 def unknown_share(pairs: _Reasons) -> ScoreNode:

@@ -20,7 +20,7 @@ from local_judge.protocols.race.asking import label
 from local_judge.protocols.race.findings import TOP, Comparison, CriterionScore, RaceFindings
 from local_judge.protocols.race.paper import SCALE, Scores, comparison_scores
 from local_judge.protocols.race.upstream import comparison_sides
-from local_judge.scoring.algebra import exactly, mean_of, undefined, unknown
+from local_judge.scoring.algebra import exactly, mean_of, measured, undefined, unknown
 from local_judge.scoring.coverage import failed
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
@@ -163,8 +163,8 @@ def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Itera
             _position_bias,
         ),
     ]
-    for id, title, measured, measure in measures:
-        if not measured:
+    for id, title, applies, measure in measures:
+        if not applies:
             continue
         parts = [
             ScoreNode(
@@ -175,8 +175,8 @@ def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Itera
             for name in DIMENSIONS
             if findings.criteria
         ]
-        whole = measure([(one, scores.overall) for one, scores in found], complete)
-        yield ScoreNode(id=id, label=title, score=whole, children=tuple(parts))
+        overall = measure([(one, scores.overall) for one, scores in found], complete)
+        yield ScoreNode(id=id, label=title, score=overall, children=tuple(parts))
 
 
 def _noise(scores: _Measured, complete: bool) -> Score:
@@ -213,13 +213,12 @@ def _measured(value: float | None, scores: _Measured, complete: bool, without: s
     n_missing = sum(found.value is None for _, found in scores)
     n_failed = sum(failed(found) for _, found in scores)
     note = f"{n_missing} of {len(scores)} comparisons have no value" if n_missing else ""
-    return Score(
-        value=value,
+    return measured(
+        value,
+        complete=complete,
         n_expected=len(scores),
         n_failed=n_failed,
         n_undefined=n_missing - n_failed,
-        low=value if complete else None,
-        high=value if complete else None,
         note=without if value is None else note,
     )
 

@@ -39,32 +39,34 @@ def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...
         roots: the scores of `overall.score` by the profile `paper`.
         rubric: the findings that they were computed from.
 
-    Recency costs nothing: the paper does not count it. A report judged as a whole has no parts that could cost, and a
-    dimension without value nothing that could be added to.
+    Recency costs nothing: the paper does not count it. A report judged as a whole has no parts that could cost. An
+    answer whose criterion, sub-dimension or dimension has no value could add nothing.
     """
     if rubric.mode == "vanilla":
         return ()
     by_id = {root.id: root for root in roots}
     n_dimensions = _defined([root for root in roots if root.id not in (OVERALL, RECENCY)])
-    found = [
-        _cost(by_id[grade.path[0]], grade.path, HIGHEST - on_scale(grade.score, rubric.scale), n_dimensions)
-        for grade in rubric.grades
-        if grade.score is not None
-        and grade.score < rubric.scale
-        and grade.path[0] != INTEGRITY
-        and by_id[grade.path[0]].score.value is not None
-    ]
+    found: list[Cost] = []
+    for grade in rubric.grades:
+        if grade.score is None or grade.score == rubric.scale or grade.path[0] == INTEGRITY:
+            continue
+        n_parts = _parts_above(by_id[grade.path[0]], grade.path)
+        if n_parts:
+            missing = HIGHEST - on_scale(grade.score, rubric.scale)
+            overall = missing / (n_parts * n_dimensions)
+            found.append(Cost(path=grade.path, dimension=missing / n_parts, overall=overall))
     return tuple(sorted(found, key=lambda cost: -cost.overall))
 
 
-def _cost(root: ScoreNode, path: Path, missing: float, n_dimensions: int) -> Cost:
-    steps = (*path[1:3], kind_of(path[3]), path[3]) if len(path) > 1 else ()
-    parts = 1
-    node = root
-    for step in steps:
-        parts *= _defined(node.children)
+def _parts_above(root: ScoreNode, path: Path) -> int:
+    """Return the number of answers like this one that a dimension rests on; 0 if it does not rest on this one."""
+    n_parts, node = int(root.score.value is not None), root
+    for step in (*path[1:3], kind_of(path[3]), path[3]) if len(path) > 1 else ():
+        n_parts *= _defined(node.children)
         node = node.find(step)
-    return Cost(path=path, dimension=missing / parts, overall=missing / (parts * n_dimensions))
+        if node.score.value is None:
+            return 0
+    return n_parts
 
 
 def _defined(nodes: Sequence[ScoreNode]) -> int:

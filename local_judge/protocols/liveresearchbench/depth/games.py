@@ -24,6 +24,7 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
 from local_judge.protocols.metric import MetricFindings
+from local_judge.scoring.algebra import resolved, share
 from local_judge.scoring.node import Score
 from serving.types import Frozen
 
@@ -256,12 +257,16 @@ def win_rate(found: Iterable[Game], nothing: str = "no game") -> Score:
     """
     games = list(found)
     counts = tally(games)
-    value = _rate(counts)
-    low, high = (_rate(_count(getattr(game, end) for game in games)) for end in ("worst", "best"))
-    open_ended = any(game.worst != game.best for game in games)
-    if open_ended:
+
+    def rate(favour: bool | None) -> Score:
+        ends = {None: "outcome", False: "worst", True: "best"}
+        found = _count(getattr(game, ends[favour]) for game in games)
+        return share(found.wins, found.decisive, 0, top=100.0)
+
+    score = rate(None)
+    if any(game.worst != game.best for game in games):
         # Without a decisive game, games that may be ties leave the rate open to the whole scale.
-        low, high = 0.0 if low is None else low, 100.0 if high is None else high
+        score = resolved(rate, 0.0, 100.0)
     note = nothing
     if games:
         failed = f"{counts.failed} of {len(games)} games failed" if counts.failed else ""
@@ -269,21 +274,13 @@ def win_rate(found: Iterable[Game], nothing: str = "no game") -> Score:
         partly = sum(game.outcome is not None and game.worst != game.best for game in games)
         left = f"{partly} without some judges" if partly else ""
         note = "; ".join(filter(None, (tied, failed, left)))
-    return Score(
-        value=value,
-        numerator=counts.wins if value is not None else None,
-        denominator=counts.decisive if value is not None else None,
-        n_expected=len(games),
-        n_failed=counts.failed,
-        n_undefined=int(value is None and not counts.failed),
-        low=low,
-        high=high,
-        note=note,
-    )
-
-
-def _rate(counts: Tally) -> float | None:
-    return 100 * counts.wins / counts.decisive if counts.decisive else None
+    update = {
+        "n_expected": len(games),
+        "n_failed": counts.failed,
+        "n_undefined": int(score.value is None and not counts.failed),
+        "note": note,
+    }
+    return score.model_copy(update=update)
 
 
 def _count(outcomes: Iterable[Outcome | None]) -> Tally:

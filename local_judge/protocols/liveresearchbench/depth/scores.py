@@ -44,7 +44,7 @@ from local_judge.protocols.liveresearchbench.depth.games import (
     tally,
     win_rate,
 )
-from local_judge.scoring.algebra import answers, exactly, failures_of, mean_of, share, undefined
+from local_judge.scoring.algebra import answers, count, exactly, failures_of, mean_of, share, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate, Resamples, replicates, with_interval
 from local_judge.stats.estimate import undefined as no_estimate
@@ -257,7 +257,7 @@ def _interval(parts: _Parts) -> tuple[Score, Score]:
 
 
 def _end(value: float | None, note: str) -> Score:
-    return Score(value=value, n_undefined=int(value is None), low=value, high=value, note=note)
+    return undefined(note) if value is None else exactly(value, note)
 
 
 def _rate_of(counts: Sequence[Sequence[Tally]]) -> Estimate:
@@ -300,14 +300,12 @@ def _number(
     value: int, n: int, n_missing: int, n_failed: int = 0, low: int | None = None, high: int | None = None
 ) -> Score:
     """Return a count of `n` games; the games of missing reports are unknown."""
-    most = value if high is None else high
-    return Score(
-        value=value,
-        numerator=value,
+    return count(
+        value,
+        None if n_missing else (value if high is None else high) - value,
+        fewer=0 if low is None else value - low,
         n_expected=n + n_missing,
         n_failed=n_failed + n_missing,
-        low=value if low is None else low,
-        high=None if n_missing else most,
     )
 
 

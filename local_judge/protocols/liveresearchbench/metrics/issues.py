@@ -43,8 +43,8 @@ from local_judge.protocols.liveresearchbench.issue_prompts import (
 )
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.protocols.originals import PromptSource
+from local_judge.scoring.algebra import Answer, answers_between, unknown
 from local_judge.scoring.algebra import count as counted
-from local_judge.scoring.algebra import unknown
 from local_judge.scoring.node import Profile, Score, ScoreNode, node
 from local_judge.terminal import count, item_table, safe
 from serving.types import Frozen
@@ -343,14 +343,8 @@ def _score(findings: IssueFindings, profile: Profile) -> Score:
         notes.append(
             f"{findings.count('rejected')} of {len(findings.issues)} issues rejected: the report does not say so"
         )
-    return Score(
-        value=value,
-        numerator=float(n_issues),
-        n_expected=1,
-        low=worst if findings.full else value,
-        high=value,
-        note="; ".join(notes),
-    )
+    score = answers_between([Answer(value, worst if findings.full else value, value)], "; ".join(notes))
+    return score.model_copy(update={"numerator": float(n_issues)})
 
 
 def _number(

@@ -62,6 +62,13 @@ def test_equal_costs_keep_the_rubrics_order() -> None:
     assert len(costs(score([], [rubric], "paper"), rubric)) == len(PATHS) - 3  # recency costs nothing
 
 
+def test_an_answer_in_a_part_without_value_costs_nothing() -> None:
+    parts = list(dict.fromkeys(path[:2] for path in PATHS if path[0] == RF))
+    lost = [path for path in PATHS if path[:2] == parts[0]]
+    answers: dict[tuple[str, ...], Answer] = {**everywhere(10), **dict.fromkeys(lost, "failed"), lost[0]: 1}
+    assert costs(score([], [findings(answers)], "paper"), findings(answers)) == ()
+
+
 def test_whole_dimensions_cost_too_and_a_whole_report_does_not() -> None:
     rubric = findings({(RF,): 4, (FS,): 10}, mode="dimensions", scale=10)
     (cost,) = costs(score([], [rubric], "paper"), rubric)
