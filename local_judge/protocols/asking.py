@@ -23,7 +23,8 @@ from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence
 from local_judge.protocols.base import Case
-from local_judge.protocols.checklist import Item
+from local_judge.protocols.checklist import Item, Status
+from local_judge.protocols.items import Rating
 from local_judge.tasks.model import Task
 from serving.types import Frozen
 
@@ -40,7 +41,32 @@ class Asked(Protocol):
         ...
 
 
+class Reasoned(Protocol):
+    """An answer with its reasons."""
+
+    @property
+    def quote(self) -> str:
+        """Quotation of the report."""
+        ...
+
+    @property
+    def rationale(self) -> str:
+        """Reason for the answer."""
+        ...
+
+
+class Rated(Reasoned, Protocol):
+    """An answer by a number."""
+
+    @property
+    def score(self) -> float:
+        """The number."""
+        ...
+
+
 Q = TypeVar("Q", bound=Asked)
+A = TypeVar("A", bound=Reasoned)
+N = TypeVar("N", bound=Rated)
 
 MIN_REPLY_TOKENS = 100
 """A prompt fits if it leaves at least this much room for each requirement asked."""
@@ -228,20 +254,44 @@ async def rule(
 
 
 def _item(asked: Requirement, reply: Answer[Ruling] | Failure, finder: QuoteFinder) -> Item:
-    if isinstance(reply, Failure):
-        return Item(id=asked.id, text=asked.text, status="failed", failure=reply)
-    answer = reply.value
-    return Item(
-        id=asked.id,
-        text=asked.text,
-        status="met" if answer.met else "unmet",
-        rationale=answer.rationale,
-        **look_up(answer.quote, finder),
-        replies=reply.replies,
+    status: Status = "failed"
+    if not isinstance(reply, Failure):
+        status = "met" if reply.value.met else "unmet"
+    return Item(id=asked.id, text=asked.text, status=status, **reasons_of(reply, finder))
+
+
+async def rate(
+    document: Document,
+    judge: Judge,
+    wording: Wording,
+    calls: Sequence[Sequence[Requirement]],
+    answer: type[N],
+    *,
+    reply_tokens: int = REPLY_TOKENS,
+) -> tuple[Rating, ...]:
+    """Ask for a number on each item; the ratings come in the order of the items. See `ask_each`."""
+    finder = QuoteFinder(document.text)
+    replies = await ask_each(document, judge, wording, calls, answer, reply_tokens=reply_tokens)
+    items = [one for call in calls for one in call]
+    return tuple(
+        Rating(
+            id=one.id,
+            score=None if isinstance(reply, Failure) else reply.value.score,
+            **reasons_of(reply, finder),
+        )
+        for one, reply in zip(items, replies, strict=True)
     )
 
 
-def look_up(words: str, finder: QuoteFinder) -> dict[str, Any]:
-    """Return the fields `quote` and `quote_rejected` for a quotation that a judge gave of the report."""
+def reasons_of(reply: Answer[A] | Failure, finder: QuoteFinder) -> dict[str, Any]:
+    """Return the fields of a `JudgedItem` that say why it has its value, or why it has none."""
+    if isinstance(reply, Failure):
+        return {"failure": reply}
+    words = reply.value.quote
     quote = find_labelled(finder, words)
-    return {"quote": quote, "quote_rejected": words if words.strip() and quote is None else None}
+    return {
+        "rationale": reply.value.rationale,
+        "quote": quote,
+        "quote_rejected": words if words.strip() and quote is None else None,
+        "replies": reply.replies,
+    }

@@ -16,10 +16,9 @@ from typing import ClassVar, Literal, TypeVar
 
 from rich.table import Table
 
-from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Decision, ItemRow
+from local_judge.protocols.items import JudgedItem
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
@@ -44,29 +43,17 @@ class Location(Frozen):
     """Description in a few words."""
 
 
-class Item(Frozen):
+class Item(JudgedItem):
     """One requirement with its status and the reasons for it."""
 
     id: str
     """Id of the item."""
-    text: str
-    """Wording in the prompt."""
     status: Status
     """Status of the item; `not_applicable` counts as met."""
     by: Literal["judge", "code"] = "judge"
     """Decision by the judge or by code."""
-    rationale: str = ""
-    """Reason for the status."""
     places: tuple[Location, ...] = ()
     """Places that break the requirement, for an item that code decided."""
-    quote: Quote | None = None
-    """A passage of the report, found there by code; offsets into the report's text."""
-    quote_rejected: str | None = None
-    """Quotation by the judge that does not occur in the report."""
-    failure: Failure | None = None
-    """Reason why there is no answer."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
 
     @property
     def value(self) -> float | None:
@@ -122,17 +109,9 @@ class ChecklistMetric(Metric[S, F]):
     def items(self, findings: F) -> Iterable[ItemRow]:
         """Yield each requirement with its status, those that code decided too."""
         for one in findings.items:
-            yield ItemRow(
-                self.id,
-                one.id,
-                one.text,
-                None if one.status == "failed" else one.status,
-                one.rationale or "; ".join(f"{place.label}: {place.what}" for place in one.places),
-                one.quote,
-                one.quote_rejected,
-                failure=one.failure,
-                replies=one.replies,
-            )
+            row = one.row(self.id, one.id, None if one.status == "failed" else one.status)
+            places = "; ".join(f"{place.label}: {place.what}" for place in one.places)
+            yield row._replace(rationale=row.rationale or places)
 
     def lines(self, findings: F) -> Iterable[str]:
         """Numbers of items by status."""
@@ -216,21 +195,4 @@ def why(item: Item) -> str:
     places = [f"{place.label}: {safe(place.what)}" for place in item.places[:SHOWN_PLACES]]
     if len(item.places) > SHOWN_PLACES:
         places.append(f"and {len(item.places) - SHOWN_PLACES} more")
-    return reasons(item.rationale, places, item.quote, item.quote_rejected, item.failure)
-
-
-def reasons(
-    rationale: str,
-    places: Sequence[str],
-    quote: Quote | None,
-    quote_rejected: str | None,
-    failure: Failure | None,
-) -> str:
-    """Return the reasons that a judge gave for an answer about the report, a line each."""
-    if failure is not None:
-        return f"failed: {failure.kind}"
-    lines = [safe(rationale)] if rationale else []
-    lines += places
-    lines += [f'"{safe(quote.text)}"'] if quote is not None else []
-    lines += [f'not in the report: "{safe(quote_rejected)}"'] if quote_rejected is not None else []
-    return "\n".join(lines)
+    return item.why(places)

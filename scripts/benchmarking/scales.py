@@ -52,7 +52,7 @@ def scores_of(store: RunStore, judge: str | None = None) -> dict[str, Scores]:
         marks: dict[str, list[CriterionScore]] = {}
         for comparison in found.comparisons:
             for mark in comparison.scores:
-                marks.setdefault(mark.criterion, []).append(mark)
+                marks.setdefault(mark.id, []).append(mark)
         for criterion, given in marks.items():
             key = (record.id, criterion)
             by_name.setdefault(found.scoring, {})[key] = _mean([mark.target for mark in given])

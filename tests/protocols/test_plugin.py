@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import importlib
 import json
-import shutil
 import sys
-import tokenize
 from pathlib import Path
 
 import pytest
@@ -35,7 +32,8 @@ from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge, believe
 
-SOURCE = Path(__file__).parent / "plugin" / "house.py"
+PAGE = Path(__file__).parents[2] / "docs/guides/adding-a-protocol.md"
+SOURCE = PAGE.read_text(encoding="utf-8").partition("```python run file=house.py\n")[2].partition("```")[0]
 TASK = Task(id="mill", prompt="What did the retrofit connect?")
 REPORT = b"""# The retrofit
 
@@ -52,7 +50,7 @@ def install(
 ) -> None:
     """Leave what an installer leaves of a package with one module and one entry point."""
     folder.mkdir()
-    shutil.copy(SOURCE, folder / "house.py")
+    (folder / "house.py").write_text(SOURCE, encoding="utf-8")
     info = folder / "house_rules-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: house-rules\nVersion: 1.0\n")
@@ -160,29 +158,8 @@ def test_a_judge_is_qualified_for_it(tmp_path: Path) -> None:
 
 
 def test_it_is_one_file_of_less_than_sixty_lines_of_code() -> None:
-    """Without imports, docstrings, comments and blank lines."""
-    text = SOURCE.read_text(encoding="utf-8")
-    left_out: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
-        is_import = isinstance(node, ast.Import | ast.ImportFrom)
-        if is_import or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    layout = {
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.COMMENT,
-        tokenize.ENDMARKER,
-    }
-    with SOURCE.open(encoding="utf-8") as file:
-        lines = {
-            line
-            for token in tokenize.generate_tokens(file.readline)
-            if token.type not in layout
-            for line in range(token.start[0], token.end[0] + 1)
-        }
-    assert len(lines - left_out) < 60
+    lines = [line for line in SOURCE.splitlines() if line and not line.startswith(("from ", "import "))]
+    assert 40 < len(lines) < 60
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
+from local_judge.protocols.items import Rating
 from local_judge.protocols.metric import MetricFindings, PartFindings
 from local_judge.tasks.model import QualityDimensions
-from serving.types import Frozen
 
 TOP = 10.0
 """Highest score; the lowest is 0."""
@@ -27,25 +26,6 @@ findings."""
 
 Origin = Literal["task", "judge"]
 """Origin of the dimensions. `task`: part of the task. `judge`: drafted by this judge in this run."""
-
-
-class CriterionScore(Frozen):
-    """Answer to one criterion."""
-
-    criterion: str
-    """Id of the criterion."""
-    score: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
-    """Score to two decimals; None if it failed."""
-    analysis: str = ""
-    """Reason given by the judge."""
-    quote: Quote | None = None
-    """Passage of the report that code has found; offsets into the report's text."""
-    quote_rejected: str | None = None
-    """Quotation of the judge that does not occur in the report."""
-    failure: Failure | None = None
-    """Reason why there is no score."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
 
 
 class QualityFindings(MetricFindings):
@@ -60,7 +40,7 @@ class QualityFindings(MetricFindings):
     """Setting of the run."""
     failure: Failure | None = None
     """Reason why there are no dimensions."""
-    scores: tuple[CriterionScore, ...] = ()
+    scores: tuple[Rating, ...] = ()
     """Scores in the order of the criteria."""
 
     @property
@@ -74,21 +54,23 @@ class QualityFindings(MetricFindings):
         return sum(one.quote_rejected is not None for one in self.scores)
 
     @property
-    def by_criterion(self) -> dict[str, CriterionScore]:
+    def by_criterion(self) -> dict[str, Rating]:
         """Answers by the ids of their criteria."""
-        return {one.criterion: one for one in self.scores}
+        return {one.id: one for one in self.scores}
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         dimensions = self.dimensions.dimensions if self.dimensions else ()
         wanted = [one.id for dimension in dimensions for one in dimension.criteria]
-        found = [one.criterion for one in self.scores]
+        found = [one.id for one in self.scores]
         if found != wanted or max(Counter(found).values(), default=1) > 1:
             raise ValueError(f"scores of {found}, not of {wanted}")
         if (self.failure is None) is (self.dimensions is None):
             raise ValueError("either dimensions, or the failure that there are none")
         if any((one.score is None) is (one.failure is None) for one in self.scores):
             raise ValueError("a criterion has a score, or a failure")
+        if any(one.score is not None and one.score > TOP for one in self.scores):
+            raise ValueError(f"a score is above {TOP:g}")
         return self
 
 

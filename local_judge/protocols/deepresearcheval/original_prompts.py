@@ -16,8 +16,9 @@ from typing import Any, TypeVar, cast
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.deepresearcheval.findings import TOP, CriterionScore
+from local_judge.protocols.deepresearcheval.findings import TOP
 from local_judge.protocols.deepresearcheval.upstream import dimension_key
+from local_judge.protocols.items import Rating
 from local_judge.protocols.originals import (
     Checkout,
     Original,
@@ -212,10 +213,10 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 async def score_criteria(
     document: Document, request: str, dimensions: QualityDimensions, judge: Judge, prompts: Original
-) -> tuple[CriterionScore, ...]:
+) -> tuple[Rating, ...]:
     """Return the judge's answer to each criterion of all dimensions, in their order."""
 
-    async def scored(dimension: QualityDimension) -> list[CriterionScore]:
+    async def scored(dimension: QualityDimension) -> list[Rating]:
         shown = [{"criterion": one.criterion, "explanation": one.explanation} for one in dimension.criteria]
         told = await _ask(
             judge,
@@ -249,16 +250,16 @@ def read_scores(reply: str, criteria: Sequence[Criterion]) -> dict[str, tuple[fl
     return found
 
 
-def _score(criterion: Criterion, told: Answer[dict[str, tuple[float, str]]] | Failure) -> CriterionScore:
+def _score(criterion: Criterion, told: Answer[dict[str, tuple[float, str]]] | Failure) -> Rating:
     if isinstance(told, Failure):
-        return CriterionScore(criterion=criterion.id, failure=told)
+        return Rating(id=criterion.id, failure=told)
     score, analysis = told.value[criterion.criterion]
     if not 0 <= score <= TOP:
         detail = f"reply {told.replies[-1][:12]}: score {score:g} is off the scale of 0 to 10"
-        return CriterionScore(
-            criterion=criterion.id, failure=Failure(kind="invalid_reply", detail=detail), replies=told.replies
+        return Rating(
+            id=criterion.id, failure=Failure(kind="invalid_reply", detail=detail), replies=told.replies
         )
-    return CriterionScore(criterion=criterion.id, score=score, analysis=analysis, replies=told.replies)
+    return Rating(id=criterion.id, score=score, rationale=analysis, replies=told.replies)
 
 
 _TAGS = ("<json_output>", "</json_output>")

@@ -27,8 +27,9 @@ from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
-from local_judge.protocols.deepresearcheval.findings import TOP, CriterionScore, DreFindings, QualityFindings
+from local_judge.protocols.deepresearcheval.findings import TOP, DreFindings, QualityFindings
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
+from local_judge.protocols.items import Rating
 from local_judge.protocols.stated import Stated
 from local_judge.rows import is_text, number_in, object_of, parse_object, read_text
 from local_judge.tasks.dimensions import GENERAL, key_of
@@ -199,13 +200,13 @@ def _scored(report: Object, result: Object, dimensions: QualityDimensions, place
             raise InputError(f"{place}: final_scores.{name[:60]} is {str(stated.get(name))[:40]}, not {ours}")
         if not isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-9):
             raise InputError(f"{place}: final_scores.{name} is {theirs}, and {ours} follows from raw_scores")
-    scores: list[CriterionScore] = []
+    scores: list[Rating] = []
     for key, dimension in zip(result["all_criteria"], dimensions.dimensions, strict=True):
         scores += _answers(raw.get(key), dimension)
     return QualityFindings(dimensions=dimensions, origin="judge", scores=tuple(scores))
 
 
-def _answers(given: object, dimension: QualityDimension) -> Iterator[CriterionScore]:
+def _answers(given: object, dimension: QualityDimension) -> Iterator[Rating]:
     """Yield one answer for each criterion: those at the same place with the same text, as in the published code."""
     listed = cast("list[object]", given) if isinstance(given, list) else []
     for number, criterion in enumerate(dimension.criteria):
@@ -213,11 +214,11 @@ def _answers(given: object, dimension: QualityDimension) -> Iterator[CriterionSc
         row = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
         score, analysis = number_in(row.get("report_score_0_to_10"), 0, TOP), row.get("analysis")
         if row.get("criterion") == criterion.criterion and score is not None:
-            yield CriterionScore(
-                criterion=criterion.id,
-                score=score,
-                analysis=analysis if isinstance(analysis, str) else "",
+            yield Rating(
+                id=criterion.id,
+                score=float(score),
+                rationale=analysis if isinstance(analysis, str) else "",
             )
         else:
             why = "published file: no score from 0 to 10 for this criterion"
-            yield CriterionScore(criterion=criterion.id, failure=Failure(kind="incomplete", detail=why))
+            yield Rating(id=criterion.id, failure=Failure(kind="incomplete", detail=why))

@@ -16,7 +16,6 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
-from local_judge.protocols.checklist import reasons
 from local_judge.protocols.deepresearcheval import original_prompts
 from local_judge.protocols.deepresearcheval.findings import Calls, QualityFindings
 from local_judge.protocols.deepresearcheval.quality_criteria import score_criteria
@@ -119,17 +118,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         for dimension in findings.dimensions.dimensions if findings.dimensions else ():
             for one in dimension.criteria:
                 answer = answers[one.id]
-                yield ItemRow(
-                    dimension.id,
-                    one.id,
-                    one.criterion,
-                    answer.score,
-                    answer.analysis,
-                    answer.quote,
-                    answer.quote_rejected,
-                    failure=answer.failure,
-                    replies=answer.replies,
-                )
+                yield answer.row(dimension.id, one.id, answer.score, one.criterion)
 
     def lines(self, findings: QualityFindings) -> Iterator[str]:
         """Yield one line about the dimensions and criteria."""
@@ -167,8 +156,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
             for one in dimension.criteria:
                 answer = answers[one.id]
                 points = NONE if answer.score is None else f"{answer.score:g}"
-                why = reasons(answer.analysis, (), answer.quote, answer.quote_rejected, answer.failure)
-                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, why)
+                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, answer.why())
         yield table
 
 

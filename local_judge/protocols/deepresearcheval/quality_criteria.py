@@ -14,13 +14,12 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field
 
 from indexes.text.language import detect_language
-from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Answer, Judge
+from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence, fill, load_prompt
-from local_judge.protocols.asking import Requirement, ask_each, evaluated_on, look_up
-from local_judge.protocols.deepresearcheval.findings import TOP, Calls, CriterionScore
+from local_judge.protocols.asking import Requirement, evaluated_on, rate
+from local_judge.protocols.deepresearcheval.findings import TOP, Calls
+from local_judge.protocols.items import Rating
 from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 from serving.types import Frozen
@@ -41,6 +40,11 @@ class Scored(Frozen):
         AfterValidator(lambda value: round(value, DECIMALS)),
     ]
 
+    @property
+    def rationale(self) -> str:
+        """The analysis."""
+        return self.analysis
+
 
 class DimensionCriterion(NamedTuple):
     """Criterion with its dimension."""
@@ -56,7 +60,7 @@ async def score_criteria(
     judge: Judge,
     calls: Calls,
     today: date | None,
-) -> tuple[CriterionScore, ...]:
+) -> tuple[Rating, ...]:
     """Return the judge's answer to each criterion of all dimensions, in their order."""
     asked = {
         criterion.id: DimensionCriterion(dimension, criterion)
@@ -75,16 +79,8 @@ async def score_criteria(
     batches = [list(asked)]
     if calls == "dimension":
         batches = [[one.id for one in dimension.criteria] for dimension in dimensions.dimensions]
-    replies = await ask_each(
-        document,
-        judge,
-        wording,
-        [[Requirement(id, asked[id].criterion.criterion) for id in batch] for batch in batches],
-        Scored,
-        reply_tokens=REPLY_TOKENS,
-    )
-    finder = QuoteFinder(document.text)
-    return tuple(_score(id, answer, finder) for id, answer in zip(asked, replies, strict=True))
+    parts = [[Requirement(id, asked[id].criterion.criterion) for id in batch] for batch in batches]
+    return await rate(document, judge, wording, parts, Scored, reply_tokens=REPLY_TOKENS)
 
 
 def _wording(shared: Mapping[str, str], asked: Sequence[DimensionCriterion]) -> str:
@@ -106,16 +102,3 @@ def _line(name: str, text: str) -> str:
     """Return a name and its definition, if given, in one line."""
     words = " ".join(text.split())
     return " ".join(name.split()) + (f": {words}" if words else "")
-
-
-def _score(criterion: str, reply: Answer[Scored] | Failure, finder: QuoteFinder) -> CriterionScore:
-    if isinstance(reply, Failure):
-        return CriterionScore(criterion=criterion, failure=reply)
-    answer = reply.value
-    return CriterionScore(
-        criterion=criterion,
-        score=answer.score,
-        analysis=answer.analysis,
-        **look_up(answer.quote, finder),
-        replies=reply.replies,
-    )

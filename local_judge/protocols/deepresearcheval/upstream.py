@@ -117,7 +117,7 @@ def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
     for dimension in found.dimensions.dimensions if found.dimensions else ():
         given = [answers[one.id] for one in dimension.criteria]
         raw[key_of(dimension)] = [
-            {"criterion": one.criterion, "analysis": answer.analysis, "report_score_0_to_10": answer.score}
+            {"criterion": one.criterion, "analysis": answer.rationale, "report_score_0_to_10": answer.score}
             for one, answer in zip(dimension.criteria, given, strict=True)
             if all(other.score is not None for other in given)
         ]

@@ -20,14 +20,10 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from rich.table import Table
 
-from local_judge.claims.model import Quote
-from local_judge.claims.quotes import QuoteFinder
-from local_judge.judge.failures import Failure
-from local_judge.judge.judge import Answer
 from local_judge.judge.layout import fill, load_prompt
-from local_judge.protocols.asking import Requirement, ask_each, look_up, no_boolean
+from local_judge.protocols.asking import Requirement, no_boolean, rate
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
-from local_judge.protocols.checklist import reasons
+from local_judge.protocols.items import Rating
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
 from local_judge.scoring.node import Profile, ScoreNode, node, noted
@@ -82,29 +78,10 @@ class WritingSettings(Frozen):
     suggest one; with fewer calls each sub-dimension is judged less independently."""
 
 
-class SubdimensionScore(Frozen):
-    """Score of one sub-dimension."""
-
-    id: str
-    """Id of the sub-dimension."""
-    score: int | None = Field(ge=0, le=100)
-    """None without an answer: see `failure`."""
-    rationale: str = ""
-    """Reason given by the judge."""
-    quote: Quote | None = None
-    """Passage of the report that code has found; offsets into the report's text."""
-    quote_rejected: str | None = None
-    """Quotation of the judge that does not occur in the report."""
-    failure: Failure | None = None
-    """Reason why there is no score."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
-
-
 class WritingFindings(MetricFindings):
     """Ten sub-dimensions of one report, in their order, each with a score or a failure."""
 
-    subdimensions: tuple[SubdimensionScore, ...]
+    subdimensions: tuple[Rating, ...]
 
     @property
     def n_failed(self) -> int:
@@ -137,7 +114,6 @@ class Writing(Metric[WritingSettings, WritingFindings]):
 
     async def examine(self, case: Case, context: EvalContext) -> WritingFindings:
         """Score all ten sub-dimensions of one report."""
-        document = case.report
 
         def wording(asked: Sequence[Requirement]) -> str:
             question = load_prompt("local_judge.protocols.dream", "writing")
@@ -149,13 +125,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
             "subdimension": [(one,) for one in SUBDIMENSIONS],
         }[self.settings.calls]
         calls = [[Requirement(one.id, one.text) for one in group] for group in groups]
-        given = await ask_each(document, context.judge, wording, calls, Mark)
-        finder = QuoteFinder(document.text)
-        return WritingFindings(
-            subdimensions=tuple(
-                _scored(one.id, answer, finder) for one, answer in zip(SUBDIMENSIONS, given, strict=True)
-            )
-        )
+        return WritingFindings(subdimensions=await rate(case.report, context.judge, wording, calls, Mark))
 
     def score(self, judges: Sequence[WritingFindings], profile: Profile) -> ScoreNode:
         """Score WQ of one report, with its dimensions and their sub-dimensions."""
@@ -178,17 +148,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
     def items(self, findings: WritingFindings) -> Iterator[ItemRow]:
         """Yield each sub-dimension with its score, 0 to 100."""
         for asked, one in zip(SUBDIMENSIONS, findings.subdimensions, strict=True):
-            yield ItemRow(
-                f"writing.{asked.dimension}",
-                asked.id,
-                asked.text,
-                one.score,
-                one.rationale,
-                one.quote,
-                one.quote_rejected,
-                failure=one.failure,
-                replies=one.replies,
-            )
+            yield one.row(f"writing.{asked.dimension}", one.id, one.score, asked.text)
 
     def lines(self, findings: WritingFindings) -> Iterator[str]:
         """Yield the numbers of scored sub-dimensions and of rejected quotations."""
@@ -200,22 +160,8 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         """Yield a table of sub-dimensions with quotations and reasons."""
         table = item_table("writing", "score", "why")
         for one in findings.subdimensions:
-            why = reasons(one.rationale, (), one.quote, one.quote_rejected, one.failure)
-            table.add_row(one.id, NONE if one.score is None else str(one.score), why)
+            table.add_row(one.id, NONE if one.score is None else str(one.score), one.why())
         yield table
-
-
-def _scored(id: str, told: Answer[Mark] | Failure, finder: QuoteFinder) -> SubdimensionScore:
-    if isinstance(told, Failure):
-        return SubdimensionScore(id=id, score=None, failure=told)
-    answer = told.value
-    return SubdimensionScore(
-        id=id,
-        score=answer.score,
-        rationale=answer.rationale,
-        **look_up(answer.quote, finder),
-        replies=told.replies,
-    )
 
 
 def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode:

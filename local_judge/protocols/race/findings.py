@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
+from local_judge.protocols.items import JudgedItem
 from local_judge.tasks.model import Criteria, JoinedBy
 from serving.types import Frozen
 
@@ -42,10 +43,10 @@ TOP = 10.0
 """The highest score; the lowest is 0."""
 
 
-class CriterionScore(Frozen):
-    """One criterion and its answer."""
+class CriterionScore(JudgedItem):
+    """One criterion and its answer; the judge quotes nothing."""
 
-    criterion: str
+    id: str
     """Id of the criterion; `overall` in the mode `vanilla`."""
     target: float | None = Field(default=None, ge=0, le=TOP, allow_inf_nan=False)
     """Score of the report; None where it failed."""
@@ -55,12 +56,6 @@ class CriterionScore(Frozen):
     """Score by the judge under its analysis, with `analysed`; `target` is the expected value."""
     spread: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Standard deviation of an expected value under the judge's probabilities."""
-    analysis: str = ""
-    """Reason given by the judge."""
-    failure: Failure | None = None
-    """Reason why there is no score."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
 
 
 class Comparison(Frozen):

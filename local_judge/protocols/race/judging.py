@@ -264,7 +264,7 @@ async def _compare(question: Question, pairing: _Pairing, judge: Judge, settings
     by_dimension = [[_Asked(one.id, one) for one in dimension.criteria] for dimension in dimensions]
     every = [asked for part in by_dimension for asked in part] or [_Asked(WHOLE, None)]
     if settings.scoring == "expected":
-        scores = [CriterionScore(criterion=asked.id) for asked in every]
+        scores = [CriterionScore(id=asked.id) for asked in every]
     else:
         calls = by_dimension if settings.calls == "dimension" and dimensions else [every]
         answers = await asyncio.gather(*(_ask(question, asked, pairing, judge) for asked in calls))
@@ -295,7 +295,7 @@ async def _ask(
         shown="the text of the articles",
     )
     return [
-        CriterionScore(criterion=one.id, failure=answer)
+        CriterionScore(id=one.id, failure=answer)
         if isinstance(answer, Failure)
         else _scored(one.id, answer, pairing)
         for one, answer in zip(asked, answers, strict=True)
@@ -314,7 +314,7 @@ async def _on_scale(
     async def one(criterion: Criterion | None, item: CriterionScore) -> CriterionScore:
         if item.failure is not None:
             return item
-        asked = number_prompt(question, criterion, item.analysis)
+        asked = number_prompt(question, criterion, item.rationale)
         score = await expected_score(judge, asked, 0, int(TOP), draw=pairing.draw)
         if isinstance(score, Failure):
             return item.model_copy(update={"target": None, "sampled": item.target, "failure": score})
@@ -341,9 +341,9 @@ def _scored(key: str, answer: JudgeAnswer[Answer], pairing: _Pairing) -> Criteri
     else:
         scores = (value.article_2, value.article_1)
     return CriterionScore(
-        criterion=key,
+        id=key,
         target=scores[0],
         reference=scores[1],
-        analysis=value.analysis,
+        rationale=value.analysis,
         replies=answer.replies,
     )

@@ -164,7 +164,7 @@ async def compared(
 def failed(criteria: Criteria, failure: Failure) -> tuple[CriterionScore, ...]:
     """Return a failure for each criterion."""
     return tuple(
-        CriterionScore(criterion=one.id, failure=failure)
+        CriterionScore(id=one.id, failure=failure)
         for dimension in criteria.dimensions
         for one in dimension.criteria
     )
@@ -204,15 +204,15 @@ def _scores(
                 scores = (item.target, item.reference)
                 analysis = cast("dict[str, object]", entry).get("analysis")
                 yield CriterionScore(
-                    criterion=one.id,
+                    id=one.id,
                     target=scores[0 if target_first else 1],
                     reference=scores[1 if target_first else 0],
-                    analysis=analysis if isinstance(analysis, str) else "",
+                    rationale=analysis if isinstance(analysis, str) else "",
                     replies=replies,
                 )
                 continue
             yield CriterionScore(
-                criterion=one.id,
+                id=one.id,
                 failure=Failure(kind="incomplete", detail=f"reply {replies[-1][:12]}: {why}"),
             )
 

@@ -47,7 +47,7 @@ def comparison_scores(comparison: Comparison, findings: RaceFindings) -> Scores:
     compared = comparison.reference is not None
     if findings.criteria is None:
         return Scores({}, {}, _score(_criterion(comparison.scores[0]), compared))
-    items = {item.criterion: item for item in comparison.scores}
+    items = {item.id: item for item in comparison.scores}
     sides = {one.id: _sides(one, items, findings.criterion_weights) for one in findings.criteria.dimensions}
     weights = {
         one.id: one.weight if findings.dimension_weights else 1.0 for one in findings.criteria.dimensions

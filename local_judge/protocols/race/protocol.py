@@ -68,10 +68,10 @@ def criterion_table(findings: RaceFindings) -> Table:
         for item in comparison.scores:
             table.add_row(
                 *((_comparison(comparison),) if several else ()),
-                safe(item.criterion),
+                safe(item.id),
                 _points(item.target),
                 _points(item.reference),
-                _why(item),
+                item.why(),
             )
     return table
 
@@ -87,10 +87,6 @@ def _order(comparison: Comparison) -> str:
 
 def _points(score: float | None) -> str:
     return NONE if score is None else f"{score:g}"
-
-
-def _why(item: CriterionScore) -> str:
-    return safe(item.analysis) if item.failure is None else f"failed: {item.failure.kind}"
 
 
 CLEANED = "citations are taken out before the judge reads"
@@ -220,15 +216,8 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
                 if comparison.reference is not None:
                     whose[f"reference {comparison.reference + 1}"] = one.reference
                 for name, points in whose.items():
-                    yield ItemRow(
-                        _dimension(one),
-                        f"{one.criterion}, {name}, {_order(comparison)}",
-                        texts.get(one.criterion, findings.request),
-                        points,
-                        one.analysis,
-                        failure=one.failure,
-                        replies=one.replies,
-                    )
+                    item = f"{one.id}, {name}, {_order(comparison)}"
+                    yield one.row(_dimension(one), item, points, texts.get(one.id, findings.request))
 
     def view(self, findings: RaceFindings, paper: Sequence[ScoreNode], items: bool) -> View:
         """Show what was compared; with `items`, the scores of each criterion."""
@@ -243,7 +232,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
 
 
 def _decisions(scored: CriterionScore, comparison: Comparison) -> Iterator[Decision]:
-    item = f"{comparison.reference}.{comparison.target_first}.{comparison.draw}.{scored.criterion}"
+    item = f"{comparison.reference}.{comparison.target_first}.{comparison.draw}.{scored.id}"
     yield Decision(metric=_dimension(scored), item=item, value=scored.target, scale="interval")
     if comparison.reference is not None:
         yield Decision(metric="reference", item=item, value=scored.reference, scale="interval")
@@ -251,7 +240,7 @@ def _decisions(scored: CriterionScore, comparison: Comparison) -> Iterator[Decis
 
 
 def _dimension(scored: CriterionScore) -> str:
-    return VANILLA if scored.criterion == VANILLA else scored.criterion.rpartition(".")[0]
+    return VANILLA if scored.id == VANILLA else scored.id.rpartition(".")[0]
 
 
 def _preferred(scored: CriterionScore) -> str | None:

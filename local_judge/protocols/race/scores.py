@@ -80,7 +80,7 @@ def _merged_scores(same: Sequence[Comparison], favour: bool | None) -> Iterator[
             yield items[0]
             continue
         yield CriterionScore(
-            criterion=items[0].criterion,
+            id=items[0].id,
             target=sum_in_order(target or 0.0 for target, _ in given) / len(given),
             reference=sum_in_order(reference or 0.0 for _, reference in given) / len(given)
             if compared
@@ -240,7 +240,7 @@ def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
     as_replied = comparison.reply_json is not None
 
     def scored(name: str, target: float, reference: float) -> Score:
-        own = [one for one in comparison.scores if name in (OVERALL_SCORE, one.criterion.rpartition(".")[0])]
+        own = [one for one in comparison.scores if name in (OVERALL_SCORE, one.id.rpartition(".")[0])]
         return exactly(SCALE * row[name]).model_copy(
             update={
                 "numerator": target,

@@ -172,7 +172,7 @@ def judged_json(comparison: Comparison, criteria: Criteria) -> dict[str, list[di
 
     A criterion that failed is left out, like one that the judge forgot; so is a dimension whose criteria all failed.
     """
-    answered = {item.criterion: item for item in comparison.scores}
+    answered = {item.id: item for item in comparison.scores}
     found: dict[str, list[dict[str, Any]]] = {}
     for dimension in criteria.dimensions:
         items: list[dict[str, Any]] = []
@@ -185,7 +185,7 @@ def judged_json(comparison: Comparison, criteria: Criteria) -> dict[str, list[di
                 if comparison.reference is None
                 else {"article_1_score": item.target, "article_2_score": item.reference}
             )
-            items.append({"criterion": criterion.criterion, "analysis": item.analysis, **scores})
+            items.append({"criterion": criterion.criterion, "analysis": item.rationale, **scores})
         if items:
             found[dimension.id] = items
     return found

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from local_judge.protocols.deepresearcheval import DreFindings
-from local_judge.protocols.deepresearcheval.findings import CriterionScore, QualityFindings
+from local_judge.protocols.deepresearcheval.findings import QualityFindings
+from local_judge.protocols.items import Rating
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.model import QualityDimensions, Task
 from serving.engines.scripted import Call, Reply
@@ -61,11 +62,9 @@ def marked(
 ) -> QualityFindings:
     """Findings with these scores; None is a failure."""
     answers = [
-        CriterionScore.model_validate(
-            {"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}}
-        )
+        Rating.model_validate({"id": name, "failure": {"kind": "incomplete", "detail": "none"}})
         if score is None
-        else CriterionScore(criterion=name, score=score, analysis="So.")
+        else Rating(id=name, score=score, rationale="So.")
         for name, score in scores.items()
     ]
     given: dict[str, Any] = {"dimensions": dimensions, "origin": "task", "scores": tuple(answers)}

@@ -60,7 +60,7 @@ async def test_one_call_for_each_dimension(make_judge: MakeJudge) -> None:
     one = schema["properties"][asked(engine.calls[0])[0]]
     assert list(one["properties"]) == ["quote", "analysis", "score"]
     assert one["properties"]["score"] == {"type": "number", "minimum": 0, "maximum": 10.0}
-    assert {answer.criterion: answer.score for answer in found.scores} == SCORES
+    assert {answer.id: answer.score for answer in found.scores} == SCORES
     assert (found.origin, found.calls, found.n_failed, found.dimensions) == (
         "task",
         "dimension",
@@ -71,7 +71,7 @@ async def test_one_call_for_each_dimension(make_judge: MakeJudge) -> None:
     assert (
         answer.quote is not None and REPORT.text[answer.quote.start : answer.quote.end] == "It cost 8 million"
     )
-    assert answer.analysis == "So." and answer.replies
+    assert answer.rationale == "So." and answer.replies
 
 
 async def test_the_prompt_as_it_is_sent(make_judge: MakeJudge) -> None:
@@ -124,7 +124,7 @@ async def test_all_in_one_call_is_said(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by(SCORES))
     found = await judged(judge, calls="task")
     assert [asked(call) for call in engine.calls] == [IDS]
-    assert found.calls == "task" and {answer.criterion: answer.score for answer in found.scores} == SCORES
+    assert found.calls == "task" and {answer.id: answer.score for answer in found.scores} == SCORES
     findings = DreFindings(case="a", document="d", task="7", request="", quality=found)
     assert "all dimensions in one call" in DeepResearchEval().score([findings], "paper")[0].score.note
 
@@ -140,13 +140,13 @@ async def test_what_is_no_score_is_asked_again_and_then_fails(make_judge: MakeJu
         ["coverage.2"],
     ]
     [answer] = [answer for answer in found.scores if answer.failure is not None]
-    assert (answer.criterion, answer.score, found.n_failed) == ("coverage.2", None, 1)
+    assert (answer.id, answer.score, found.n_failed) == ("coverage.2", None, 1)
 
 
 async def test_scores_have_two_decimals(make_judge: MakeJudge) -> None:
     judge, _ = make_judge(judge_by(SCORES | {"insight.1": 7.126}))
     found = await judged(judge)
-    assert next(answer.score for answer in found.scores if answer.criterion == "insight.1") == 7.13
+    assert next(answer.score for answer in found.scores if answer.id == "insight.1") == 7.13
 
 
 async def test_a_quotation_that_the_report_does_not_have_is_kept_as_such(make_judge: MakeJudge) -> None:
@@ -174,7 +174,7 @@ async def test_a_call_that_leaves_little_room_is_halved(make_judge: MakeJudge) -
     small, narrow = make_judge(judge_by(SCORES), context_tokens=tokens + 899)
     found = await judged(small, calls="task")
     assert [asked(call) for call in narrow.calls] == [IDS[:4], IDS[4:]]
-    assert {answer.criterion: answer.score for answer in found.scores} == SCORES
+    assert {answer.id: answer.score for answer in found.scores} == SCORES
 
 
 async def test_dimensions_are_drafted_once_for_all_systems(make_judge: MakeJudge) -> None:

@@ -11,7 +11,7 @@ from local_judge.documents import parse_report
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext
-from local_judge.protocols.dream.writing import IDS, SubdimensionScore, WritingFindings
+from local_judge.protocols.dream.writing import IDS, Rating, WritingFindings
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
@@ -72,7 +72,7 @@ def writing(*scores: int | None) -> WritingFindings:
     """The ten sub-dimensions by their scores; None failed."""
     return WritingFindings(
         subdimensions=tuple(
-            SubdimensionScore(id=id, score=score, failure=FAILURE if score is None else None)
+            Rating(id=id, score=score, failure=FAILURE if score is None else None)
             for id, score in zip(IDS, scores, strict=True)
         )
     )

@@ -11,7 +11,7 @@ from local_judge.protocols.dream.writing import (
     DIMENSIONS,
     IDS,
     SUBDIMENSIONS,
-    SubdimensionScore,
+    Rating,
     Writing,
     WritingFindings,
     WritingSettings,
@@ -169,4 +169,4 @@ def test_judges_can_be_compared() -> None:
 
 def test_findings_have_all_ten() -> None:
     with pytest.raises(ValidationError, match="sub-dimensions"):
-        WritingFindings(subdimensions=(SubdimensionScore(id="headings", score=None, failure=FAILURE),))
+        WritingFindings(subdimensions=(Rating(id="headings", score=None, failure=FAILURE),))

@@ -92,11 +92,9 @@ def comparison(
 ) -> Comparison:
     """A comparison with these scores; None is a failure."""
     scores = tuple(
-        CriterionScore.model_validate(
-            {"criterion": name, "failure": {"kind": "incomplete", "detail": "none"}}
-        )
+        CriterionScore.model_validate({"id": name, "failure": {"kind": "incomplete", "detail": "none"}})
         if score is None
-        else CriterionScore(criterion=name, target=score, reference=against[name] if against else None)
+        else CriterionScore(id=name, target=score, reference=against[name] if against else None)
         for name, score in target.items()
     )
     given: dict[str, Any] = {"reference": None if against is None else 0, "scores": scores}

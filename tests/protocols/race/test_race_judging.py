@@ -55,10 +55,10 @@ async def test_one_call_asks_each_criterion_once_about_both_articles(ledger: Led
     assert one["properties"]["article_2"] == {"type": "number", "minimum": 0, "maximum": 10.0}
     [comparison] = found.comparisons
     assert (comparison.reference, comparison.target_first, comparison.draw) == (0, True, 0)
-    assert [item.criterion for item in comparison.scores] == IDS
-    assert {item.criterion: item.target for item in comparison.scores} == TARGET_SCORES
-    assert {item.criterion: item.reference for item in comparison.scores} == REFERENCE_SCORES
-    assert all(item.replies and item.analysis == "So." for item in comparison.scores)
+    assert [item.id for item in comparison.scores] == IDS
+    assert {item.id: item.target for item in comparison.scores} == TARGET_SCORES
+    assert {item.id: item.reference for item in comparison.scores} == REFERENCE_SCORES
+    assert all(item.replies and item.rationale == "So." for item in comparison.scores)
     assert (found.n_failed, found.language, found.request, found.task) == (0, "en", TASK.prompt, "900")
 
 
@@ -155,7 +155,7 @@ async def test_a_call_for_each_dimension(ledger: Ledger) -> None:
     found = await judged(ledger, engine, calls="dimension")
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS[:3], IDS[3:5], IDS[5:7], IDS[7:]]
-    assert [item.criterion for item in found.comparisons[0].scores] == IDS
+    assert [item.id for item in found.comparisons[0].scores] == IDS
     whole = await judged(ledger, ScriptedEngine(judge_by(known)))
     assert Race().score([found], "paper") == Race().score([whole], "paper")
 
@@ -176,7 +176,7 @@ async def test_what_is_no_score_is_asked_again_alone(wrong: object, ledger: Ledg
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS, ["insight.1", "readability.2"], ["insight.1"], ["readability.2"]]
     assert found.n_failed == 0
-    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
+    assert {item.id: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
 
 
 async def test_what_stays_missing_is_a_failure_for_both_articles(ledger: Ledger) -> None:
@@ -187,7 +187,7 @@ async def test_what_stays_missing_is_a_failure_for_both_articles(ledger: Ledger)
 
     found = await judged(ledger, ScriptedEngine(silent))
     [item] = [item for item in found.comparisons[0].scores if item.failure]
-    assert (item.criterion, item.target, item.reference) == ("insight.2", None, None)
+    assert (item.id, item.target, item.reference) == ("insight.2", None, None)
     assert item.failure is not None and item.failure.kind == "incomplete"
     assert found.n_failed == 1
 
@@ -199,7 +199,7 @@ async def test_a_criterion_that_the_judge_invents_changes_nothing(ledger: Ledger
         return {**reply, "insight.9": {"analysis": "", "article_1": 0, "article_2": 10}}
 
     found = await judged(ledger, ScriptedEngine(eager))
-    assert [item.criterion for item in found.comparisons[0].scores] == IDS
+    assert [item.id for item in found.comparisons[0].scores] == IDS
     assert found.n_failed == 0
 
 
@@ -212,7 +212,7 @@ async def test_a_small_context_splits_the_call_and_then_gives_up(ledger: Ledger)
     found = await judged(ledger, engine)
     asked = [list(call.schema["properties"]) for call in engine.calls if call.schema]
     assert asked == [IDS[:4], IDS[4:]]
-    assert [item.criterion for item in found.comparisons[0].scores] == IDS
+    assert [item.id for item in found.comparisons[0].scores] == IDS
     assert found.n_failed == 0
     tiny = ScriptedEngine(judge_by(known), context_tokens=300)
     lost = await judged(ledger, tiny)
@@ -225,10 +225,10 @@ async def test_alone_and_as_a_whole(ledger: Ledger) -> None:
     found = await judged(ledger, engine, mode="pointwise")
     assert list(articles(engine.calls[0].prompt)) == ["Article"]
     assert found.comparisons[0].reference is None and found.references == ()
-    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
+    assert {item.id: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
     assert all(item.reference is None for item in found.comparisons[0].scores)
     found = await judged(ledger, engine, mode="vanilla")
-    assert [(item.criterion, item.target) for item in found.comparisons[0].scores] == [("overall", 6.0)]
+    assert [(item.id, item.target) for item in found.comparisons[0].scores] == [("overall", 6.0)]
     assert found.criteria is None
 
 

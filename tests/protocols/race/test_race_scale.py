@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,10 +46,10 @@ async def test_each_criterion_is_asked_for_its_number_alone(ledger: Ledger) -> N
     engine = ScriptedEngine(sure)
     found = await judged(ledger, engine, scoring="expected")
     [comparison] = found.comparisons
-    assert [item.criterion for item in comparison.scores] == IDS
+    assert [item.id for item in comparison.scores] == IDS
     # 0.5 x 7 + 0.5 x 8; its standard deviation is a half
     assert {(item.target, item.spread, item.sampled) for item in comparison.scores} == {(7.5, 0.5, None)}
-    assert all(len(item.replies) == 1 and not item.analysis for item in comparison.scores)
+    assert all(len(item.replies) == 1 and not item.rationale for item in comparison.scores)
     assert [call.options for call in engine.calls] == [NUMBERS] * len(IDS)
     assert found.scoring == "expected"
     first, second = (call.messages[1].content for call in engine.calls[:2])
@@ -75,7 +74,7 @@ async def test_after_its_analysis_both_scores_stand_beside_each_other(ledger: Le
     engine = ScriptedEngine(sure)
     found = await judged(ledger, engine, scoring="analysed")
     assert {(item.target, item.sampled) for item in found.comparisons[0].scores} == {(7.5, 7.0)}
-    assert all(len(item.replies) == 2 and item.analysis == "So." for item in found.comparisons[0].scores)
+    assert all(len(item.replies) == 2 and item.rationale == "So." for item in found.comparisons[0].scores)
     written, *numbers = engine.calls
     assert written.schema is not None and list(written.schema["properties"]) == IDS
     assert all("What was found:\n```\nSo.\n```\n\nTask: score" in call.prompt for call in numbers)
@@ -86,7 +85,7 @@ async def test_the_whole_has_one_number(ledger: Ledger) -> None:
     engine = ScriptedEngine([{"10": 0.25, "6": 0.75}])
     found = await judged(ledger, engine, mode="vanilla", scoring="expected")
     [item] = found.comparisons[0].scores
-    assert (item.criterion, item.target) == ("overall", 7.0)
+    assert (item.id, item.target) == ("overall", 7.0)
     assert engine.calls[0].prompt.endswith(
         "0-2: does nothing of it, or does the opposite\n\n"
         "Answer with its score and nothing else: one whole number from 0 to 10."
@@ -101,7 +100,7 @@ async def test_a_number_that_could_not_be_had_is_a_failure(ledger: Ledger) -> No
 
     found = await judged(ledger, ScriptedEngine(flaky), scoring="analysed")
     failed = [item for item in found.comparisons[0].scores if item.failure is not None]
-    assert [(item.criterion, item.target, item.sampled) for item in failed] == [("insight.1", None, 7.0)]
+    assert [(item.id, item.target, item.sampled) for item in failed] == [("insight.1", None, 7.0)]
     assert found.n_failed == 1
     overall = next(node.score for node in Race().score([found], "paper") if node.id == "overall")
     assert overall.n_failed == 1 and overall.low is not None and overall.low < (overall.high or 0)
@@ -115,7 +114,7 @@ async def test_a_number_that_could_not_be_had_is_a_failure(ledger: Ledger) -> No
 async def test_what_is_sampled_stays_as_it_was(ledger: Ledger) -> None:
     engine = ScriptedEngine(judge_by(known))
     found = await judged(ledger, engine)
-    assert {item.criterion: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
+    assert {item.id: item.target for item in found.comparisons[0].scores} == TARGET_SCORES
     assert all(item.sampled is None and item.spread is None for item in found.comparisons[0].scores)
     assert len(engine.calls) == 1
 
@@ -132,12 +131,3 @@ async def test_what_is_sampled_stays_as_it_was(ledger: Ledger) -> None:
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         RaceSettings.model_validate({"mode": "pointwise", **settings})
-
-
-def test_findings_of_before_are_read() -> None:
-    old = json.loads(
-        '{"case": "a", "document": "d", "task": "t", "request": "r", "report": {"sha256": "0", "n_characters": 1},'
-        ' "comparisons": [{"scores": [{"criterion": "overall", "target": 7}]}]}'
-    )
-    found = RaceFindings.model_validate(old)
-    assert (found.scoring, found.comparisons[0].scores[0].spread) == ("sampled", None)

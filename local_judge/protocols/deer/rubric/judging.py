@@ -22,7 +22,7 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import ask_groups, look_up, no_boolean, report_prompt
+from local_judge.protocols.asking import ask_groups, no_boolean, reasons_of, report_prompt
 from local_judge.protocols.deer.names import JUDGED, RUBRIC
 from local_judge.protocols.deer.rubric.load import bands_for
 from local_judge.protocols.deer.rubric.model import (
@@ -255,9 +255,7 @@ def _grade(
         status="not_applicable" if judged is None else "scored",
         score=score,
         judged=judged,
-        rationale=answer.rationale,
-        **look_up(answer.quote, finder),
-        replies=told.replies,
+        **reasons_of(told, finder),
     )
 
 

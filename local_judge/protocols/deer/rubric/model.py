@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from local_judge.claims.model import Quote
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.deer.names import OVERALL
+from local_judge.protocols.items import JudgedItem
 from local_judge.tasks.model import Guidance
 from serving.types import Frozen
 
@@ -127,29 +126,17 @@ Mode = Literal["items", "dimensions", "vanilla"]
 Status = Literal["scored", "not_applicable", "failed"]
 
 
-class Grade(Frozen):
+class Grade(JudgedItem):
     """One question and its answer."""
 
     path: Path
     """Path of the item; of the dimension in the mode `dimensions`; empty in the mode `vanilla`."""
-    text: str = ""
-    """Wording of the question in the rubric; empty for a whole dimension or report."""
     status: Status
     """Status of the item."""
     score: int | None = None
     """Score from 1 to the scale; None unless `scored`."""
     judged: int | None = None
     """Score by the judge before the cap; equal to `score` if nothing was capped."""
-    rationale: str = ""
-    """Reason given by the judge."""
-    quote: Quote | None = None
-    """A passage of the report, found there by code; offsets into the report's text."""
-    quote_rejected: str | None = None
-    """Quotation by the judge that does not occur in the report."""
-    failure: Failure | None = None
-    """Reason why there is no score."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
 
     @property
     def capped(self) -> bool:
@@ -175,17 +162,9 @@ class RubricFindings(Frozen):
 def items_of_rubric(rubric: RubricFindings) -> Iterator[ItemRow]:
     """Yield each question with its score, or `not_applicable`."""
     for grade in rubric.grades:
-        yield ItemRow(
-            grade.path[0] if grade.path else OVERALL,
-            ".".join(grade.path) or OVERALL,
-            grade.text,
-            grade.status if grade.status == "not_applicable" else grade.score,
-            grade.rationale,
-            grade.quote,
-            grade.quote_rejected,
-            failure=grade.failure,
-            replies=grade.replies,
-        )
+        metric = grade.path[0] if grade.path else OVERALL
+        value = grade.status if grade.status == "not_applicable" else grade.score
+        yield grade.row(metric, ".".join(grade.path) or OVERALL, value)
 
 
 def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:

@@ -1,0 +1,69 @@
+"""A judge's answer to one item about a report: one model, whatever an answer is.
+
+Invariant: an answer without a value has the failure that left it open. A quotation is in `quote` only where code found
+it in the report; the others are in `quote_rejected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from local_judge.claims.model import Quote
+from local_judge.judge.failures import Failure
+from local_judge.protocols.base import ItemRow
+from local_judge.terminal import safe
+from serving.types import Frozen
+
+
+class JudgedItem(Frozen):
+    """The reasons for an answer about the report. Subclasses add the item's id and the value of the answer."""
+
+    text: str = ""
+    """Wording of the item; empty where the findings have it elsewhere, or there is none."""
+    rationale: str = ""
+    """Reason given by the judge."""
+    quote: Quote | None = None
+    """A passage of the report, found there by code; offsets into the report's text."""
+    quote_rejected: str | None = None
+    """Quotation by the judge that does not occur in the report."""
+    failure: Failure | None = None
+    """Reason why there is no answer."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
+
+    def row(self, metric: str, item: str, value: str | float | None, text: str = "") -> ItemRow:
+        """Return the answer in words; `text` is the item's wording if the answer does not have it."""
+        return ItemRow(
+            metric,
+            item,
+            self.text or text,
+            value,
+            self.rationale,
+            self.quote,
+            self.quote_rejected,
+            failure=self.failure,
+            replies=self.replies,
+        )
+
+    def why(self, places: Sequence[str] = ()) -> str:
+        """Return the reasons for the terminal, a line each; `places` of the report stand behind the rationale."""
+        if self.failure is not None:
+            return f"failed: {self.failure.kind}"
+        lines = [safe(self.rationale)] if self.rationale else []
+        lines += places
+        lines += [f'"{safe(self.quote.text)}"'] if self.quote is not None else []
+        if self.quote_rejected is not None:
+            lines.append(f'not in the report: "{safe(self.quote_rejected)}"')
+        return "\n".join(lines)
+
+
+class Rating(JudgedItem):
+    """An item that is answered by a number."""
+
+    id: str
+    """Id of the item."""
+    score: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Number on the item's scale, which starts at 0; None if it failed."""
