@@ -120,7 +120,7 @@ class ChecklistMetric(Metric[S, F]):
     def tables(self, findings: F) -> Iterable[Table]:
         """Yield all items with what decided them."""
         if findings.items:
-            yield items_table(findings.items)
+            yield checklist_table(findings.items)
 
 
 def rate(judges: Sequence[Sequence[Item]], *, of_task: bool = False) -> tuple[Score, tuple[ScoreNode, ...]]:
@@ -181,7 +181,7 @@ def statuses(items: Sequence[Item]) -> str:
     return ", ".join(parts) + (f"; {count(rejected, 'quotation')} not in the report" if rejected else "")
 
 
-def items_table(items: Iterable[Item]) -> Table:
+def checklist_table(items: Iterable[Item]) -> Table:
     """Return each item with what was found and why."""
     table = item_table("id", "requirement", "found", "why")
     for item in items:

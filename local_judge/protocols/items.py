@@ -6,15 +6,16 @@ it in the report; the others are in `quote_rejected`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from pydantic import Field
+from rich.table import Table
 
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import ItemRow
-from local_judge.terminal import safe
+from local_judge.terminal import NONE, item_table, safe
 from serving.types import Frozen
 
 
@@ -50,14 +51,7 @@ class JudgedItem(Frozen):
 
     def why(self, places: Sequence[str] = ()) -> str:
         """Return the reasons for the terminal, a line each; `places` of the report stand behind the rationale."""
-        if self.failure is not None:
-            return f"failed: {self.failure.kind}"
-        lines = [safe(self.rationale)] if self.rationale else []
-        lines += places
-        lines += [f'"{safe(self.quote.text)}"'] if self.quote is not None else []
-        if self.quote_rejected is not None:
-            lines.append(f'not in the report: "{safe(self.quote_rejected)}"')
-        return "\n".join(lines)
+        return _why(self.row("", "", None), places)
 
 
 class Rating(JudgedItem):
@@ -67,3 +61,25 @@ class Rating(JudgedItem):
     """Id of the item."""
     score: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """Number on the item's scale, which starts at 0; None if it failed."""
+
+
+def items_table(rows: Iterable[ItemRow]) -> Table:
+    """Return a table of answers, each with its reasons."""
+    table = item_table("item", "asked", "answer", "why")
+    for row in rows:
+        value = f"{row.value:g}" if isinstance(row.value, int | float) else safe(row.value or NONE)
+        table.add_row(
+            safe(row.item), "\n".join(map(safe, filter(None, (row.text, row.url)))), value, _why(row)
+        )
+    return table
+
+
+def _why(row: ItemRow, places: Sequence[str] = ()) -> str:
+    if row.failure is not None:
+        return f"failed: {row.failure.kind}"
+    lines = [safe(row.rationale)] if row.rationale else []
+    lines += places
+    lines += [f'"{safe(row.quote.text)}"'] if row.quote is not None else []
+    if row.quote_rejected is not None:
+        lines.append(f'not in the {"page" if row.url else "report"}: "{safe(row.quote_rejected)}"')
+    return "\n".join(lines)

@@ -35,6 +35,7 @@ from local_judge.protocols.base import (
     ItemRow,
     View,
 )
+from local_judge.protocols.items import items_table
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
 from local_judge.tasks.model import Task
@@ -117,8 +118,9 @@ class Metric(Examiner[S, F]):
         return ()
 
     def tables(self, findings: F) -> Iterable[RenderableType]:
-        """Everything that the score rests on, for the terminal."""
-        return ()
+        """Return tables of what the score rests on, for the terminal; by default one of the items."""
+        rows = tuple(self.items(findings))
+        return (items_table(rows),) if rows else ()
 
 
 def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) -> ScoreNode:

@@ -77,6 +77,13 @@ class OthersFile(Frozen):
     score: Graded
 
 
+class FinalFile(Frozen):
+    """`final/<sample>.json`, or `final.json`: dimensions and sub-dimensions."""
+
+    score_avgs: dict[str, Graded]
+    criteria_avgs: Parts
+
+
 class Sample(NamedTuple):
     """The parts of one report's findings that DEER's files can hold."""
 
@@ -141,7 +148,8 @@ def folder(samples: Mapping[int, Sample]) -> dict[str, JsonObject]:
 
 def final_file(found: rubric.Integrated) -> JsonObject:
     """Return the content of `final/<sample:04d>.json`, or of `final.json`."""
-    return {"score_avgs": with_na(found.scores), "criteria_avgs": with_na(found.criteria)}
+    averages = {"score_avgs": with_na(found.scores), "criteria_avgs": with_na(found.criteria)}
+    return FinalFile.model_validate(averages).model_dump()
 
 
 def summary_file(criteria: Mapping[str, Mapping[str, rubric.Number]]) -> JsonObject:
@@ -246,17 +254,16 @@ def others_file(findings: RubricFindings, sample_id: int) -> JsonObject:
         (path, {"description": described[path], "score": NA if score is None else _whole(score)})
         for path, score in rubric.leaves(items)
     )
-    return {"sample_id": sample_id, "scores": scores, **_averages(items)}
-
-
-def _averages(items: rubric.Items) -> JsonObject:
     found = rubric.averages(items)
-    return {
+    file = {
+        "sample_id": sample_id,
+        "scores": scores,
         "element_avgs": with_na(found.elements),
         "criteria_avgs": with_na(found.criteria),
         "score_avgs": with_na(found.scores),
         "score": with_na(found.score),
     }
+    return OthersFile.model_validate(file).model_dump()
 
 
 def _description(grade: Grade) -> str:

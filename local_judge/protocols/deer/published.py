@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from local_judge.errors import InputError, first_problem, os_errors
 from local_judge.protocols.deer.files import (
+    FinalFile,
     Graded,
     OthersFile,
-    Parts,
     findings_of,
     folder,
     read_file,
@@ -41,13 +41,6 @@ PARTS = ("fact", "others", "final")
 
 
 M = TypeVar("M", bound=BaseModel)
-
-
-class _Final(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    score_avgs: dict[str, Graded]
-    criteria_avgs: Parts
 
 
 class _Fact(BaseModel):
@@ -147,7 +140,7 @@ def _stated_fact(path: Path) -> Stated:
 
 def _stated_final(path: Path, of: Subject) -> Stated:
     record = parse_object(read_text(path), str(path))
-    final = _read(path, _Final, record)
+    final = _read(path, FinalFile, record)
     scores: list[StatedScore] = []
     for name, value in final.score_avgs.items():
         scores.append(_score(name, value))
@@ -185,7 +178,7 @@ def _check_final(path: Path, found: Mapping[int, DeerFindings]) -> None:
     for name, ours in written.items():
         file = path / name
         if name.startswith("final") and file.is_file():
-            theirs = _read(file, _Final, parse_object(read_text(file), str(file)))
+            theirs = _read(file, FinalFile, parse_object(read_text(file), str(file)))
             for key in ("score_avgs", "criteria_avgs"):
                 _compare(file, key, cast("Mapping[str, Any]", ours[key]), getattr(theirs, key))
 

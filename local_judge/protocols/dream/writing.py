@@ -18,7 +18,6 @@ from importlib.resources import files
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
-from rich.table import Table
 
 from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.asking import Requirement, no_boolean, rate
@@ -27,7 +26,7 @@ from local_judge.protocols.items import Rating
 from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
 from local_judge.scoring.node import Profile, ScoreNode, node, noted
-from local_judge.terminal import NONE, count, item_table
+from local_judge.terminal import count
 from serving.types import Frozen
 
 MOST = 100.0
@@ -155,13 +154,6 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         n, n_failed = len(findings.subdimensions), findings.n_failed
         rejected = sum(one.quote_rejected is not None for one in findings.subdimensions)
         yield f"writing: {n - n_failed} of {n} sub-dimensions scored; {count(rejected, 'quotation')} rejected"
-
-    def tables(self, findings: WritingFindings) -> Iterator[Table]:
-        """Yield a table of sub-dimensions with quotations and reasons."""
-        table = item_table("writing", "score", "why")
-        for one in findings.subdimensions:
-            table.add_row(one.id, NONE if one.score is None else str(one.score), one.why())
-        yield table
 
 
 def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode:

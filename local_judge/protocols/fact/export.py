@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from indexes.model import SourceStatus
 from local_judge.errors import InputError, first_problem
@@ -85,10 +85,14 @@ def fact_result(reports: Iterable[FactFindings]) -> FactResult:
 
 
 class _Row(BaseModel):
+    """A published row, or a part of one. Keys that it does not name are ignored; only those that are set are written."""
+
     model_config = ConfigDict(frozen=True)
 
 
-class _Citation(_Row):
+class CitationRow(_Row):
+    """A statement with its citation."""
+
     fact: str
     ref_idx: int | str | None = None
     url: str
@@ -103,20 +107,32 @@ class JudgedRow(_Row):
     """Written by this project only: failure of one of several statements on a URL."""
 
 
-class PageRow(_Row):
-    """The statements on one URL with their results."""
+class CitedPage(_Row):
+    """The statements on one URL."""
 
     facts: tuple[str, ...]
-    validate_res: tuple[JudgedRow, ...] | None
-    validate_error: str | None
     url_content: str | None = None
 
 
-class _Validated(_Row):
+class PageRow(CitedPage):
+    """The statements on one URL with their results."""
+
+    article_id: JsonValue = None
+    validate_res: tuple[JudgedRow, ...] | None
+    validate_error: str | None
+
+
+P = TypeVar("P", bound=CitedPage)
+
+
+class ReportRow(_Row, Generic[P]):
+    """A report in one of the three files; without pages in `extracted.jsonl`."""
+
+    id: JsonValue = None
     prompt: str = ""
     article: str = ""
-    citations: tuple[_Citation, ...]
-    citations_deduped: dict[str, PageRow] = Field(default_factory=dict[str, PageRow])
+    citations: tuple[CitationRow, ...]
+    citations_deduped: dict[str, P] = Field(default_factory=dict[str, P])
 
 
 def read_validated(path: Path) -> tuple[FactFindings, ...]:
@@ -153,14 +169,14 @@ def findings_of(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[FactFind
                 f"{place}: citations: {row['citations']!r}: leave the row out and count it as missing"
             )
         try:
-            read = _Validated.model_validate(row)
+            read = ReportRow[PageRow].model_validate(row)
         except ValidationError as error:
             raise InputError(f"{place}: {first_problem(error, 'the row')}") from None
         found[case] = _findings(case, read, place)
     return tuple(found.values())
 
 
-def _findings(case: str, row: _Validated, place: str) -> FactFindings:
+def _findings(case: str, row: ReportRow[PageRow], place: str) -> FactFindings:
     keys = {(citation.fact, citation.url): str(citation.ref_idx or "") for citation in row.citations}
     pairs = tuple(
         pair for url, page in row.citations_deduped.items() for pair in pairs_on(url, page, keys, place)
@@ -241,45 +257,50 @@ def rows_of(findings: FactFindings, id: int) -> Rows:
     only of a whole URL: where others of its statements have a label, one that failed is written as "unknown", which
     `stat` leaves out alike.
     """
-    base: JsonObject = {"id": id, "prompt": findings.prompt, "article": findings.article}
-    stated = (*findings.pairs, *findings.repeats)
-    citations = [{"fact": one.statement, "ref_idx": _index(one.key), "url": one.url} for one in stated]
     by_url: dict[str, list[Pair]] = {}
     for pair in findings.pairs:
         by_url.setdefault(pair.url, []).append(pair)
-    extracted = base | {"citations": citations}
-    return Rows(
-        extracted=extracted,
-        deduplicated=extracted
-        | {"citations_deduped": {url: _deduped(group) for url, group in by_url.items()}},
-        validated=extracted
-        | {"citations_deduped": {url: _judged(group, id) for url, group in by_url.items()}},
+    report: dict[str, Any] = {
+        "id": id,
+        "prompt": findings.prompt,
+        "article": findings.article,
+        "citations": tuple(
+            CitationRow(fact=one.statement, ref_idx=_index(one.key), url=one.url)
+            for one in (*findings.pairs, *findings.repeats)
+        ),
+    }
+    pages = {
+        url: CitedPage(facts=tuple(pair.statement for pair in group), url_content=None)
+        for url, group in by_url.items()
+    }
+    judged = {url: _judged(pages[url], group, id) for url, group in by_url.items()}
+    rows = (
+        ReportRow[CitedPage](**report),
+        ReportRow[CitedPage](**report, citations_deduped=pages),
+        ReportRow[PageRow](**report, citations_deduped=judged),
     )
+    return Rows(*(row.model_dump(mode="json", exclude_unset=True) for row in rows))
 
 
-def _deduped(group: Sequence[Pair]) -> JsonObject:
-    return {"facts": [pair.statement for pair in group], "url_content": None}
-
-
-def _judged(group: Sequence[Pair], id: int) -> JsonObject:
+def _judged(page: CitedPage, group: Sequence[Pair], id: int) -> PageRow:
     failed = all(pair.reason in ("judge_failed", "not_extracted") for pair in group)
     detail = next((pair.failure.detail for pair in group if pair.failure), "the judge gave no answer")
     status = next((pair.reason for pair in group if pair.reason in STATUSES), None)
-    results = [] if failed else [_result(index, pair) for index, pair in enumerate(group)]
-    return {
-        **_deduped(group),
-        "url_content": f"{SCRAPE_FAILED}{status}" if status else None,
-        "article_id": id,
-        "validate_res": results,
-        "validate_error": detail if failed else None,
-    }
+    return PageRow(
+        facts=page.facts,
+        url_content=f"{SCRAPE_FAILED}{status}" if status else None,
+        article_id=id,
+        validate_res=() if failed else tuple(_result(index, pair) for index, pair in enumerate(group)),
+        validate_error=detail if failed else None,
+    )
 
 
-def _result(index: int, pair: Pair) -> Mapping[str, object]:
+def _result(index: int, pair: Pair) -> JudgedRow:
     """Return a statement's result; a failure beside other results has a key more than the published rows."""
     label = UNKNOWN if pair.outcome == "unknown" else pair.judged.label if pair.judged else pair.outcome
-    failure = pair.reason if pair.reason in ("judge_failed", "not_extracted", "tied") else None
-    return {"idx": index, "result": label} | ({"reason": failure} if failure else {})
+    if pair.reason in ("judge_failed", "not_extracted", "tied"):
+        return JudgedRow(idx=index, result=label, reason=pair.reason)
+    return JudgedRow(idx=index, result=label)
 
 
 def _index(key: str) -> int | str:
