@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.markup import escape
 
+from local_judge.base.errors import ConfigError, RunError
 from local_judge.claims.model import ClaimSet
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
@@ -24,7 +25,6 @@ from local_judge.cli.run_output import (
     print_results,
     print_warnings,
 )
-from local_judge.errors import ConfigError, RunError
 from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.differences import system_difference_parts, system_differences
@@ -33,18 +33,18 @@ from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import cost_table, score_notes, score_table, trees
 from local_judge.reporting.warnings import unread_citations
-from local_judge.runs.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
-from local_judge.runs.costs import RunCost, tokens_of
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.lock import locked
-from local_judge.runs.manifest import judge_of, judges_of, one_judge_of, protocols_of
-from local_judge.runs.material import material_of_run
-from local_judge.runs.records import load_records, read_records
-from local_judge.runs.rescoring import rescore as compute
-from local_judge.runs.seal import reseal_scores, unseal_scores
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import summarised
-from local_judge.runs.sweep_folder import runs_in
+from local_judge.runs.proof.costs import RunCost, tokens_of
+from local_judge.runs.proof.material import material_of_run
+from local_judge.runs.results.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
+from local_judge.runs.storage.items import claims_file, findings_file
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.manifest import judge_of, judges_of, one_judge_of, protocols_of
+from local_judge.runs.storage.records import load_records, read_records
+from local_judge.runs.storage.rescoring import rescore as compute
+from local_judge.runs.storage.seal import reseal_scores, unseal_scores
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import summarised
+from local_judge.runs.sweeps.folder import runs_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
 

@@ -13,7 +13,7 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import json_line
 from local_judge.judge.ledger_place import ledger_place
 from local_judge.reporting.live import LiveRun, LiveState, LiveSweep, ending, lines
-from local_judge.runs.sweep_folder import sweep_manifest
+from local_judge.runs.sweeps.folder import sweep_manifest
 from local_judge.terminal import safe, stdout
 
 POLL_SECONDS = 1.0

@@ -17,9 +17,9 @@ import typer
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
-from local_judge.runs.labels import verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import verdicts_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from tests.stub_replies import fill
 
 from ..known_claims import write_known

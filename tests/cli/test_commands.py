@@ -18,8 +18,8 @@ from local_judge import __version__
 from local_judge.cli.commands import COMMANDS, Lazy
 from local_judge.demo.outcome import sample_folder
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.manifest import prompts_digest
+from local_judge.runs.storage.store import RunStore
 from serving.presets import load_preset
 
 from ..stub_thread import StubThread
@@ -111,7 +111,7 @@ def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) 
         "local_judge.cli.commands",
         "local_judge.cli.faults",
         "local_judge.cli.help",
-        "local_judge.errors",
+        "local_judge.base.errors",
     }
     others = {name.partition(".")[0] for name in loaded}
     assert not others & {"aiohttp", "faiss", "lxml", "numpy", "scipy", "torch", "trafilatura", "yaml"}

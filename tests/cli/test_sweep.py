@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from local_judge.demo.outcome import sample_folder
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.store import RunStore
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset
@@ -381,7 +381,7 @@ def test_a_sweep_killed_before_a_run_is_sealed_is_continued(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("local_judge.runs.job.seal_run", killed)
+        patch.setattr("local_judge.runs.execution.job.seal_run", killed)
         command(*swept(folder, server))
     assert (folder / "out/runs/stub/cases.jsonl").exists()
     ended = command(*swept(folder, server))

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import RunError
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport, ProfileName
-from local_judge.errors import RunError
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as profile_of
-from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import load_records, load_run_scores, load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.manifest import judge_of, protocols_of
+from local_judge.runs.storage.records import load_records, load_run_scores, load_scores
+from local_judge.runs.storage.store import RunStore
 
 
 def verticals(

@@ -1,0 +1,1 @@
+"""What a run evaluates and by which settings."""
