@@ -107,11 +107,13 @@ def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) 
     ours = {name for name in loaded if name.partition(".")[0] in ("local_judge", "serving", "indexes")}
     assert ours == {
         "local_judge",
+        "local_judge.base",
+        "local_judge.base.errors",
+        "local_judge.base.problems",
         "local_judge.cli",
         "local_judge.cli.commands",
         "local_judge.cli.faults",
         "local_judge.cli.help",
-        "local_judge.base.errors",
     }
     others = {name.partition(".")[0] for name in loaded}
     assert not others & {"aiohttp", "faiss", "lxml", "numpy", "scipy", "torch", "trafilatura", "yaml"}

@@ -1,1 +1,1 @@
-"""What a run evaluates and by which settings."""
+"""Inputs and settings of runs."""
