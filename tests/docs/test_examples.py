@@ -437,4 +437,8 @@ def test_the_functions_on_the_path_of_a_claim_are_there() -> None:
         for step in steps:
             found = getattr(found, step)
         checked.add(name)
-    assert {"documents.parse_report", "judge.judge.Judge.ask_items", "runs.rescoring.rescore"} <= checked
+    assert {
+        "documents.parse_report",
+        "judge.judge.Judge.ask_items",
+        "runs.storage.rescoring.rescore",
+    } <= checked
