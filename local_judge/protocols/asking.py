@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
@@ -26,7 +27,6 @@ from local_judge.protocols.base import Case
 from local_judge.protocols.checklist import Item, Status
 from local_judge.protocols.items import Rating
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)

@@ -23,7 +23,6 @@ from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judge
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.terminal import count, item_table, safe
-from serving.types import Frozen
 
 SCALE = 100.0
 SHOWN_PLACES = 20

@@ -16,7 +16,6 @@ from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol,
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import UNIT, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 
 class Limit(Frozen):

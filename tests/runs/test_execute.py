@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError
 from local_judge.documents import Problem
-from local_judge.errors import ConfigError
 from local_judge.judge.errors import LedgerError
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deer import Deer, DeerFindings
@@ -222,7 +222,7 @@ async def test_no_report_is_worked_on_once_the_run_has_ended(
         await going_on.wait()
         return CaseRecord(id=report.id, key=file_key(report.id), status="done")
 
-    monkeypatch.setattr("local_judge.runs.execute._evaluate", evaluate)
+    monkeypatch.setattr("local_judge.runs.execution.execute._evaluate", evaluate)
     judge, _ = make_judge()
     told: list[CaseRecord] = []
     with pytest.raises(LedgerError, match="the disk is full"):

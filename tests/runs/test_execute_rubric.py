@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.deer import DeerFindings
 from local_judge.runs.config import RunConfig

@@ -22,7 +22,6 @@ from local_judge.protocols.deepresearcheval.findings import TOP, Calls
 from local_judge.protocols.items import Rating
 from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
-from serving.types import Frozen
 
 REPLY_TOKENS = 320
 """Limit of a reply, for each criterion: 900 characters and the JSON around them."""

@@ -33,8 +33,6 @@ from local_judge.protocols.deer.names import INTEGRATED_NAMES, METRICS, REFERENC
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest
 from local_judge.protocols.stated import ALL, Stated, StatedScore, Subject
-from local_judge.rows import parse_object, read_text
-from problems.files import MOST_TEXT, open_file
 
 DIGITS = "[0-9]*.json"
 PARTS = ("fact", "others", "final")

@@ -14,7 +14,6 @@ from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.deer.names import OVERALL
 from local_judge.protocols.items import JudgedItem
 from local_judge.tasks.model import Guidance
-from serving.types import Frozen
 
 Kind = Literal["coverage", "quality"]
 

@@ -10,7 +10,6 @@ from local_judge.protocols.deer.files import NA, OthersFile, Sample, folder, rea
 from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-from serving.types import Frozen
 
 from ....originals import run_original
 from ..rubric_cases import FS, RF, drawn, everywhere, findings, tied
