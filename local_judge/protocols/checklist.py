@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Span
 from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.items import JudgedItem

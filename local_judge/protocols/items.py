@@ -12,11 +12,11 @@ from typing import Annotated
 from pydantic import Field
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import ItemRow
 from local_judge.terminal import NONE, item_table, safe
-from serving.types import Frozen
 
 
 class JudgedItem(Frozen):

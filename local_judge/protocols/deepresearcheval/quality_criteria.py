@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field
 
 from indexes.text.language import detect_language
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence, fill, load_prompt

@@ -22,15 +22,15 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from pydantic import StrictFloat, StrictInt, ValidationError
 
-from local_judge.errors import InputError, first_problem, reason_of
+from local_judge.base.errors import InputError, first_problem, reason_of
+from local_judge.base.files import MOST_JSON, open_file
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.findings import DeerFindings
 from local_judge.protocols.deer.names import INTEGRATED_NAMES
 from local_judge.protocols.deer.rubric import upstream as rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings
 from local_judge.protocols.deer.verification import upstream as verification
 from local_judge.protocols.deer.verification.rows import ClaimRow, Rows
-from problems.files import MOST_JSON, open_file
-from serving.types import Frozen
 
 NA = "N/A"
 """Score that does not exist, as the published code writes it."""

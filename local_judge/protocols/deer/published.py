@@ -18,7 +18,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from local_judge.errors import InputError, first_problem, os_errors
+from local_judge.base.errors import InputError, first_problem, os_errors
+from local_judge.base.files import MOST_TEXT, open_file
+from local_judge.base.rows import parse_object, read_text
 from local_judge.protocols.deer.files import (
     FinalFile,
     Graded,

@@ -85,7 +85,7 @@ def fact_result(reports: Iterable[FactFindings]) -> FactResult:
 
 
 class _Row(BaseModel):
-    """A published row, or a part of one. Keys that it does not name are ignored; only those that are set are written."""
+    """A published row, or a part of one. Unknown keys are ignored; only keys that are set are written."""
 
     model_config = ConfigDict(frozen=True)
 

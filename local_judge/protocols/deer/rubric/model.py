@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.deer.names import OVERALL
 from local_judge.protocols.items import JudgedItem

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.files import NA, OthersFile, Sample, folder, read_file
 from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.overall import Report, over_reports, score
