@@ -26,6 +26,7 @@ from local_judge.protocols.base import (
     View,
 )
 from local_judge.protocols.fact import original_prompts
+from local_judge.protocols.fact.export import FactFiles
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.original_prompts import FACT
 from local_judge.protocols.fact.own import examine
@@ -221,6 +222,4 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
 
     def file_format(self) -> FileFormat[FactFindings]:
         """See `export`."""
-        from local_judge.protocols.fact.export import FactFiles
-
         return FactFiles()

@@ -19,6 +19,7 @@ from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
+from local_judge.protocols.race.export import RaceFiles
 from local_judge.protocols.race.findings import WHOLE as VANILLA
 from local_judge.protocols.race.findings import Comparison, CriterionScore, RaceFindings
 from local_judge.protocols.race.judging import judge_race
@@ -226,8 +227,6 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
 
     def file_format(self) -> FileFormat[RaceFindings]:
         """See `export`."""
-        from local_judge.protocols.race.export import RaceFiles
-
         return RaceFiles()
 
 
