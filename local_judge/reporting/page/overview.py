@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from local_judge.base.model import Frozen
 from local_judge.protocols.base import load_protocol
-from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.health import problem_text
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
+from local_judge.runs.results.comparison import ScoreDifference, system_differences
 from local_judge.runs.results.joining import run_names
 from local_judge.runs.results.scored import Nodes, Scored, meanings_of
 from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
@@ -147,7 +147,7 @@ class Differences(Frozen):
     """Mean differences of all pairs of systems of one run, paired by task."""
 
     run: int
-    rows: tuple[SystemDifference, ...]
+    rows: tuple[ScoreDifference, ...]
 
 
 class Overview(Frozen):

@@ -94,10 +94,10 @@ function differences() {
           Plot.dot(data, { x: 'value', y: 'name', fill: 'var(--hue-0)', r: 4, title: one => `${one.name}: ${number(one.value)}` }),
         ],
       }, ['Systems', right('Difference'), right('95 % interval'), right('Tasks'), right('p (Holm)')], own.map(one => [words(one.name), right(number(one.value)),
-        right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_tasks)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
+        right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_units)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
     });
   });
-  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference. p is of a permutation test over six or more tasks.', folded(charts, 4, 'scores')) : null;
+  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference. p is of a permutation test over six or more tasks, corrected for all overall scores and pairs of systems (Holm).', folded(charts, 4, 'scores')) : null;
 }
 
 /** Return a profile of the dimensions of each protocol, on a scale from 0 (worst) to 100 (best). */
