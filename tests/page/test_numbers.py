@@ -155,7 +155,7 @@ def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) 
             assert (same["value"], same["low"], same["high"]) == (cell.value, cell.low, cell.high)
             if column.headline and cell.value is not None:
                 assert f"{cell.value:.2f}" in terminal
-                low, high = cell.interval or (0.0, 0.0)
+                low, high = cell.interval_low or 0.0, cell.interval_high or 0.0
                 if f"{low:.2f}" != f"{high:.2f}":
                     assert f"({low:.2f} to {high:.2f})" in terminal
                     n_intervals += 1

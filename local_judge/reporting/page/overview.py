@@ -20,13 +20,13 @@ from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, OpenR
 from local_judge.runs.results.comparison import ScoreDifference, system_differences
 from local_judge.runs.results.joining import run_names
 from local_judge.runs.results.scored import Nodes, Scored, meanings_of
+from local_judge.runs.results.summary import Summary
 from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
 from local_judge.runs.storage.records import Steps, load_records, load_scores
 from local_judge.runs.storage.rescoring import AgreementRecord, derived_scores, load_agreement
 from local_judge.runs.storage.resume import is_finished, unfinished_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
-from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
 
 DEEPEST = 3
@@ -71,23 +71,6 @@ class Column(Frozen):
     """Index of the column above."""
 
 
-class Cell(Frozen):
-    """One score of one row."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    """Lowest and highest value that failures leave possible."""
-    interval: tuple[float, float] | None = None
-    """95 % bootstrap interval of the mean over reports, or the score's own interval."""
-    known: float | None = None
-    """Share from 0 to 1 of what the value rests on that is known."""
-    by_rule: bool = False
-    """The protocol's own rule over reports gives the value; otherwise it is a mean over reports."""
-    n_values: int = 0
-    note: str = ""
-
-
 class Row(Frozen):
     """One system as one judge, or the ensemble, scored it in one run."""
 
@@ -105,7 +88,7 @@ class Row(Frozen):
     n_calls_failed: int
     n_in_part: int
     """Reports of which citations were not read."""
-    cells: tuple[Cell | None, ...]
+    cells: tuple[Summary | None, ...]
     """One for each column; None if the row lacks the score."""
 
 
@@ -377,29 +360,12 @@ def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[C
                     n_calls_failed=sum(record.calls_failed(judge) for record in own),
                     n_in_part=sum(bool(record.problems) for record in own),
                     cells=tuple(
-                        _cell(cells.get((system, column.protocol, column.path))) for column in columns
+                        Summary.of_system(row)
+                        if (row := cells.get((system, column.protocol, column.path)))
+                        else None
+                        for column in columns
                     ),
                 )
-
-
-def _cell(row: SystemScore | None) -> Cell | None:
-    """Return a score of a system, with the interval that the tables of a run print."""
-    if row is None:
-        return None
-    score = row.score
-    ends = row.interval
-    if ends is None and score.interval_low is not None and score.interval_high is not None:
-        ends = score.interval_low, score.interval_high
-    return Cell(
-        value=score.value,
-        low=score.low,
-        high=score.high,
-        interval=ends,
-        known=known_share(score),
-        by_rule=row.by_rule,
-        n_values=row.n_values,
-        note=score.note,
-    )
 
 
 def _reports(
