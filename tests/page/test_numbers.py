@@ -21,7 +21,8 @@ from local_judge.protocols.base import load_protocol
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.page import detail
-from local_judge.reporting.page.overview import load_results, overview
+from local_judge.reporting.page.overview import overview
+from local_judge.reporting.page.results import load_results
 from local_judge.reporting.page.sources import Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
