@@ -13,10 +13,10 @@ from local_judge.judge.ledger import Trace
 from local_judge.protocols.base import AnyProtocol, ItemRow
 from local_judge.reporting.page.sources import Excerpt, Sources, Units, excerpt_of
 from local_judge.runs.results.scored import Nodes
+from local_judge.runs.results.summary import Number, number_of
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.store import RunStore
-from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Scale
 
 WORST_FIRST = (
@@ -95,18 +95,14 @@ class PageItem(PageAnswer):
     """Range of the quotation in the report's text; empty if there is none."""
 
 
-class ReportScore(Frozen):
+class ReportScore(Number):
     """One score of the report."""
 
     protocol: str
     path: tuple[str, ...]
     label: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    known: float | None = None
     share: float | None = None
-    note: str = ""
+    """The value on its scale, from 0 (worst) to 1 (best)."""
 
 
 class Call(Frozen):
@@ -250,12 +246,8 @@ def _scores(trees: Mapping[str, Nodes]) -> Iterator[ReportScore]:
                 protocol=protocol,
                 path=path,
                 label=node.label,
-                value=node.score.value,
-                low=node.score.low,
-                high=node.score.high,
-                known=known_share(node.score),
                 share=_share(node.score.value, scale_of(path, nodes)),
-                note=node.score.note,
+                **number_of(node.score),
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from local_judge.base.model import Frozen
 from local_judge.reporting.group_tables import Labels, label_counts
-from local_judge.reporting.groups import Groups, group_scores
+from local_judge.reporting.groups import Column, Groups, group_scores
 from local_judge.reporting.health import problem_text
 from local_judge.reporting.page.results import Loaded, Results
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
@@ -52,14 +52,9 @@ class RunFacts(Frozen):
     finished: bool
 
 
-class Column(Frozen):
-    """One score."""
+class PageColumn(Column):
+    """One score of the page."""
 
-    protocol: str
-    path: Steps
-    label: str
-    scale: Scale | None
-    """None for counts, differences and diagnostics."""
     vertical: str
     """DREAM's vertical in words; empty if it has none."""
     headline: bool
@@ -136,7 +131,7 @@ class Overview(Frozen):
     profile: Profile
     runs: tuple[RunFacts, ...]
     warnings: tuple[RunWarning, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PageColumn, ...]
     rows: tuple[Row, ...]
     reports: tuple[ReportRow, ...]
     groups: tuple[Sliced, ...]
@@ -201,7 +196,7 @@ def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
             yield one.model_copy(update={"text": before + one.text})
 
 
-def _columns(loaded: Sequence[Loaded]) -> list[Column]:
+def _columns(loaded: Sequence[Loaded]) -> list[PageColumn]:
     """Return the scores of all protocols down to `DEEPEST` ids, parents before their children.
 
     A score that means different things in different tasks, such as an item of a task's checklist, has no column.
@@ -227,7 +222,7 @@ def _columns(loaded: Sequence[Loaded]) -> list[Column]:
     keys = [key for key in found if not meanings[key[0]].varies(key[1])]
     place = {key: number for number, key in enumerate(keys)}
     return [
-        Column(
+        PageColumn(
             protocol=protocol,
             path=path,
             label=found[protocol, path][0].label,
@@ -254,7 +249,7 @@ def _take(
         found[protocol, path] = node, scale
 
 
-def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]) -> Iterator[Row]:
+def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[PageColumn]) -> Iterator[Row]:
     several = len(runs) > 1
     for place, run in enumerate(runs):
         for judge in (None, *judges_of(run.store)):
@@ -291,7 +286,7 @@ def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[C
 
 
 def _reports(
-    runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]
+    runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[PageColumn]
 ) -> Iterator[ReportRow]:
     shown = [column for column in columns if column.headline]
     for place, run in enumerate(runs):
@@ -319,7 +314,7 @@ def _reports(
 
 
 def _sliced(
-    runs: Sequence[OpenRun], columns: Sequence[Column], profile: Profile, given: Attributes
+    runs: Sequence[OpenRun], columns: Sequence[PageColumn], profile: Profile, given: Attributes
 ) -> Iterator[Sliced]:
     """Yield the headline scores by attribute and system, for attributes with at least two values."""
     if not all(is_finished(run.store) for run in runs):

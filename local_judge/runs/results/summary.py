@@ -14,8 +14,8 @@ from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Scale, Score, ScoreNode
 
 
-class Summary(Frozen):
-    """One score of one or several reports."""
+class Number(Frozen):
+    """One number with what it rests on."""
 
     value: float | None
     low: float | None = None
@@ -26,6 +26,13 @@ class Summary(Frozen):
     """95 % interval: by a bootstrap of a mean over reports, or of a score of which a random sample was examined."""
     known: float | None = None
     """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
+    note: str = ""
+    """Reason for a value that is null, or another remark."""
+
+
+class Summary(Number):
+    """One score of one or several reports."""
+
     by_rule: bool = False
     """True if the protocol's own rule over reports gives the value; else it is a mean over the reports."""
     n_reports: int = 0
@@ -37,8 +44,6 @@ class Summary(Frozen):
     """Reports whose value rests on a part of the answers."""
     n_undefined: int = 0
     """Reports without a value by the formula, or for which the score was not asked."""
-    note: str = ""
-    """Reason for a value that is null, or another remark."""
 
     @classmethod
     def of(
@@ -59,19 +64,10 @@ class Summary(Frozen):
             interval: interval of a mean; None for that of the score.
             more: further fields of a subclass.
         """
-        low, high = interval or (score.interval_low, score.interval_high)
-        return cls(
-            value=score.value,
-            low=score.low,
-            high=score.high,
-            interval_low=low,
-            interval_high=high,
-            known=known_share(score),
-            by_rule=by_rule,
-            note=score.note,
-            **counts._asdict(),
-            **more,
-        )
+        columns = number_of(score)
+        if interval is not None:
+            columns |= {"interval_low": interval[0], "interval_high": interval[1]}
+        return cls(**columns, by_rule=by_rule, **counts._asdict(), **more)
 
     @classmethod
     def over(cls, scores: Iterable[Score], rule: ScoreNode | None = None, **more: Any) -> Self:
@@ -91,13 +87,18 @@ class Summary(Frozen):
     @property
     def score(self) -> Score:
         """The number without the counts of reports."""
-        fields = ("value", "low", "high", "interval_low", "interval_high", "known", "note")
-        return Score(**{name: getattr(self, name) for name in fields})
+        return Score(**{name: getattr(self, name) for name in Number.model_fields})
 
     @property
     def sampled(self) -> bool:
         """True if an interval is of a score of which a random sample was examined, not of a mean over reports."""
         return self.by_rule or self.n_values < 2
+
+
+def number_of(score: Score) -> dict[str, Any]:
+    """Return the columns of a number from a score."""
+    columns = {name: getattr(score, name) for name in Number.model_fields}
+    return columns | {"known": known_share(score)}
 
 
 def unknown_on(scale: Scale | None = None) -> Score:
