@@ -50,7 +50,6 @@ HEAVY = frozenset(
         "accelerate",
         "faiss",
         "gguf",
-        "matplotlib",
         "mcp",
         "openvino",
         "openvino_genai",

@@ -164,10 +164,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "judge.calibrate:calibrate",
                 "Fit a judge's probabilities and threshold on labelled claims.",
             ),
-            "compare": Lazy(
-                "judge.compare:compare",
-                "Compare qualified judges: differences, costs and useful pairs. Makes no model calls.",
-            ),
         },
     ),
     "snapshot": _group(

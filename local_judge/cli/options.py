@@ -67,7 +67,6 @@ MaxTurns = Annotated[
     int,
     typer.Option("--turns", min=1, help="Maximum number of questions per agent.", rich_help_panel=AGENT),
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", help="Write a plot to this SVG file.")]
 OneOfJudges = Annotated[
     str | None, typer.Option("--judge", help="Use the scores of this judge instead of the ensemble's.")
 ]

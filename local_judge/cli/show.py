@@ -30,7 +30,7 @@ from local_judge.cli.watch import watch
 from local_judge.judge.ledger_place import ledger_place
 from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.claims import claim_blocks, claim_summary
-from local_judge.reporting.differences import system_difference_parts, system_differences
+from local_judge.reporting.differences import system_difference_parts
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
@@ -41,6 +41,7 @@ from local_judge.reporting.warnings import unread_citations
 from local_judge.runs.proof.costs import RunCost, tokens_of
 from local_judge.runs.proof.material import material_of_run
 from local_judge.runs.results.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
+from local_judge.runs.results.comparison import system_differences
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.manifest import judge_of, judges_of, one_judge_of, protocols_of

@@ -35,10 +35,11 @@ from local_judge.lab.qualification.parts.sensitivity import (
 )
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind
-from local_judge.reporting.differences import RunDifference, difference_text, run_difference
+from local_judge.reporting.differences import difference_text
 from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.runs.proof.costs import Tokens
 from local_judge.runs.results.attributes import OpenRun, open_runs
+from local_judge.runs.results.comparison import RunDifference, run_difference
 from local_judge.runs.results.labels import ClaimLabel
 from local_judge.runs.results.matching import MatchedReports, matched_reports
 from local_judge.runs.storage.items import claims_file, findings_file

@@ -20,7 +20,7 @@ from local_judge.base.model import Frozen
 from local_judge.protocols.base import AnyProtocol
 from local_judge.runs.results.attributes import OpenRun
 from local_judge.runs.results.labels import ClaimLabel
-from local_judge.runs.results.matching import MatchedReports, verdicts_by_claim
+from local_judge.runs.results.matching import MatchedReports, verdicts_of
 from local_judge.runs.results.ratings import Joined
 from local_judge.runs.storage.items import findings_file
 from local_judge.runs.storage.records import CaseRecord
@@ -171,9 +171,8 @@ def _of_report(
     run: OpenRun, record: CaseRecord, protocol: AnyProtocol | None
 ) -> Iterator[tuple[str, str, bool | None]]:
     if protocol is None:
-        for (_, url), stored in verdicts_by_claim(run, record, None).items():
-            label = stored.verdict.label
-            yield url, stored.claim, None if label is None else label == "supported"
+        for answer in verdicts_of(run, record).values():
+            yield answer.url, answer.text, None if answer.value is None else answer.value == "supported"
     elif record.status == "done":
         findings = run.store.read_item(findings_file(protocol.name, None), record.key, protocol.findings_type)
         for one in protocol.page_verdicts(findings):

@@ -178,7 +178,7 @@ def prints_statistics(command: Sequence[str]) -> bool:
 
 
 def _written(command: Sequence[str]) -> Iterator[str]:
-    """Yield the places that a command writes: the last argument of `import`, values of `--out` and `--plot`.
+    """Yield the places that a command writes: the last argument of `import`, and values of `--out`.
 
     An empty place stands for one that the command would choose by itself.
     """
@@ -188,7 +188,7 @@ def _written(command: Sequence[str]) -> Iterator[str]:
     elif not prints_statistics(command) and not any(word.split("=")[0] == "--out" for word in command):
         yield ""
     for option, value in pairwise(word for one in command for word in one.split("=", 1)):
-        if option in ("--out", "--plot"):
+        if option == "--out":
             yield value
 
 

@@ -14,13 +14,11 @@ from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
-from local_judge.reporting.summary import BY_RULE, marked_value, score_notes
+from local_judge.reporting.summary import score_lines, score_notes
 from local_judge.runs.results.attributes import Entry, Key, OpenRun
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import one_judge_of, protocols_of
 from local_judge.runs.storage.records import CaseRecord
-from local_judge.scoring.node import Score
-from local_judge.scoring.text import bounds, known_percent
 from local_judge.terminal import NONE, plain_table, safe
 
 
@@ -109,9 +107,6 @@ def _kind(
     )
 
 
-BY_RULE_NOTE = (
-    f"{BY_RULE} by the protocol's own rule over the reports of the group, not the mean of their scores"
-)
 MANY_COLUMNS = 4
 """Most scores of all protocols that share one table."""
 LONGEST_LABEL = 32
@@ -158,43 +153,30 @@ def _key(key: Mapping[str, str | None]) -> list[str]:
 
 
 def _cell(cell: Cell | None) -> str:
-    """Return the value and its rank, then bounds, known share, and spread over runs, one line each."""
+    """Return the value and its rank, then interval, bounds, known share, and spread over runs, one line each."""
     if cell is None:
         return NONE
-    score = Score(value=cell.value, low=cell.low, high=cell.high, known=cell.known)
-    shown = marked_value(score, cell.by_rule, cell.n_values, cell.n_reports)
+    first, *lines = score_lines(cell, with_bounds=True)
     if cell.rank is not None:
-        shown += f" #{cell.rank}" + ("" if cell.rank_change is None else f" {cell.rank_change:+d}")
-    lines = [shown]
-    if bounds(score):
-        lines.append(f"bounds {bounds(score)}")
-    if known_percent(score):
-        lines.append(f"{known_percent(score)} known")
+        first += f" #{cell.rank}" + ("" if cell.rank_change is None else f" {cell.rank_change:+d}")
     if cell.spread is not None and cell.spread.sd is not None:
         n_values = sum(value is not None for value in cell.spread.runs.values())
         lines.append(
             f"sd {cell.spread.sd:.2f} of {n_values}, {cell.spread.least:.2f} to {cell.spread.most:.2f}"
         )
-    return "\n".join(lines)
+    return "\n".join([first, *lines])
 
 
 def _notes(found: Groups) -> Iterator[str]:
     """Yield the notes below the tables, one line each, without control characters."""
     cells = [cell for group in found.groups for cell in group.cells if cell is not None]
-    if any(cell.by_rule for cell in cells):
-        yield BY_RULE_NOTE
     if any(cell.low is not None and cell.low != cell.high for cell in cells):
         yield "bounds: lowest and highest possible value, given what failed"
     yield from score_notes(
-        (
-            safe(f"{column.label} of {', '.join(str(text) for text in group.key.values())}"),
-            Score(value=cell.value, note=cell.note),
-            False,
-            None,
-        )
+        (safe(f"{column.label} of {', '.join(str(text) for text in group.key.values())}"), cell)
         for group in found.groups
         for column, cell in zip(found.columns, group.cells, strict=True)
-        if cell is not None and cell.value is None
+        if cell is not None
     )
     if any(cell.spread is not None for cell in cells):
         yield "values are means over runs; sd: sample standard deviation over so many runs, with minimum and maximum"

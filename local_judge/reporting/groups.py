@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from local_judge.base.errors import InputError, RunError
 from local_judge.base.model import Frozen
-from local_judge.reporting.summary import summary_of, unknown_on
 from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
 from local_judge.runs.results.scored import Nodes, find_path
+from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.manifest import judges_of, protocols_of
 from local_judge.runs.storage.records import (
     CaseRecord,
@@ -31,7 +31,6 @@ from local_judge.runs.storage.rescoring import aggregate_records, derived_scores
 from local_judge.runs.storage.summaries import ReportCounts
 from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
-from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
 from local_judge.stats.numeric import exact
 
@@ -62,30 +61,11 @@ class Spread(Frozen):
     most: float | None
 
 
-class Cell(Frozen):
-    """One score of one group."""
+class Cell(Summary):
+    """One score of one group: of the only run, or the mean over several runs, with the reports of all together."""
 
-    value: float | None
-    """Value of the only run, or mean of the values of several runs."""
-    low: float | None
-    high: float | None
-    """Lowest and highest value that failures leave possible."""
-    known: float | None
-    """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
-    by_rule: bool
-    """True if the protocol's own rule over reports gives the value; else it is a mean over the reports."""
-    n_reports: int
-    """Number of reports in all runs together; the other counts are as well."""
-    n_values: int
-    n_failed: int
-    n_in_part: int
-    n_undefined: int
-    """Counts of reports: with a value; without one through failures; with one in spite of failures; without one by the
-    formula."""
     spread: Spread | None = None
     """None where one run has the group."""
-    note: str = ""
-    """Reason for a value that is null, or another remark."""
     rank: int | None = None
     """Rank from 1 among the groups that differ only in the last attribute; equal values share a rank."""
     rank_change: int | None = None
@@ -301,26 +281,13 @@ def _parts(
         like = next((own[column.path] for own in nodes if own is not None and column.path in own), None)
         unknown = unknown_on(like.scale if like is not None else None)
         scores = [unknown if own is None else _score(own.get(column.path)) for own in nodes]
-        whole = summary_of(scores, rule)
-        found[one.run.name] = _cell(whole.score, whole.by_rule, whole.counts)
+        found[one.run.name] = Cell.over(scores, rule)
     return found
 
 
 def _score(node: ScoreNode | None) -> Score:
     """A report's score; undefined where its tree has none."""
     return Score(value=None, n_undefined=1) if node is None else node.score
-
-
-def _cell(score: Score, by_rule: bool, counts: ReportCounts) -> Cell:
-    return Cell(
-        value=score.value,
-        low=score.low,
-        high=score.high,
-        known=known_share(score),
-        by_rule=by_rule,
-        note=score.note,
-        **counts._asdict(),
-    )
 
 
 def _as_score(cell: Cell) -> Score:
@@ -357,7 +324,7 @@ def _merged(parts: Mapping[str, Cell]) -> Cell | None:
 
 def _summed(cells: Sequence[Cell], whole: Score) -> Cell:
     counts = ReportCounts(*(sum(getattr(cell, name) for cell in cells) for name in ReportCounts._fields))
-    return _cell(whole, all(cell.by_rule for cell in cells), counts)
+    return Cell.of(whole, counts, by_rule=all(cell.by_rule for cell in cells))
 
 
 def _check_scale(columns: Sequence[Column]) -> None:

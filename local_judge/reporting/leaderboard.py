@@ -13,31 +13,22 @@ from typing import NamedTuple
 
 from local_judge.base.errors import plain
 from local_judge.reporting.run_tables import FAILED, NO_SYSTEM, REPORTS, SOURCES
-from local_judge.reporting.summary import marked_value, score_notes
+from local_judge.reporting.summary import score_lines, score_notes
+from local_judge.runs.results.summary import Summary
 from local_judge.runs.storage.manifest import judge_of, protocols_of
 from local_judge.runs.storage.records import CaseRecord, load_records
 from local_judge.runs.storage.store import RunStore
-from local_judge.runs.storage.summaries import SystemScore, load_system_scores
+from local_judge.runs.storage.summaries import load_system_scores
 from local_judge.scoring.node import Profile
-from local_judge.scoring.text import interval, known_percent, range_text
 from local_judge.terminal import NONE
-
-
-class Cell(NamedTuple):
-    """One score of one system."""
-
-    value: str
-    interval: str
-    """`a to b`; empty without an interval."""
-    known: str
-    """Known share of a value that rests on some of the answers; empty for a complete one."""
 
 
 class Line(NamedTuple):
     """One system."""
 
     system: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Summary | None, ...]
+    """Scores in the order of the columns; None if the system lacks one."""
     reports: str
     sources: str
     """Sources read of those cited."""
@@ -71,7 +62,7 @@ def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None =
         RunError: the run is not finished or was modified, or it has no such judge.
     """
     chosen, records = judge_of(store, judge), load_records(store)
-    shown: list[tuple[str, str, dict[str | None, SystemScore]]] = []
+    shown: list[tuple[str, str, dict[str | None, Summary]]] = []
     profiles: dict[Profile, list[str]] = {}
     for protocol in protocols_of(store):
         rows = load_system_scores(store, (protocol,), (chosen,))
@@ -82,13 +73,14 @@ def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None =
         profiles.setdefault(used, []).append(protocol)
         found = [row for row in rows if row.profile == used and row.headline and not row.all_systems]
         for path, label in dict.fromkeys((row.path, row.label) for row in found):
-            shown.append((protocol, label, {row.system: row for row in found if row.path == path}))
+            own = {row.system: Summary.of_system(row) for row in found if row.path == path}
+            shown.append((protocol, label, own))
     several = len({protocol for protocol, _, _ in shown}) > 1
     lines = tuple(_lines(records, [systems for _, _, systems in shown], chosen))
     notes = score_notes(
-        (f"{label} of {system or NO_SYSTEM}", row.score, row.by_rule, row.interval)
+        (f"{label} of {system or NO_SYSTEM}", found)
         for _, label, systems in shown
-        for system, row in systems.items()
+        for system, found in systems.items()
     )
     return Leaderboard(
         title="; ".join(f"{', '.join(names)} ({used} profile)" for used, names in profiles.items()),
@@ -99,7 +91,7 @@ def leaderboard(store: RunStore, profile: Profile = "paper", judge: str | None =
 
 
 def _lines(
-    records: list[CaseRecord], scores: list[dict[str | None, SystemScore]], judge: str | None
+    records: list[CaseRecord], scores: list[dict[str | None, Summary]], judge: str | None
 ) -> Iterator[Line]:
     systems = list(dict.fromkeys(record.system for record in records))
     for system in systems:
@@ -109,22 +101,11 @@ def _lines(
         n_read = sum(record.n_sources_read for record in own)
         yield Line(
             system=system or ("all reports" if len(systems) == 1 else NO_SYSTEM),
-            cells=tuple(_cell(column.get(system)) for column in scores),
+            cells=tuple(column.get(system) for column in scores),
             reports=str(n_done) if n_done == len(own) else f"{n_done} of {len(own)}",
             sources=f"{n_read}/{n_sources}" if n_sources else NONE,
             calls_failed=str(sum(record.calls_failed(judge) for record in own)),
         )
-
-
-def _cell(row: SystemScore | None) -> Cell:
-    if row is None:
-        return Cell(NONE, "", "")
-    score = row.score
-    return Cell(
-        marked_value(score, row.by_rule, row.n_values, row.n_reports),
-        range_text(*row.interval) if row.interval else interval(score),
-        known_percent(score),
-    )
 
 
 def as_markdown(found: Leaderboard) -> str:
@@ -164,24 +145,16 @@ def as_html(found: Leaderboard) -> str:
     )
 
 
-def _texts(line: Line, cell: Callable[[Cell], str]) -> list[str]:
+def _texts(line: Line, cell: Callable[[Summary | None], str]) -> list[str]:
     return [line.system, *map(cell, line.cells), line.reports, line.sources, line.calls_failed]
 
 
 def _joined(line: Line) -> list[str]:
-    return _texts(line, lambda cell: " ".join(_parts(cell)))
+    return _texts(line, lambda cell: " ".join(score_lines(cell)))
 
 
-def _parts(cell: Cell) -> list[str]:
-    return [
-        cell.value,
-        *([f"({cell.interval})"] if cell.interval else []),
-        *([f"{cell.known} known"] if cell.known else []),
-    ]
-
-
-def _html_cell(cell: Cell) -> str:
-    value, *more = map(_html, _parts(cell))
+def _html_cell(cell: Summary | None) -> str:
+    value, *more = map(_html, score_lines(cell))
     return value + "".join(f"<br><small>{one}</small>" for one in more)
 
 

@@ -15,14 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from local_judge.reporting.summary import (
-    Summary,
     estimate_text,
     score_lines,
     score_notes,
-    summary_of,
-    unknown_on,
 )
 from local_judge.reporting.tables import score_table
+from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, records_by_system
 from local_judge.runs.storage.rescoring import AgreementRecord
 from local_judge.runs.storage.summaries import SystemScore
@@ -105,16 +103,14 @@ class _Scores:
             )
         )
 
-    def summary(self, row: _Row, column: _Column) -> tuple[Summary, tuple[float, float] | None]:
-        """Return one score of one line, and the interval if it is a mean."""
+    def summary(self, row: _Row, column: _Column) -> Summary:
+        """Return one score of one line."""
         of = (column.protocol, column.profile, row.judge)
         if row.single:
             own = [self._reports.get((*of, record.id)) for record in row.records]
-            return summary_of(_root_score(one, column.root) for one in own), None
+            return Summary.over(_root_score(one, column.root) for one in own)
         found = self._systems.get((*of, row.system, row.all_systems, (column.root,)))
-        if found is None:
-            return summary_of(unknown_on() for _ in row.records), None
-        return Summary(found.score, found.by_rule, found.counts), found.interval
+        return Summary.over(unknown_on() for _ in row.records) if found is None else Summary.of_system(found)
 
 
 def _root_score(row: ScoreRecord | None, root: str) -> Score:
@@ -165,11 +161,10 @@ def run_summary(
         shown = {(column.protocol, column.profile) for column in columns}
         parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
     notes = score_notes(
-        (f"{label} of {row.name}", summary.score, summary.by_rule, ends)
+        (f"{label} of {row.name}", found.summary(row, column))
         for section in sections
         for row in section
         for label, column in zip(_labels(columns), columns, strict=True)
-        for summary, ends in (found.summary(row, column),)
     )
     return Group(*parts, *(Text(note, style="dim") for note in notes))
 
@@ -266,8 +261,7 @@ def _labels(columns: Sequence[_Column]) -> list[str]:
 
 def _cell(row: _Row, column: _Column, found: _Scores, options: TableOptions, between: str) -> str:
     """Return the value and, separated by `between`, its interval; below them bounds and the known share."""
-    score, ends = found.summary(row, column)
-    first, *more = score_lines(score, ends, with_bounds=options.bounds)
+    first, *more = score_lines(found.summary(row, column), with_bounds=options.bounds)
     return "\n".join([first + between + more[0], *more[1:]] if more else [first])
 
 

@@ -1,15 +1,11 @@
-"""One score of one or several reports, and one measure, as every table prints them.
-
-Invariant: the number of reports behind a value is counted, and a report that could not be evaluated counts as failed.
-"""
+"""Text of one score of one or several reports, and of one measure, as every table prints them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from local_judge.runs.storage.summaries import ReportCounts, Summing
-from local_judge.scoring.node import Scale, Score, ScoreNode, evaluated
+from local_judge.runs.results.summary import Summary
+from local_judge.scoring.node import evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
 from local_judge.stats.estimate import LEVEL, Estimate
 from local_judge.terminal import NONE, safe
@@ -25,88 +21,59 @@ SAMPLE_INTERVAL = f"( ) {LEVEL} % interval for all units, of which a random samp
 RULE_NOTE = f"{BY_RULE} by the protocol's own rule over all reports, not the mean of their scores"
 
 
-class Summary(NamedTuple):
-    """One score of several reports."""
-
-    score: Score
-    by_rule: bool
-    counts: ReportCounts
-
-    def value(self) -> str:
-        """Return the value with a mark if a rule gives it, else with the number of reports if it is not of all."""
-        return marked_value(self.score, self.by_rule, self.counts.n_values, self.counts.n_reports)
-
-
-def summary_of(scores: Iterable[Score], over: ScoreNode | None = None) -> Summary:
-    """Return the summary of one score of each report; `over` is the protocol's own score over all of them."""
-    found = Summing()
-    for score in scores:
-        found.add(score)
-    score, by_rule = (found.score(), False) if over is None else (over.score, not over.mean)
-    return Summary(score, by_rule, found.counts())
-
-
-def unknown_on(scale: Scale | None = None) -> Score:
-    """Return the score of a report that could not be evaluated: any value of the scale is possible."""
-    low, high = (None, None) if scale is None else (scale.low, scale.high)
-    return Score(value=None, n_expected=1, n_failed=1, low=low, high=high, note="not evaluated")
-
-
-def marked_value(score: Score, by_rule: bool, n_values: int, n_reports: int) -> str:
+def marked_value(found: Summary) -> str:
     """Return the value with its marks, and with the number of reports if it is a mean over some of them."""
-    shown = (
+    score, mean_of_some = found.score, not found.by_rule and 0 < found.n_values < found.n_reports
+    return (
         value(score)
-        + (BY_RULE if by_rule and score.value is not None else "")
+        + (BY_RULE if found.by_rule and found.value is not None else "")
         + (OF_PARTS if evaluated(score) else "")
+        + (f" n={found.n_values}" if mean_of_some else "")
     )
-    return shown + (f" n={n_values}" if not by_rule and 0 < n_values < n_reports else "")
 
 
-def mark_notes(values: Iterable[tuple[Score, bool]]) -> list[str]:
-    """Return the notes that explain the marks of values.
-
-    Args:
-        values: scores, each with whether a rule over reports gives it.
-    """
-    every = list(values)
-    parts = dict.fromkeys(filter(None, (evaluated(score) for score, _ in every)))
-    rule = [RULE_NOTE] if any(by_rule and score.value is not None for score, by_rule in every) else []
-    return [*rule, *(f"{OF_PARTS} {part}" for part in parts)]
+def interval_text(found: Summary) -> str:
+    """Return `low to high` of the interval; nothing without one, or if both ends of that of a mean are equal."""
+    if found.interval_low is None or found.interval_high is None:
+        return ""
+    return interval(found.score) if found.sampled else range_text(found.interval_low, found.interval_high)
 
 
-def score_notes(
-    cells: Iterable[tuple[str, Score, bool, tuple[float, float] | None]],
-) -> list[str]:
-    """Return the notes below a table of scores: on marks and brackets, and why scores have no value.
-
-    Args:
-        cells: for each score its name, the score, whether a rule over reports gives it, and the interval of a mean.
-    """
-    every = list(cells)
-    found = mark_notes((score, by_rule) for _, score, by_rule, _ in every)
-    found += [MEAN_INTERVAL] if any(ends and range_text(*ends) for *_, ends in every) else []
-    found += [SAMPLE_INTERVAL] if any(not ends and interval(score) for _, score, _, ends in every) else []
-    reasons: dict[str, dict[str, None]] = {}
-    for name, score, *_ in every:
-        if score.value is None:
-            reasons.setdefault(score.note or "not scored", {})[name] = None
-    return found + [f"{NONE} {listed(list(names))}: {safe(why)}" for why, names in reasons.items()]
-
-
-def score_lines(found: Summary, ends: tuple[float, float] | None, *, with_bounds: bool) -> list[str]:
+def score_lines(found: Summary | None, *, with_bounds: bool = False) -> list[str]:
     """Return the lines of a cell: the value, its interval, its bounds if asked for, and the share that is known.
 
     Args:
-        found: the score.
-        ends: interval of the mean; None if there is none.
+        found: the score; None if there is none.
         with_bounds: whether to add the lowest and highest value that failures leave possible.
     """
-    whole = range_text(*ends) if ends else interval(found.score)
-    lines = [found.value(), *([f"({whole})"] if whole else [])]
-    if with_bounds and (bounds(found.score) or found.score.n_failed):
-        lines.append(f"bounds {bounds(found.score) or 'unknown'}")
-    known = known_percent(found.score)
+    if found is None:
+        return [NONE]
+    score, ends = found.score, interval_text(found)
+    lines = [marked_value(found), *([f"({ends})"] if ends else [])]
+    known = known_percent(score)
+    if with_bounds and (bounds(score) or known):
+        lines.append(f"bounds {bounds(score) or 'unknown'}")
     return [*lines, *([f"{known} known"] if known else [])]
+
+
+def score_notes(cells: Iterable[tuple[str, Summary]]) -> list[str]:
+    """Return the notes below a table of scores: on marks and brackets, and why scores have no value.
+
+    Args:
+        cells: scores by name.
+    """
+    every = list(cells)
+    notes = [RULE_NOTE] if any(found.by_rule and found.value is not None for _, found in every) else []
+    parts = dict.fromkeys(filter(None, (evaluated(found.score) for _, found in every)))
+    notes += [f"{OF_PARTS} {part}" for part in parts]
+    with_interval = [found for _, found in every if interval_text(found)]
+    notes += [MEAN_INTERVAL] if not all(found.sampled for found in with_interval) else []
+    notes += [SAMPLE_INTERVAL] if any(found.sampled for found in with_interval) else []
+    reasons: dict[str, dict[str, None]] = {}
+    for name, found in every:
+        if found.value is None:
+            reasons.setdefault(found.note or "not scored", {})[name] = None
+    return notes + [f"{NONE} {listed(list(names))}: {safe(why)}" for why, names in reasons.items()]
 
 
 def estimate_text(

@@ -15,16 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.table import Table
 
 from local_judge.base.model import Frozen
-from local_judge.reporting.summary import summary_of, unknown_on
+from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
-from local_judge.scoring.coverage import known_share
-from local_judge.scoring.node import VERTICALS, Profile, Score, ScoreNode, Tree, Vertical
+from local_judge.scoring.node import VERTICALS, Profile, ScoreNode, Tree, Vertical
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.scoring.text import value as shown
 from local_judge.terminal import NONE, count, plain_table, safe
 
 
-class Placed(Frozen):
+class Placed(Summary):
     """One metric of one system in a profile."""
 
     protocol: str
@@ -33,29 +32,11 @@ class Placed(Frozen):
     vertical: Vertical | None
     """None for a root of which its protocol does not say it."""
     system: str | None
-    value: float | None
-    """Value by the protocol's rule over the reports, or their mean, on the metric's own scale."""
-    low: float | None
-    """Lowest value that failures leave possible; `high` is the highest."""
-    high: float | None
-    known: float | None
-    """Share from 0 to 1 of what the value rests on that is known; None where nothing of it could fail."""
     scale: tuple[float, float | None]
     """Its ends; None where there is no upper one, or nothing is known of it."""
     better: str
     normalised: float | None
     """None without a value, and on a scale without an upper end."""
-    note: str
-    """Reason for a value that is null, or another remark."""
-    n_reports: int
-    n_values: int
-    """Reports that have a value."""
-    n_failed: int
-    """Reports without a value through failures of ours, those that were not read or not scored among them."""
-    n_in_part: int
-    """Reports whose value rests on a part of the answers."""
-    n_undefined: int
-    """Reports that have no value by the formula itself, or for which the metric was not asked."""
 
 
 class Verticals(Frozen):
@@ -154,24 +135,21 @@ def placed_score(
         over: the score over the reports, where the protocol has one of its own.
     """
     scale = like.scale if like is not None else None
-    found = summary_of([unknown_on(scale) if node is None else node.score for node in nodes], over)
-    value = found.score.value
-    return Placed(
+    found = Placed.over(
+        [unknown_on(scale) if node is None else node.score for node in nodes],
+        over,
         protocol=protocol,
         path=path,
         label=next((node.label for node in nodes if node is not None), path[-1]),
         vertical=like.vertical if like is not None else None,
         system=system,
-        value=value,
-        low=found.score.low,
-        high=found.score.high,
-        note=found.score.note,
-        known=known_share(found.score),
         scale=(scale.low, scale.high) if scale is not None else (0.0, None),
         better=scale.better if scale is not None else "",
-        normalised=None if scale is None or value is None else scale.normalised(value),
-        **found.counts._asdict(),
+        normalised=None,
     )
+    if scale is None or found.value is None:
+        return found
+    return found.model_copy(update={"normalised": scale.normalised(found.value)})
 
 
 def vertical_tables(found: Verticals) -> Iterator[Table | str]:
@@ -209,7 +187,7 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
 
 
 def _cells(placed: Placed) -> list[str]:
-    score = Score(value=placed.value, low=placed.low, high=placed.high, known=placed.known)
+    score = placed.score
     low, high = placed.scale
     ends = f"{low:g} to {high:g}" if high is not None else f"from {low:g}" if placed.better else NONE
     return [

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from local_judge.base.model import Frozen
+from local_judge.stats.comparison import Difference, compare, mean_contrast
 from local_judge.stats.estimate import DRAWS, Estimate, Resamples, SumStatistic, undefined
-from local_judge.stats.paired import Difference, Pair, paired_difference
 
 
 class PairedCall(NamedTuple):
@@ -70,8 +70,11 @@ def compare_calls(calls: Sequence[PairedCall], *, seed: int = 0, draws: int = DR
             sum(first and not second for first, second in right),
             sum(second and not first for first, second in right),
         ),
-        share=paired_difference(
-            [Pair(call.unit, one, other) for call, (one, other) in zip(calls, right, strict=True)],
+        share=compare(
+            {place: float(first) for place, (first, _) in enumerate(right)},
+            {place: float(second) for place, (_, second) in enumerate(right)},
+            lambda place: calls[place].unit,
+            mean_contrast,
             seed=seed,
             draws=draws,
         ),

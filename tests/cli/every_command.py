@@ -49,13 +49,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
     "judge calibrate": (
         *("@/known.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
-        *("--resamples", "10", "--out", "@/out/calibration.json", "--plot", "@/out/plot.svg"),
+        *("--resamples", "10", "--out", "@/out/calibration.json"),
     ),
     "judge qualify": (
         *("@/stub.yaml", "--base-url", "URL", "--snapshot", "@/snapshot", "--out", "@/out/qualified"),
         *("--parts", "verification", "--config", "@/sizes.yaml"),
     ),
-    "judge compare": ("@/qualified", "@/qualified", "--out", "@/out/compared"),
     "results agree": ("@/ratings.csv", "@/run", "--score", "information_integrity"),
     "results diff": ("@/run", "@/again"),
     "results rank": ("@/run", "--score", "information_integrity"),

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -438,34 +436,6 @@ def test_what_cannot_be_joined_is_one_line(command: Command, ratings: Path, tmp_
         "'heat-alpha' and 'second draft' are both by 'alpha' on 'heat'"
         in command("results", "agree", ratings, twice).line()
     )
-
-
-def test_the_plot_is_one_well_formed_file(command: Command, tmp_path: Path) -> None:
-    hostile = '"><script>alert(1)</script>&amp;\u0007\ufffe]]>'
-    path = tmp_path / "ratings.jsonl"
-    rows = [
-        {"task": "t<1>", "system": system, "annotator": "ann", "score": score}
-        for system, score in ((hostile, 3), ("b" * 500, 9))
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = write_run(tmp_path / "<run>", {("t<1>", hostile): 0.5, ("t<1>", "b" * 500): 0.7})
-    plots = [tmp_path / "one.svg", tmp_path / "two.svg"]
-    for plot in plots:
-        assert command("results", "agree", path, run, "--resamples", "5", "--plot", plot).code == 0
-    text = plots[0].read_text(encoding="utf-8")
-    assert text == plots[1].read_text(encoding="utf-8")
-    root = ElementTree.fromstring(text)
-    assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert '"><script>alert(1)' in "".join(root.itertext())
-
-
-def test_a_plot_without_matplotlib_is_refused_in_one_line(
-    command: Command, ratings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = write_run(tmp_path / "run", SCORES)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = command("results", "agree", ratings, run, "--plot", tmp_path / "plot.svg").line()
-    assert said.endswith("plots need the extra `plots`: pip install 'local-judge[plots]'")
 
 
 def resettled(run: Path, change: dict[str, Any]) -> Path:

@@ -243,9 +243,9 @@ def test_what_cannot_be_joined_is_counted_or_one_line(command: Command, tmp_path
         in agree(good, good).line()
     )
     assert (
-        agree(good, options=("--plot", "x"))
+        agree(good, options=("--unfiltered",))
         .line()
-        .endswith("--plot: has no meaning for labels; leave it out")
+        .endswith("--unfiltered: has no meaning for labels; leave it out")
     )
     assert agree(good, options=("--protocol", "race")).line().endswith("'race'; there are: liveresearchbench")
 

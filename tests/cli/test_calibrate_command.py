@@ -44,8 +44,8 @@ def test_a_judge_is_calibrated_and_asked_nothing_twice(
         preset,
     ]
     given += ["--base-url", server.url, "--ledger", tmp_path / "l.sqlite", "--resamples", "50"]
-    plot, out = tmp_path / "plot.svg", tmp_path / "calibration.json"
-    ended = command(*given, "--plot", plot, "--out", out)
+    out = tmp_path / "calibration.json"
+    ended = command(*given, "--out", out)
     assert (ended.code, ended.err) == (0, "")
     # One question a claim, and no other: which of the untrue ones are contradicted is not asked.
     assert asked(server) == 20
@@ -55,8 +55,6 @@ def test_a_judge_is_calibrated_and_asked_nothing_twice(
     assert prompt.endswith("some or all, what causes what. Answer Yes or No.")
     assert "all pages: 20 claims, 10 true, on 5 pages; 0 without an answer" in ended.out
     assert "en: the pooled calibration counts: 20 claims (10 true) on 5 pages" in ended.out
-    svg = plot.read_text()
-    assert svg.startswith("<svg ") and "share of true claims" in svg and "<script" not in svg
     file = json.loads(out.read_text())
     [one] = file["calibrations"]
     assert (one["language"], one["n"], one["n_true"], one["n_pages"]) == ("all", 20, 10, 5)

@@ -1,4 +1,4 @@
-"""`local-judge judge qualify --compare` and `local-judge judge compare`."""
+"""`local-judge judge qualify --compare`."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_judges_are_qualified_compared_and_asked_nothing_twice(
     data, n_asked = (out / "comparison.json").read_bytes(), len(server.chats)
     found = json.loads(data)
     # One judge under two names differs from itself by nothing.
-    assert {row["value"] for row in found["differences"] if row["value"] is not None} == {0.0}
+    assert {row["difference"]["value"] for row in found["differences"]} - {None} == {0.0}
     assert (out / "one" / "page.md").is_file()
-    again = command("judge", "compare", out / "one", out / "other", "--out", tmp_path / "again")
-    assert again.code == 0
+    again = command("judge", "qualify", "--compare", out / "one", out / "other", "--out", tmp_path / "again")
+    assert again.code == 0 and again.out == ended.out
     assert (tmp_path / "again" / "comparison.json").read_bytes() == data
     assert command(*given).code == 0
     assert len(server.chats) == n_asked

@@ -39,7 +39,6 @@ DOCUMENTED = {0, 1, 3, 130, 141, -signal.SIGINT}
 """Exit codes of commands without a mistake in their usage (2) and without a defect (70). CPython ends by SIGINT itself,
 which a shell shows as 130, where the interrupt fell into an `eval`, handled or not."""
 ENDS_WITH_1 = {
-    "judge compare",
     "judge down",
     "judge fetch",
     "lab agent transcript",

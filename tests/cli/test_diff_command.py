@@ -116,7 +116,7 @@ def test_systems_are_compared_in_pairs(
     assert done.code == 0, done.err
     found = json.loads(command("show", out, "--differences", "--json").out)["differences"]
     assert {(one["first"], one["second"]) for one in found} == {("one", "two")}
-    assert all(one["difference"]["n_tasks"] == 2 and one["difference"]["p"] is None for one in found)
+    assert all(one["difference"]["n_units"] == 2 and one["difference"]["p"] is None for one in found)
     assert "two - one" in command("show", out, "--differences").out
     ranked = json.loads(command("results", "rank", out, "--score", "information_integrity", "--json").out)
     assert [one["path"] for one in ranked["differences"]] == [["information_integrity"]]

@@ -394,7 +394,7 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
         ({"rows": {"Ada": ["2", 1.0]}}, "rows.Ada"),
         ({"columns": {"A": {"score": "x", "ratio": ["A", "A"]}}, "rows": {"Ada": [1.0]}}, "only one of"),
         ({"columns": {"A": {"statistic": "x"}}, "rows": {"Ada": [1.0]}}, "a command that prints statistics"),
-        ({"command": [["results", "agree", "{results}", "--plot=x.svg"]]}, "must be in {out}"),
+        ({"command": [["results", "agree", "{results}", "--out=x.json"]]}, "must be in {out}"),
         ({"columns": {"A": {"mean": ["B"]}}, "rows": {"Ada": [1.0]}}, "there is no column 'B'"),
         ({"command": [["lab", "label", "{results}"]]}, "'lab label' is not one of"),
         ({"command": [["import", "{results.name}"]]}, "{results.name} is not in `needs`"),

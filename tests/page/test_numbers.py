@@ -21,7 +21,8 @@ from local_judge.protocols.base import load_protocol
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.page import detail
-from local_judge.reporting.page.overview import load_results, overview
+from local_judge.reporting.page.overview import overview
+from local_judge.reporting.page.results import load_results
 from local_judge.reporting.page.sources import Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
@@ -155,7 +156,7 @@ def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) 
             assert (same["value"], same["low"], same["high"]) == (cell.value, cell.low, cell.high)
             if column.headline and cell.value is not None:
                 assert f"{cell.value:.2f}" in terminal
-                low, high = cell.interval or (0.0, 0.0)
+                low, high = cell.interval_low or 0.0, cell.interval_high or 0.0
                 if f"{low:.2f}" != f"{high:.2f}":
                     assert f"({low:.2f} to {high:.2f})" in terminal
                     n_intervals += 1

@@ -20,7 +20,8 @@ from local_judge.api import Run, evaluate, load
 from local_judge.base.errors import RunError, UserError
 from local_judge.demo.outcome import sample_folder
 from local_judge.reporting.formats import FORMATS, export_results
-from local_judge.reporting.leaderboard import Cell, Leaderboard, Line, as_html, as_latex, as_markdown
+from local_judge.reporting.leaderboard import Leaderboard, Line, as_html, as_latex, as_markdown
+from local_judge.runs.results.summary import Summary
 from local_judge.runs.results.tables import COLUMNS
 from local_judge.runs.storage.store import RunStore
 from tests.stub_server import StubPlan
@@ -107,11 +108,12 @@ def test_claims_and_items_say_what_a_reader_looks_for() -> None:
     assert wanted | {"label", "value", "protocol"} <= COLUMNS["items"].keys()
 
 
+CELL = Summary(value=0.5, interval_low=0.25, interval_high=0.75, known=0.8, n_reports=3, n_values=3)
 BOARD = Leaderboard(
     "fact (paper profile)",
     ("A & B_c",),
     tuple(
-        Line(name, (Cell("0.50", "0.25 to 0.75", "80.0 %"),), "3", "–", "0")
+        Line(name, (CELL,), "3", "–", "0")
         for name in ("[x] 100% #1", r"a|b\c`d`<script>alert(1)</script>", "${x}^~\u202e\x1b[31m\n| y |")
     ),
     ("* by the rule",),

@@ -108,6 +108,9 @@ def test_a_group_of_one_system_is_scored_by_the_protocols_rule(run: Path) -> Non
 def test_a_group_of_several_systems_has_plain_means_and_open_bounds(run: Path) -> None:
     found = group_scores(open_runs([run]), ["topic"], wanted=[ACCURACY, f"{ACCURACY}/pooled"])
     health, law = (group.cells for group in found.groups)
+    # The interval of a mean of 2/3 and 0: a draw of two reports has the mean 0, 1/3 or 2/3.
+    mean = health[0]
+    assert mean is not None and (mean.interval_low, mean.interval_high) == (0.0, pytest.approx(2 / 3))
     assert health[0] and health[0].value == pytest.approx(1 / 3)  # of 2/3 and 0
     assert not health[0].by_rule
     assert health[1] is None and law[1] is None  # pooled is a score of one system's reports

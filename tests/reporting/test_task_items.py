@@ -16,9 +16,9 @@ from local_judge.protocols.dream.key_information import KeyInformationFindings
 from local_judge.protocols.dream.reasoning_findings import QuestionFindings, ReasoningFindings
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
-from local_judge.reporting.differences import run_difference, system_differences
 from local_judge.reporting.groups import group_scores
 from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.results.comparison import run_difference, system_differences
 from local_judge.runs.results.ranking import by_scores
 from local_judge.runs.results.scored import system_scores
 from local_judge.runs.results.side_by_side import score_columns

@@ -9,12 +9,11 @@ import pytest
 
 from local_judge.base.errors import InputError
 from local_judge.runs.results.attributes import OpenRun
-from local_judge.runs.results.matching import matched_reports, score_pairs
+from local_judge.runs.results.matching import matched_reports, score_values
 from local_judge.runs.results.scored import Nodes, Scored
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Score, ScoreNode
-from local_judge.stats.paired import Pair
 
 PATH = ("overall",)
 
@@ -78,10 +77,14 @@ def test_runs_without_a_report_in_common_are_refused() -> None:
         matched_reports(opened(case("a", "t", "x")), opened(case("b", "u", "x")))
 
 
-def test_pairs_of_scores_are_drawn_by_task_or_else_by_report() -> None:
+def test_scores_are_drawn_by_task_or_else_by_report() -> None:
     records = [case("a", "t"), case("b"), case("c", "t"), case("d", "t")]
     matched = matched_reports(opened(*records), opened(*records))
     # The second run has no value for c, and no score of d.
     first, second = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, {"a": 5.0, "b": 6.0, "c": None}
-    found = score_pairs(matched, scored(first), scored(second))
-    assert found == {PATH: [Pair("t", 1.0, 5.0), Pair("b", 2.0, 6.0)]}
+    found = score_values(matched, scored(first), scored(second))
+    sides = (
+        {("t", "a"): 1.0, ("b", "b"): 2.0, ("t", "c"): 3.0, ("t", "d"): 4.0},
+        {("t", "a"): 5.0, ("b", "b"): 6.0},
+    )
+    assert found == {PATH: sides}

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from local_judge.stats.comparison import compare, mean_contrast
 from local_judge.stats.estimate import FLIPS, SIGNIFICANT, holm, sign_flip_p
-from local_judge.stats.paired import Pair, paired_difference
 
 
 def test_six_equal_signs_have_the_p_value_of_the_sign_test() -> None:
@@ -59,8 +59,8 @@ def test_without_a_difference_few_tasks_are_rarely_significant(skewed: bool) -> 
     found = 0
     for _ in range(n):
         sides = rng.exponential(size=(6, 2)) if skewed else rng.normal(size=(6, 2))
-        pairs = [Pair(str(task), one, other) for task, (one, other) in enumerate(sides.tolist())]
-        p = paired_difference(pairs, draws=0).p
+        first, second = ({task: float(value) for task, value in enumerate(side)} for side in sides.T)
+        p = compare(first, second, str, mean_contrast, draws=0).p
         found += p is not None and p <= SIGNIFICANT
     assert found / n <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
     assert found / n == pytest.approx(2 / 64, abs=3 * math.sqrt(2 / 64 * 62 / 64 / n))

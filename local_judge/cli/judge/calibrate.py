@@ -19,7 +19,6 @@ from local_judge.cli.options import (
     AsJson,
     ConfigFile,
     Limit,
-    Plot,
     Resamples,
     Seed,
     SomeSnapshotDir,
@@ -33,7 +32,6 @@ from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
 from local_judge.lab.labelled_claims import annotated_claims, labelled_claims
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
-from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.planning.run_file import load_config
@@ -80,13 +78,10 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the calibrations to this file, for `--calibration`.")
     ] = None,
-    plot: Plot = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a judge's probabilities and threshold on labelled claims."""
-    if plot is not None:
-        require_plots()
     rows, spec, ledger = load_sets(claims), judge.spec(), judge.ledger_beside(out)
     settings = Settings(method=method, objective=objective, folds=folds, seed=seed, draws=resamples)
     loaded = load_config(config, {"claims": {"method": "scored", "view": view}})
@@ -104,7 +99,8 @@ def calibrate(
             sets.append(LabelledSet(known, stack.enter_context(snapshot_beside([path]))))
         stack.enter_context(stoppable(ledger))
         report = asyncio.run(calibrated(sets))
-    _write(report, spec.name, out, plot)
+    if out is not None:
+        RunStore(out.parent).write_json(out.name, CalibrationFile(calibrations=report.calibrations))
     if as_json:
         print_json(report)
     else:
@@ -132,20 +128,6 @@ def _with_pages(
         if pages is not None:
             sets.append(LabelledSet(labelled_claims(texts), pages))
         yield sets
-
-
-def _write(report: CalibrationReport, judge: str, out: Path | None, plot: Path | None) -> None:
-    if out is not None:
-        file = CalibrationFile(calibrations=report.calibrations)
-        RunStore(out.parent).write_json(out.name, file)
-    pooled = report.reports[0]
-    if plot is not None and pooled.before is not None and pooled.after is not None:
-        panels = [
-            ("before: P(yes)", pooled.before.bins),
-            ("after calibration, out of fold", pooled.after.bins),
-        ]
-        title = f"{judge}: does the page state the claim? {count(pooled.after.n, 'claim')}"
-        RunStore(plot.parent).write_text(plot.name, svg(reliability_diagram(title, panels), title))
 
 
 def _print(report: CalibrationReport, judge: str) -> None:

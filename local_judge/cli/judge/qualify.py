@@ -13,12 +13,15 @@ import typer
 
 from local_judge.base.errors import ConfigError, RunError
 from local_judge.cli.ending import leave_missing, stoppable
-from local_judge.cli.judge.compare import Scored, side_by_side
 from local_judge.cli.judging import JUDGE_HELP, ServerOptions, TaskFileOptions
+from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
 from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.judge.judge import Judge
 from local_judge.judge.qualification_record import Scale, remember
+from local_judge.lab.qualification.comparing.comparison import compare as compare_judges
+from local_judge.lab.qualification.comparing.comparison import load_finished, write_comparison
+from local_judge.lab.qualification.comparing.page import comparison_page
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import PartName
 from local_judge.lab.qualification.page import page_of, summary_of
@@ -44,9 +47,20 @@ def qualify(
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Qualify several judges one after another, and compare them.")
+        bool,
+        typer.Option(
+            "--compare",
+            help="Qualify several judges one after another, and compare them. Instead of a judge, the folder of its "
+            "finished qualification is taken as it is.",
+        ),
     ] = False,
-    scored: Scored = None,
+    scored: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--scored",
+            help="With --compare: finished run in which the compared judges scored reports; repeatable.",
+        ),
+    ] = None,
     snapshot: SomeSnapshotDir = None,
     reports: Reports = None,
     labels: Annotated[
@@ -66,14 +80,17 @@ def qualify(
             "--parts", help="Run only these parts: names separated by commas, such as verification."
         ),
     ] = None,
+    allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure on items with known answers which of a judge's judgements are reliable.
 
     Without --snapshot and --reports, the command uses the packaged pages and reports.
     """
-    specs = servers.specs(*judge)
     _check_comparing(judge, compare, scored)
+    finished = {name: Path(name) for name in judge if (Path(name) / DATA).is_file()} if compare else {}
+    names = [name for name in judge if name not in finished]
+    specs = dict(zip(names, servers.specs(*names), strict=True)) if names else {}
     scale: Scale = "quick" if quick else "full"
     chosen = None if parts is None else tuple(name.strip() for name in parts.split(","))
     ask = partial(
@@ -86,17 +103,33 @@ def qualify(
         persistence=servers.persistence,
     )
     root = out or Path("qualifications")
-    folders = [root / spec.name if compare or out is None else root for spec in specs]
+    folders = finished | {
+        name: root / spec.name if compare or out is None else root for name, spec in specs.items()
+    }
     n_unanswered = 0
-    for spec, folder in zip(specs, folders, strict=True):
+    for name, spec in specs.items():
+        folder = folders[name]
         with stoppable(folder):
             found = asyncio.run(ask(spec, out=folder, watch=_watch))
         n_unanswered += found.n_unanswered
         _keep(found, folder, compare, as_json)
     if compare:
-        side_by_side(folders, scored or (), root, as_json)
+        _compare([folders[name] for name in judge], scored or (), root if specs else out, as_json)
     if n_unanswered:
         leave_missing(count(n_unanswered, "answer"))
+
+
+def _compare(folders: Sequence[Path], scored: Sequence[Path], out: Path | None, as_json: bool) -> None:
+    """Print the comparison of finished qualifications, and write it to `out` unless that is None."""
+    found = compare_judges([load_finished(folder) for folder in folders], scored)
+    if out is not None:
+        write_comparison(out, found)
+        write_marks(out)
+    if as_json:
+        print_json(marked(found.model_dump(mode="json")))
+        return
+    print_marks()
+    print(comparison_page(found), end="")
 
 
 def _watch(part: PartName, judges: Mapping[str, Judge]) -> RunProgress:

@@ -40,7 +40,6 @@ from local_judge.lab.experiments.planning import (
     with_drafted,
 )
 from local_judge.lab.experiments.run import (
-    PLOT,
     RESULTS,
     RUN,
     experiment_named,
@@ -52,7 +51,6 @@ from local_judge.lab.experiments.run import (
 )
 from local_judge.lab.experiments.temporal import TIMELINES
 from local_judge.lab.experiments.view import notes, plan_tables, results_tables
-from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.execution.job import Job
@@ -326,11 +324,9 @@ def _print_results(results: Results, job: Job, out: Path, whole: bool) -> None:
         console.print(line, soft_wrap=True)
     for line in qualification_lines(recorded_qualifications(job.store), job.config.protocols):
         console.print(line, markup=False, soft_wrap=True)
-    run = f"{job.store.root} is the run"
-    if can_plot():
-        console.print(f"{out / RESULTS} and {out / PLOT} have the curves, {run}", soft_wrap=True)
-    else:
-        console.print(f"{out / RESULTS} has the curves, {run}; {INSTALL}", markup=False, soft_wrap=True)
+    console.print(
+        f"{out / RESULTS} has the curves, {job.store.root} is the run", markup=False, soft_wrap=True
+    )
 
 
 def _rates(given: str | None) -> list[float] | None:

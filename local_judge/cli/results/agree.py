@@ -16,7 +16,6 @@ from local_judge.cli.options import (
     SCORE,
     AsJson,
     OneOfJudges,
-    Plot,
     ProfileName,
     Resamples,
     RunsDiffer,
@@ -38,7 +37,6 @@ from local_judge.reporting.agreement import (
     n_judges,
 )
 from local_judge.reporting.item_agreement import item_agreement, item_json, item_notes, item_tables
-from local_judge.reporting.plots import agreement_scatter, require_plots, svg
 from local_judge.runs.results.item_labels import (
     LabelledMetric,
     LabelledRuns,
@@ -49,7 +47,6 @@ from local_judge.runs.results.item_labels import (
 from local_judge.runs.results.joining import Differ, join_runs
 from local_judge.runs.results.ratings import Joined, join, load_ratings, ratings_of_run
 from local_judge.runs.results.scored import method_reports, protocol_of
-from local_judge.runs.storage.seal import modifications
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
@@ -91,7 +88,6 @@ def agree(
     ] = False,
     seed: Seed = 0,
     resamples: Resamples = DRAWS,
-    plot: Plot = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +96,7 @@ def agree(
     Ratings give pairwise agreement, correlation and reliability; labels the share of items on which judges agree. Runs
     of one judge without a report in common, such as a run for each system, count as one.
     """
-    of_reports = {"--plot": plot is not None, "--unfiltered": unfiltered, "--ties": ties != "strict"}
+    of_reports = {"--unfiltered": unfiltered, "--ties": ties != "strict"}
     if rating is not None or ratings.is_dir():
         if rating is None or not ratings.is_dir():
             raise ConfigError(
@@ -117,8 +113,6 @@ def agree(
         return
     else:
         _refuse({"--same": bool(same)}, "ratings")
-    if plot is not None:
-        require_plots()
     protocol, named = protocol_and_score(protocol, score)
     score = named or score
     if rating is None:
@@ -132,13 +126,6 @@ def agree(
     scores = [(one, method_reports(one, protocol, profile, score)) for one in joining.methods]
     joined = join(rated, scores)
     found = _agreement(joined, rated.n_empty, joining.reason, ties, filtered, seed, resamples)
-    if plot is not None:
-        mark = ", modified since the run ended" if modifications() else ""
-        title = f"score: {score} ({profile} profile{mark})"
-        picture = svg(
-            agreement_scatter(joined.methods, title), f"{title} against {rating or 'human ratings'}"
-        )
-        RunStore(plot.parent).write_text(plot.name, picture)
     if as_json:
         said = {"protocols": protocols, "profile": profile, "score": score, "judge": judge, "rating": rating}
         print_json(marked(said | agreement_json(found)))

@@ -19,7 +19,8 @@ from local_judge.cli.options import (
     protocol_and_score,
 )
 from local_judge.cli.run_output import WithAllScores
-from local_judge.reporting.differences import difference_parts, run_difference
+from local_judge.reporting.differences import difference_parts
+from local_judge.runs.results.comparison import run_difference
 from local_judge.stats.estimate import DRAWS
 
 

@@ -6,7 +6,6 @@
     reports/        one file per report
     run/            an ordinary run: `show`, `rescore` and `export` read it
     results.json    the curves
-    curves.svg      the same as a plot; only with the extra `plots`
 
 Invariants: an experiment uses the same code as any other reports. A directory continues only the experiment that it was
 begun with. Curves are computed from the run's stored scores alone, so that they can be computed again without a judge.
@@ -29,7 +28,6 @@ from local_judge.lab.experiments.model import Design, Experiment, Name
 from local_judge.lab.experiments.paper import claim_pairs
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, reasoning
 from local_judge.lab.experiments.temporal import TIMELINES, expectations, temporal
-from local_judge.reporting.plots import CurvePanel, can_plot, experiment_curves, svg
 from local_judge.runs.execution.job import Job, Watch, run_job
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.config import RunConfig, laid_over
@@ -41,7 +39,7 @@ from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles, joins
 from serving.connect import PERSISTENT, Persistence
 
-DESIGN, RESULTS, PLOT, RUN = "design.json", "results.json", "curves.svg", "run"
+DESIGN, RESULTS, RUN = "design.json", "results.json", "run"
 
 
 def experiment_named(
@@ -213,31 +211,4 @@ async def run_experiment(job: Job, watch: Watch, out: Path, profile: Profile) ->
         curves=tuple(curves_of(design, rows, profile)),
     )
     store.write_json(RESULTS, results)
-    if can_plot():
-        title = f"Experiment {design.experiment}"
-        store.write_text(PLOT, svg(experiment_curves(panels_of(results)), title))
     return ExperimentRun(records, results)
-
-
-def panels_of(results: Results) -> list[CurvePanel]:
-    """Return the panels of the curves that have an expectation."""
-    conditions = results.design.conditions
-    panels: list[CurvePanel] = []
-    for curve in results.curves:
-        expected = curve.expected
-        if expected is None:
-            continue
-        whose = f" ({curve.judge})" if curve.judge is not None else ""
-        panels.append(
-            CurvePanel(
-                title=f"{curve.protocol}: {curve.label}{whose}",
-                verdict=f"{expected.shape}: {curve.verdict}" if expected.shape else "",
-                labels=[condition.label for condition in conditions],
-                x=[condition.x for condition in conditions],
-                scale=expected.scale,
-                judge=[point.value for point in curve.points],
-                ideal=[share * expected.scale for share in expected.ideal],
-                paper=[None if share is None else share * expected.scale for share in expected.paper],
-            )
-        )
-    return panels

@@ -132,24 +132,29 @@ def leaving_one_out(n: int) -> Drawn:
     return tuple(tuple(place for place in range(n) if place != left) for left in range(n))
 
 
-def jackknife_p(value: float, left_out: Sequence[float | None], seed: int) -> float | None:
-    """Return the two-sided p-value of "no difference", for a difference that need not be a mean.
+def pseudo_values(value: float, left_out: Sequence[float | None]) -> list[int] | None:
+    """Return what each unit contributes to a difference that need not be a mean, as whole numbers.
 
-    Formula: `stats.estimate.sign_flip_p` of the pseudo-values n d - (n - 1) d_i, where d_i is the difference without
-    unit i (Tukey 1958). Their mean is d where d is a mean over units of equal size; for areas under ROC curves they are
-    the components of DeLong's variance (Hanley and Hajian-Tilaki 1997).
+    Formula: the pseudo-values n d - (n - 1) d_i, where d_i is the difference without unit i (Tukey 1958). Their mean is
+    d where d is a mean over units of equal size; for areas under ROC curves they are the components of DeLong's
+    variance (Hanley and Hajian-Tilaki 1997).
 
     Args:
         value: the difference of all n units.
         left_out: the difference without each of them; None where it is not defined.
-        seed: random seed of `sign_flip_p`.
 
     Returns:
-        None for fewer than six units, or where a difference is not defined.
+        None where a difference is not defined.
     """
     n = len(left_out)
     pseudo = [n * value - (n - 1) * without for without in left_out if without is not None]
-    return sign_flip_p([round(one * 10**DIGITS) for one in pseudo], seed=seed) if len(pseudo) == n else None
+    return [round(one * 10**DIGITS) for one in pseudo] if len(pseudo) == n else None
+
+
+def jackknife_p(value: float, left_out: Sequence[float | None], seed: int) -> float | None:
+    """Return `stats.estimate.sign_flip_p` of the `pseudo_values`; None where they are not defined."""
+    contributions = pseudo_values(value, left_out)
+    return None if contributions is None else sign_flip_p(contributions, seed=seed)
 
 
 @lru_cache(maxsize=64)

@@ -5,19 +5,18 @@ Invariant: offsets count UTF-16 code units, as JavaScript does, and refer to the
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from local_judge.base.model import Frozen
-from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
+from local_judge.claims.model import Claim, ClaimSet, Source, Verdict
 from local_judge.judge.ledger import Trace
 from local_judge.protocols.base import AnyProtocol, ItemRow
-from local_judge.reporting.page.sources import Sources
+from local_judge.reporting.page.sources import Excerpt, Sources, Units, excerpt_of
 from local_judge.runs.results.scored import Nodes
+from local_judge.runs.results.summary import Number, number_of
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.store import RunStore
-from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Scale
 
 WORST_FIRST = (
@@ -28,50 +27,38 @@ WORST_FIRST = (
 )
 """Outcomes of a claim and a page, in the order in which lists show them: wrong, unproven, unknown, right."""
 
-AROUND = 400
-"""Characters of a page shown before and after a quotation."""
-SHOWN_EVIDENCE = 800
-"""Characters of the evidence shown where there is no quotation."""
 SHOWN_SHARED = 1200
 """Characters shown in one file of a prompt's shared part, which is the report or the page; a folder has all of it."""
 
 
-class Excerpt(Frozen):
-    """Part of a page's text."""
+class PageAnswer(Frozen):
+    """One answer of a judge, with the page that it quotes."""
 
-    start: int
-    """Offset in the page's text, in characters."""
-    text: str
-    before: bool
-    after: bool
-    """Text that is not shown precedes or follows."""
-    marks: tuple[tuple[int, int], ...] = ()
-    """Ranges of quotations within the excerpt."""
+    url: str = ""
+    title: str = ""
+    quote: str | None = None
+    rejected: str | None = None
+    """Quotation by the judge that does not occur in the text."""
+    excerpt: Excerpt | None = None
+    """Part of the page with the quotation, or of what the judge was shown; None if the page is not at hand."""
+    rationale: str = ""
+    failure: str = ""
+    calls: tuple[int, ...] = ()
+    """Indexes of the prompts and replies."""
 
 
-class PageVerdict(Frozen):
+class PageVerdict(PageAnswer):
     """One claim and one page, or a claim without a page."""
 
     claim: int
     """Index of the claim."""
     outcome: str
     """One of `WORST_FIRST`."""
-    url: str = ""
-    title: str = ""
     reason: str = ""
     """Reason why the page could not be read."""
-    quote: str | None = None
-    rejected: str | None = None
-    """Quotation by the judge that does not occur in the page."""
-    excerpt: Excerpt | None = None
-    """Part of the page with the quotation, or of what the judge was shown; None if the page is not at hand."""
-    rationale: str = ""
     confidence: float | None = None
     threshold: float | None = None
     reliable: bool | None = None
-    failure: str = ""
-    calls: tuple[int, ...] = ()
-    """Indexes of the prompts and replies."""
 
 
 class PageClaim(Frozen):
@@ -89,7 +76,7 @@ class PageClaim(Frozen):
     """Best outcome of its pages: one page that supports a claim is enough."""
 
 
-class PageItem(Frozen):
+class PageItem(PageAnswer):
     """One answer to a question of a protocol about the report."""
 
     protocol: str
@@ -103,33 +90,19 @@ class PageItem(Frozen):
     """Label or number; None without an answer."""
     share: float | None = None
     """A number on its scale, from 0 (worst) to 1 (best)."""
-    rationale: str = ""
     start: int = 0
     end: int = 0
     """Range of the quotation in the report's text; empty if there is none."""
-    quote: str | None = None
-    rejected: str | None = None
-    """Quotation by the judge that does not occur in the text."""
-    url: str = ""
-    title: str = ""
-    excerpt: Excerpt | None = None
-    """Part of the page at `url` with the quotation."""
-    failure: str = ""
-    calls: tuple[int, ...] = ()
 
 
-class ReportScore(Frozen):
+class ReportScore(Number):
     """One score of the report."""
 
     protocol: str
     path: tuple[str, ...]
     label: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    known: float | None = None
     share: float | None = None
-    note: str = ""
+    """The value on its scale, from 0 (worst) to 1 (best)."""
 
 
 class Call(Frozen):
@@ -163,18 +136,6 @@ class Detail(Frozen):
     texts: tuple[str, ...] = ()
     pages_at_hand: bool = False
     calls_at_hand: bool = False
-
-
-class _Units:
-    """Conversion of character offsets of one text to UTF-16 code units."""
-
-    def __init__(self, text: str) -> None:
-        self._wide = (
-            [] if text.isascii() else [place for place, letter in enumerate(text) if letter > "\uffff"]
-        )
-
-    def __call__(self, offset: int) -> int:
-        return offset + bisect_left(self._wide, offset)
 
 
 class _Calls:
@@ -285,12 +246,8 @@ def _scores(trees: Mapping[str, Nodes]) -> Iterator[ReportScore]:
                 protocol=protocol,
                 path=path,
                 label=node.label,
-                value=node.score.value,
-                low=node.score.low,
-                high=node.score.high,
-                known=known_share(node.score),
                 share=_share(node.score.value, scale_of(path, nodes)),
-                note=node.score.note,
+                **number_of(node.score),
             )
 
 
@@ -314,7 +271,7 @@ def _item(
 ) -> PageItem:
     path = _path_of(row, tree)
     page = _cited(row, sources)
-    units = _Units(text or "")
+    units = Units(text or "")
     in_report = row.quote is not None and row.url is None
     return PageItem(
         protocol=protocol,
@@ -331,7 +288,7 @@ def _item(
         rejected=row.quote_rejected,
         url=row.url or "",
         title="" if page is None else page[0],
-        excerpt=None if page is None else _excerpt(page[1], row.quote, None),
+        excerpt=None if page is None else excerpt_of(page[1], row.quote, None),
         failure="" if row.failure is None else f"{row.failure.kind}: {row.failure.detail}",
         calls=calls.places(row.replies),
     )
@@ -353,7 +310,7 @@ def _path_of(row: ItemRow, tree: Nodes) -> tuple[str, ...]:
 
 
 def _claims(found: ClaimSet, verdicts: Sequence[PageVerdict], text: str | None) -> list[PageClaim]:
-    units = _Units(text or "")
+    units = Units(text or "")
     best: dict[int, str] = {}
     for verdict in verdicts:
         known = best.get(verdict.claim)
@@ -411,7 +368,7 @@ def _verdict(
         title=title,
         quote=None if verdict.quote is None else verdict.quote.text,
         rejected=verdict.quote_rejected,
-        excerpt=None if text is None else _excerpt(text, verdict.quote, verdict.evidence),
+        excerpt=None if text is None else excerpt_of(text, verdict.quote, verdict.evidence),
         rationale=verdict.rationale,
         confidence=verdict.confidence,
         threshold=verdict.threshold,
@@ -419,33 +376,3 @@ def _verdict(
         failure="" if failure is None else f"{failure.kind}: {failure.detail}",
         calls=calls.places([*verdict.replies, *([verdict.reliable_reply] if verdict.reliable_reply else [])]),
     )
-
-
-def _excerpt(text: str, quote: Quote | None, evidence: Evidence | None) -> Excerpt | None:
-    """Return the part of a page around a quotation, or the start of what the judge was shown."""
-    if quote is not None and not quote.in_title and text[quote.start : quote.end]:
-        start, end = max(0, quote.start - AROUND), min(len(text), quote.end + AROUND)
-        mark = [(quote.start, quote.end)]
-    else:
-        start = _first_shown(evidence)
-        end = min(len(text), start + SHOWN_EVIDENCE)
-        mark = []
-    part = text[start:end]
-    units = _Units(part)
-    return Excerpt(
-        start=start,
-        text=part,
-        before=start > 0,
-        after=end < len(text),
-        marks=tuple((units(first - start), units(last - start)) for first, last in mark),
-    )
-
-
-def _first_shown(evidence: Evidence | None) -> int:
-    """Return the offset of the first passage that the judge was shown."""
-    if evidence is None:
-        return 0
-    if evidence.stretches:
-        return evidence.stretches[0][0]
-    # A chunk's id ends in its range: `<digest>:<start>-<end>`.
-    return min((int(chunk.rpartition(":")[2].partition("-")[0]) for chunk in evidence.chunks), default=0)

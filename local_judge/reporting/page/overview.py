@@ -7,26 +7,23 @@ Invariant: every number comes from the function that the terminal and the export
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from local_judge.base.model import Frozen
-from local_judge.protocols.base import load_protocol
-from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
-from local_judge.reporting.groups import Groups, group_scores
+from local_judge.reporting.groups import Column, Groups, group_scores
 from local_judge.reporting.health import problem_text
+from local_judge.reporting.page.results import Loaded, Results
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
-from local_judge.runs.results.joining import run_names
-from local_judge.runs.results.scored import Nodes, Scored, meanings_of
+from local_judge.runs.results.comparison import ScoreDifference, system_differences
+from local_judge.runs.results.scored import meanings_of
+from local_judge.runs.results.summary import Summary
 from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.storage.records import Steps, load_records, load_scores
-from local_judge.runs.storage.rescoring import AgreementRecord, derived_scores, load_agreement
-from local_judge.runs.storage.resume import is_finished, unfinished_records
-from local_judge.runs.storage.store import RunStore
-from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
-from local_judge.scoring.coverage import known_share
+from local_judge.runs.storage.records import Steps
+from local_judge.runs.storage.rescoring import AgreementRecord, load_agreement
+from local_judge.runs.storage.resume import is_finished
+from local_judge.runs.storage.summaries import SystemScore
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
 
 DEEPEST = 3
@@ -55,37 +52,15 @@ class RunFacts(Frozen):
     finished: bool
 
 
-class Column(Frozen):
-    """One score."""
+class PageColumn(Column):
+    """One score of the page."""
 
-    protocol: str
-    path: Steps
-    label: str
-    scale: Scale | None
-    """None for counts, differences and diagnostics."""
     vertical: str
     """DREAM's vertical in words; empty if it has none."""
     headline: bool
     """The score sums up a report."""
     parent: int | None
     """Index of the column above."""
-
-
-class Cell(Frozen):
-    """One score of one row."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    """Lowest and highest value that failures leave possible."""
-    interval: tuple[float, float] | None = None
-    """95 % bootstrap interval of the mean over reports, or the score's own interval."""
-    known: float | None = None
-    """Share from 0 to 1 of what the value rests on that is known."""
-    by_rule: bool = False
-    """The protocol's own rule over reports gives the value; otherwise it is a mean over reports."""
-    n_values: int = 0
-    note: str = ""
 
 
 class Row(Frozen):
@@ -105,7 +80,7 @@ class Row(Frozen):
     n_calls_failed: int
     n_in_part: int
     """Reports of which citations were not read."""
-    cells: tuple[Cell | None, ...]
+    cells: tuple[Summary | None, ...]
     """One for each column; None if the row lacks the score."""
 
 
@@ -147,7 +122,7 @@ class Differences(Frozen):
     """Mean differences of all pairs of systems of one run, paired by task."""
 
     run: int
-    rows: tuple[SystemDifference, ...]
+    rows: tuple[ScoreDifference, ...]
 
 
 class Overview(Frozen):
@@ -156,7 +131,7 @@ class Overview(Frozen):
     profile: Profile
     runs: tuple[RunFacts, ...]
     warnings: tuple[RunWarning, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PageColumn, ...]
     rows: tuple[Row, ...]
     reports: tuple[ReportRow, ...]
     groups: tuple[Sliced, ...]
@@ -164,81 +139,6 @@ class Overview(Frozen):
     """Distributions by run and system; empty if a run has several judges."""
     agreement: tuple[Agreement, ...]
     differences: tuple[Differences, ...]
-
-
-class Loaded(NamedTuple):
-    """Scores of one protocol by one judge in one run."""
-
-    run: int
-    """Index of the run."""
-    judge: str | None
-    protocol: str
-    scored: Scored
-    systems: list[SystemScore]
-
-
-class Results(NamedTuple):
-    """Runs with their scores, read once for all parts of a page."""
-
-    runs: Sequence[OpenRun]
-    profile: Profile
-    loaded: Sequence[Loaded]
-
-    def trees(self, run: int, judge: str | None, report: str) -> dict[str, Nodes]:
-        """Return the scores of one report by protocol."""
-        return {
-            one.protocol: one.scored.nodes.get(report, {})
-            for one in self.loaded
-            if (one.run, one.judge) == (run, judge)
-        }
-
-
-def load_results(paths: Sequence[Path], profile: Profile = "paper") -> Results:
-    """Read the scores of one or several runs.
-
-    Args:
-        paths: run directories.
-        profile: formulas; a protocol without this profile is shown by its only one.
-
-    Raises:
-        RunError: a directory contains no run, or the run was modified.
-        InputError: a directory is given twice.
-    """
-    runs = [
-        _opened(path, name) for path, name in zip(paths, run_names(paths, "a run counts once"), strict=True)
-    ]
-    found = [one for place, run in enumerate(runs) for one in _loaded(place, run, profile)]
-    return Results(runs, profile, found)
-
-
-def _opened(path: Path, name: str) -> OpenRun:
-    """Open a run; of an unfinished one, the reports that are complete so far."""
-    store = RunStore(path)
-    if is_finished(store):
-        return OpenRun(name, store, None, load_records(store))
-    return OpenRun(name, store, None, unfinished_records(store, judges_of(store)))
-
-
-def _loaded(place: int, run: OpenRun, profile: Profile) -> Iterator[Loaded]:
-    judges = judges_of(run.store)
-    for protocol in protocols_of(run.store):
-        having = load_protocol(protocol).profiles
-        used = profile if profile in having else having[0]
-        if is_finished(run.store):
-            rows = load_scores(run.store, (protocol,), (None, *judges), profile=used)
-            systems = load_system_scores(run.store, (protocol,), (None, *judges))
-        else:
-            rows, aggregates = derived_scores(run.store, protocol, run.records, judges)
-            systems = summarised(run.records, rows, aggregates)
-        for judge in (None, *judges):
-            nodes = {
-                row.case: dict(entry for root in row.scores for entry in root.walk())
-                for row in rows
-                if (row.profile, row.judge) == (used, judge)
-            }
-            scored = Scored(run.records, nodes, f"{run.store.root}: {protocol}")
-            own = [row for row in systems if (row.profile, row.judge) == (used, judge)]
-            yield Loaded(place, judge, protocol, scored, [row for row in own if not row.all_systems])
 
 
 def overview(found: Results, given: Attributes = NO_ATTRIBUTES) -> Overview:
@@ -296,7 +196,7 @@ def _warnings(runs: Sequence[OpenRun]) -> Iterator[RunWarning]:
             yield one.model_copy(update={"text": before + one.text})
 
 
-def _columns(loaded: Sequence[Loaded]) -> list[Column]:
+def _columns(loaded: Sequence[Loaded]) -> list[PageColumn]:
     """Return the scores of all protocols down to `DEEPEST` ids, parents before their children.
 
     A score that means different things in different tasks, such as an item of a task's checklist, has no column.
@@ -322,7 +222,7 @@ def _columns(loaded: Sequence[Loaded]) -> list[Column]:
     keys = [key for key in found if not meanings[key[0]].varies(key[1])]
     place = {key: number for number, key in enumerate(keys)}
     return [
-        Column(
+        PageColumn(
             protocol=protocol,
             path=path,
             label=found[protocol, path][0].label,
@@ -349,7 +249,7 @@ def _take(
         found[protocol, path] = node, scale
 
 
-def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]) -> Iterator[Row]:
+def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[PageColumn]) -> Iterator[Row]:
     several = len(runs) > 1
     for place, run in enumerate(runs):
         for judge in (None, *judges_of(run.store)):
@@ -377,33 +277,16 @@ def _rows(runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[C
                     n_calls_failed=sum(record.calls_failed(judge) for record in own),
                     n_in_part=sum(bool(record.problems) for record in own),
                     cells=tuple(
-                        _cell(cells.get((system, column.protocol, column.path))) for column in columns
+                        Summary.of_system(row)
+                        if (row := cells.get((system, column.protocol, column.path)))
+                        else None
+                        for column in columns
                     ),
                 )
 
 
-def _cell(row: SystemScore | None) -> Cell | None:
-    """Return a score of a system, with the interval that the tables of a run print."""
-    if row is None:
-        return None
-    score = row.score
-    ends = row.interval
-    if ends is None and score.interval_low is not None and score.interval_high is not None:
-        ends = score.interval_low, score.interval_high
-    return Cell(
-        value=score.value,
-        low=score.low,
-        high=score.high,
-        interval=ends,
-        known=known_share(score),
-        by_rule=row.by_rule,
-        n_values=row.n_values,
-        note=score.note,
-    )
-
-
 def _reports(
-    runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[Column]
+    runs: Sequence[OpenRun], loaded: Sequence[Loaded], columns: Sequence[PageColumn]
 ) -> Iterator[ReportRow]:
     shown = [column for column in columns if column.headline]
     for place, run in enumerate(runs):
@@ -431,7 +314,7 @@ def _reports(
 
 
 def _sliced(
-    runs: Sequence[OpenRun], columns: Sequence[Column], profile: Profile, given: Attributes
+    runs: Sequence[OpenRun], columns: Sequence[PageColumn], profile: Profile, given: Attributes
 ) -> Iterator[Sliced]:
     """Yield the headline scores by attribute and system, for attributes with at least two values."""
     if not all(is_finished(run.store) for run in runs):

@@ -1,4 +1,4 @@
-"""Texts that a run was derived from: reports, cited pages, prompts and replies.
+"""Texts that a run was derived from: reports, cited pages and excerpts of them, prompts and replies.
 
 Invariant: a text is used only if its digest is the one that the run recorded. A text that is not at hand is missing on
 the page and never replaced by another.
@@ -6,6 +6,7 @@ the page and never replaced by another.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -15,6 +16,8 @@ from indexes.errors import SnapshotError
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError, UserError
+from local_judge.base.model import Frozen
+from local_judge.claims.model import Evidence, Quote
 from local_judge.documents import document_id
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
@@ -25,8 +28,25 @@ from local_judge.runs.proof.material import NOWHERE, Places, recorded_file, snap
 from local_judge.runs.storage.manifest import read_manifest
 from local_judge.runs.storage.store import RunStore
 
+AROUND = 400
+"""Characters of a page shown before and after a quotation."""
+SHOWN_EVIDENCE = 800
+"""Characters of the evidence shown where there is no quotation."""
 RECENT = 256
 """Pages kept in memory: the claims of a report cite the same ones."""
+
+
+class Excerpt(Frozen):
+    """Part of a page's text."""
+
+    start: int
+    """Offset in the page's text, in characters."""
+    text: str
+    before: bool
+    after: bool
+    """Text that is not shown precedes or follows."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Ranges of quotations within the excerpt."""
 
 
 class Sources:
@@ -119,3 +139,46 @@ def _ledger(given: LedgerPlace | None, possible: Iterable[LedgerPlace | None]) -
             with suppress(LedgerError):
                 return Ledger.open(path, read_only=True)
     return None
+
+
+class Units:
+    """Conversion of character offsets of one text to UTF-16 code units."""
+
+    def __init__(self, text: str) -> None:
+        self._wide = (
+            [] if text.isascii() else [place for place, letter in enumerate(text) if letter > "\uffff"]
+        )
+
+    def __call__(self, offset: int) -> int:
+        """Return the offset in code units."""
+        return offset + bisect_left(self._wide, offset)
+
+
+def excerpt_of(text: str, quote: Quote | None, evidence: Evidence | None) -> Excerpt | None:
+    """Return the part of a page around a quotation, or the start of what the judge was shown."""
+    if quote is not None and not quote.in_title and text[quote.start : quote.end]:
+        start, end = max(0, quote.start - AROUND), min(len(text), quote.end + AROUND)
+        mark = [(quote.start, quote.end)]
+    else:
+        start = _first_shown(evidence)
+        end = min(len(text), start + SHOWN_EVIDENCE)
+        mark = []
+    part = text[start:end]
+    units = Units(part)
+    return Excerpt(
+        start=start,
+        text=part,
+        before=start > 0,
+        after=end < len(text),
+        marks=tuple((units(first - start), units(last - start)) for first, last in mark),
+    )
+
+
+def _first_shown(evidence: Evidence | None) -> int:
+    """Return the offset of the first passage that the judge was shown."""
+    if evidence is None:
+        return 0
+    if evidence.stretches:
+        return evidence.stretches[0][0]
+    # A chunk's id ends in its range: `<digest>:<start>-<end>`.
+    return min((int(chunk.rpartition(":")[2].partition("-")[0]) for chunk in evidence.chunks), default=0)

@@ -28,7 +28,7 @@ from local_judge.base.files import replacing
 from local_judge.base.model import Frozen
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
-from local_judge.reporting.page.overview import DEEPEST, Overview, Results, load_results, overview
+from local_judge.reporting.page.overview import DEEPEST, Overview, overview
 from local_judge.reporting.page.reliability import (
     FittedOn,
     GivenVerdict,
@@ -37,6 +37,7 @@ from local_judge.reporting.page.reliability import (
     given_verdicts,
     reliability,
 )
+from local_judge.reporting.page.results import Results, load_results
 from local_judge.reporting.page.sources import Sources
 from local_judge.runs.proof.material import NOWHERE, Places
 from local_judge.runs.results.attributes import OpenRun

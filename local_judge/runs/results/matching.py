@@ -6,21 +6,23 @@ Invariant: a report of one run is matched with at most one of the other; what ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from local_judge.base.errors import InputError
-from local_judge.claims.model import ClaimSet, Verdict
-from local_judge.protocols.base import ItemRow, load_protocol
+from local_judge.claims.model import ClaimSet
+from local_judge.protocols.base import load_protocol
 from local_judge.runs.results.attributes import OpenRun
 from local_judge.runs.results.scored import Scored, ScoredReport
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.records import CaseRecord
-from local_judge.stats.paired import Pair
 
 Place = tuple[str, ...]
 """Path of a score."""
+Values = dict[tuple[str, str], float]
+"""Values of a score by task and report; the report is empty for a mean over the reports of a task."""
+Sides = tuple[Values, Values]
+"""Values of a score in two runs, with the task and id of the report in the first run."""
 
 
 class MatchedReports(NamedTuple):
@@ -34,12 +36,17 @@ class MatchedReports(NamedTuple):
     n_second: int
 
 
-class StoredVerdict(NamedTuple):
-    """Verdict on one claim by one page."""
+class Answer(NamedTuple):
+    """Verdict on one claim by one page, or answer to one question of a protocol."""
 
-    claim: str
-    """Text of the claim."""
-    verdict: Verdict
+    text: str
+    """Claim or question."""
+    url: str
+    value: str | float | None
+    """Label or number; None if it failed."""
+    confidence: float | None = None
+    metric: str = ""
+    item: str = ""
 
 
 def matched_reports(first: OpenRun, second: OpenRun) -> MatchedReports:
@@ -74,64 +81,58 @@ def _by_key(
     return {key(record): record for record in records if key(record) and counts[key(record)] == 1}
 
 
-def score_pairs(matched: MatchedReports, first: Scored, second: Scored) -> dict[Place, list[Pair]]:
-    """Return the values of every score on both sides, for reports with both."""
-    found: dict[Place, list[Pair]] = {}
-    for one, other in matched.pairs:
-        nodes = second.nodes.get(other.id, {})
-        for path, node in first.nodes.get(one.id, {}).items():
-            pairs = found.setdefault(path, [])
-            value, against = node.score.value, nodes[path].score.value if path in nodes else None
-            if value is not None and against is not None:
-                pairs.append(Pair(one.task or one.id, value, against))
+def score_values(matched: MatchedReports, first: Scored, second: Scored) -> dict[Place, Sides]:
+    """Return the values of every score on both sides by task, or else report, and report."""
+    found: dict[Place, Sides] = {}
+    for pair in matched.pairs:
+        key = (pair[0].task or pair[0].id, pair[0].id)
+        for path in first.nodes.get(pair[0].id, {}):
+            found.setdefault(path, ({}, {}))
+        for side, record, scored in zip((0, 1), pair, (first, second), strict=True):
+            for path, node in scored.nodes.get(record.id, {}).items():
+                if path in found and node.score.value is not None:
+                    found[path][side][key] = node.score.value
     return found
 
 
-def system_pairs(reports: Sequence[ScoredReport]) -> dict[tuple[str, str], list[Pair]]:
-    """Return the values of a score of each two systems by task; of several reports on a task, their mean."""
-    values: dict[str, dict[str, list[float]]] = {}
+def system_values(reports: Sequence[ScoredReport]) -> dict[str, Values]:
+    """Return the values of a score by system and task; of several reports on a task, their mean."""
+    values: dict[str, dict[tuple[str, str], list[float]]] = {}
     for report in reports:
         if report.system is not None and report.value is not None:
-            values.setdefault(report.system, {}).setdefault(report.task or report.case, []).append(
-                report.value
-            )
+            task = report.task or report.case
+            values.setdefault(report.system, {}).setdefault((task, ""), []).append(report.value)
     return {
-        (one, other): [
-            Pair(task, _mean(own), _mean(values[other][task]))
-            for task, own in values[one].items()
-            if task in values[other]
-        ]
-        for one, other in combinations(values, 2)
+        system: {key: sum(scores) / len(scores) for key, scores in tasks.items()}
+        for system, tasks in values.items()
     }
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def verdicts_by_claim(
-    run: OpenRun, record: CaseRecord, judge: str | None
-) -> dict[tuple[str, str], StoredVerdict]:
+def verdicts_of(run: OpenRun, record: CaseRecord) -> dict[tuple[str, ...], Answer]:
     """Return the verdicts on a report's claims by text and page; of equal claims, the first."""
     claims = None
     if record.status == "done":
-        claims = run.store.find_item(claims_file(judge), record.key, ClaimSet)
+        claims = run.store.find_item(claims_file(run.judge), record.key, ClaimSet)
     if claims is None:
         return {}
     texts = {claim.id: claim.text for claim in claims.claims}
-    found: dict[tuple[str, str], StoredVerdict] = {}
+    found: dict[tuple[str, ...], Answer] = {}
     for verdict in claims.verdicts:
         text = texts[verdict.claim]
-        found.setdefault((" ".join(text.split()), verdict.url), StoredVerdict(text, verdict))
+        answer = Answer(text, verdict.url, verdict.label, verdict.confidence)
+        found.setdefault((" ".join(text.split()), verdict.url), answer)
     return found
 
 
-def items_by_question(
-    run: OpenRun, record: CaseRecord, protocol: str, judge: str | None
-) -> Mapping[tuple[str, str, str], ItemRow]:
+def answers_of(run: OpenRun, record: CaseRecord, protocol: str) -> dict[tuple[str, ...], Answer]:
     """Return the answers to a protocol's questions about a report by metric, item and page."""
     if record.status != "done":
         return {}
     loaded = load_protocol(protocol)
-    findings = run.store.read_item(findings_file(protocol, judge), record.key, loaded.findings_type)
-    return {(row.metric, row.item, row.url or ""): row for row in loaded.items(findings)}
+    findings = run.store.read_item(findings_file(protocol, run.judge), record.key, loaded.findings_type)
+    return {
+        (row.metric, row.item, row.url or ""): Answer(
+            row.text, row.url or "", row.value, None, row.metric, row.item
+        )
+        for row in loaded.items(findings)
+    }

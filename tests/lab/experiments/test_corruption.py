@@ -204,8 +204,6 @@ def test_the_results_are_kept_as_they_are_returned(run_whole: RunWhole, tmp_path
     folder = tmp_path / "experiment"
     kept = json.loads((folder / RESULTS).read_text())
     assert Results.model_validate(kept) == done.results
-    picture = (folder / "curves.svg").read_text()
-    assert all(f">{series}</text>" in picture for series in ("this judge", "ideal", "paper"))
 
 
 @pytest.mark.parametrize(

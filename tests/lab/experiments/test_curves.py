@@ -6,9 +6,8 @@ from typing import Literal
 
 import pytest
 
-from local_judge.lab.experiments.curves import Curve, Results, curves_of
+from local_judge.lab.experiments.curves import Curve, curves_of
 from local_judge.lab.experiments.model import Condition, Design, Expectation, Trial, relative_change
-from local_judge.lab.experiments.run import panels_of
 from local_judge.runs.storage.records import ScoreRecord
 from local_judge.scoring.node import Score, ScoreNode
 
@@ -158,16 +157,6 @@ def test_judges_have_curves_of_their_own() -> None:
     both = [*rows((1.0, 0.5, 0.0), judge="a"), *rows((1.0, 1.0, 1.0), judge="b")]
     found = list(curves_of(design(expected("falls", 1.0, 0.5, 0.0)), both, "paper"))
     assert [(one.judge, one.verdict) for one in found] == [("a", "as expected"), ("b", "not as expected")]
-
-
-def test_the_plot_has_a_panel_for_each_curve_with_its_missing_points() -> None:
-    made = design(expected("falls", 1.0, 0.5, 0.0))
-    found = rows((1.0, None, 0.0), judge="j")
-    results = Results(
-        design=made, profile="paper", judges=("j",), curves=tuple(curves_of(made, found, "paper"))
-    )
-    [panel] = panels_of(results)
-    assert (panel.judge, panel.ideal, panel.paper) == ([1.0, None, 0.0], [1.0, 0.5, 0.0], [])
 
 
 @pytest.mark.parametrize(

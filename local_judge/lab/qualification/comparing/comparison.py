@@ -2,7 +2,6 @@
 
     comparison.json    all data
     comparison.md      the page
-    comparison.svg     quality and cost; only with the extra `plots`
 
 Invariant: qualifications are compared only if the judges were asked the same: the same claims on the same pages,
 reports, prompts and settings; the message names what differs. No model calls are made, and the same qualifications give
@@ -12,7 +11,7 @@ the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from local_judge.base.files import MOST_JSON, read_file
 from local_judge.judge.qualification_record import checked_record
 from local_judge.lab.qualification.comparing.ensembles import ensembles
 from local_judge.lab.qualification.comparing.expense import expenses, quality_costs
-from local_judge.lab.qualification.comparing.model import Comparison, Difference, Member, QualityCost
+from local_judge.lab.qualification.comparing.model import Comparison, JudgeDifference, Member
 from local_judge.lab.qualification.comparing.orders import agreeing, of_runs, stabilities, unaltered
 from local_judge.lab.qualification.comparing.page import comparison_page
 from local_judge.lab.qualification.comparing.pairs import differences
@@ -31,11 +30,10 @@ from local_judge.lab.qualification.figures import Draws
 from local_judge.lab.qualification.model import Item, PartName
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.qualify import COMPARED, DATA, MANIFEST, Qualification
-from local_judge.reporting.plots import INSTALL, CostPanel, CostPoint, can_plot, quality_cost, svg
 from local_judge.runs.storage.manifest import difference
 from local_judge.runs.storage.store import RunStore
 
-JSON, PAGE, PLOT = "comparison.json", "comparison.md", "comparison.svg"
+JSON, PAGE = "comparison.json", "comparison.md"
 
 
 class Finished(NamedTuple):
@@ -87,7 +85,7 @@ def compare(finished: Sequence[Finished], runs: Sequence[Path] = ()) -> Comparis
     for name, records in asked.items():
         for record in records:
             items[record.part][name] = record.items
-    compared: list[Difference] = []
+    compared: list[JudgeDifference] = []
     for part, own in items.items():
         if len(own) > 1:
             every = {item.id: item for found in own.values() for item in found}
@@ -116,41 +114,14 @@ def compare(finished: Sequence[Finished], runs: Sequence[Path] = ()) -> Comparis
 
 
 def write_comparison(out: Path, found: Comparison) -> None:
-    """Write the page, the data and the plot; without matplotlib the page says that the plot is missing.
+    """Write the page and the data.
 
     Raises:
         RunError: a file cannot be written.
     """
     store = RunStore(out)
     store.write_json(JSON, found)
-    title = "Quality against cost"
-    picture = ""
-    panels = cost_panels(found)
-    if panels and can_plot():
-        store.write_text(PLOT, svg(quality_cost(panels), title))
-        picture = f"![{title}]({PLOT})"
-    elif panels:
-        picture = f"{title} is not drawn: {INSTALL}"
-    store.write_text(PAGE, comparison_page(found, picture))
-
-
-def cost_panels(found: Comparison) -> list[CostPanel]:
-    """Return each figure of quality against tokens and against seconds, for the judges that have both."""
-    axes: tuple[tuple[str, Callable[[QualityCost], float | None]], ...] = (
-        ("computed and generated tokens a claim", lambda one: one.tokens),
-        ("seconds a claim", lambda one: one.seconds),
-    )
-    panels: list[CostPanel] = []
-    for figure in dict.fromkeys(one.figure for one in found.quality_costs):
-        for label, cost in axes:
-            points = [
-                CostPoint(one.judge, spent, one.value, one.low, one.high, bool(one.dominated_by))
-                for one in found.quality_costs
-                if one.figure == figure and one.value is not None and (spent := cost(one)) and spent > 0
-            ]
-            if points:
-                panels.append(CostPanel(figure, label, points))
-    return panels
+    store.write_text(PAGE, comparison_page(found))
 
 
 def _member(found: Qualification) -> Member:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from local_judge.lab.qualification.comparing.model import Difference, Expense, QualityCost
+from local_judge.lab.qualification.comparing.model import Expense, JudgeDifference, QualityCost
 from local_judge.lab.qualification.model import Figure, PartRecord
 
 QUALITY: Final[Mapping[str, str]] = {
@@ -57,7 +57,7 @@ def n_asked(record: PartRecord) -> int:
 
 
 def quality_costs(
-    figures: Mapping[str, Sequence[Figure]], spent: Sequence[Expense], compared: Sequence[Difference]
+    figures: Mapping[str, Sequence[Figure]], spent: Sequence[Expense], compared: Sequence[JudgeDifference]
 ) -> list[QualityCost]:
     """Return quality and cost for each figure of `QUALITY` for which some judge has a value.
 
@@ -82,12 +82,15 @@ def quality_costs(
     return found
 
 
-def _gains(compared: Sequence[Difference], id: str) -> dict[tuple[str, str], float]:
+def _gains(compared: Sequence[JudgeDifference], id: str) -> dict[tuple[str, str], float]:
     """Return the quality of one judge minus that of another, in both directions."""
-    known = [(row, row.value) for row in compared if row.id == id and row.value is not None]
-    return {(row.first, row.second): value for row, value in known} | {
-        (row.second, row.first): -value for row, value in known
-    }
+    found: dict[tuple[str, str], float] = {}
+    for row in compared:
+        value = row.difference.value
+        if row.id == id and value is not None:
+            first, second = row.judges
+            found |= {(second, first): value, (first, second): -value}
+    return found
 
 
 def _dominating(

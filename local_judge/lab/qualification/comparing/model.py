@@ -10,6 +10,7 @@ from typing import Literal
 
 from local_judge.base.model import Frozen
 from local_judge.lab.qualification.model import PartName
+from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import Estimate
 
 Verdict = Literal["first", "second", "differs", "not_shown", "not_tested", "none"]
@@ -19,29 +20,17 @@ because one of the judges has no value."""
 EnsembleVerdict = Literal["better", "not_shown", "not_tested", "none"]
 
 
-class Difference(Frozen):
-    """One figure of the first judge minus that of the second, on the items that both answered."""
+class JudgeDifference(Frozen):
+    """One figure of two judges, on the items that both answered."""
 
     id: str
     """Id of the figure."""
-    first: str
-    second: str
-    first_value: float | None
-    second_value: float | None
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    """95 % interval of the paired bootstrap over units, not widened for the number of pairs."""
-    p: float | None = None
-    p_holm: float | None = None
-    """p corrected for the number of pairs of judges for this figure."""
-    n: int
-    """Number of items that both answered."""
-    n_units: int
-    n_only_first: int = 0
-    """Number of items that the second did not answer, or was not asked."""
-    n_only_second: int = 0
-    n_neither: int = 0
+    judges: tuple[str, str]
+    """First and second judge."""
+    difference: Difference
+    """Second minus first; Holm's correction is over the pairs of judges for this figure."""
+    n_neither: int
+    """Number of items that neither answered, or was asked."""
     verdict: Verdict
     reason: str = ""
     """Reason why there is no value."""
@@ -191,7 +180,7 @@ class Comparison(Frozen):
     """Ids of the reports."""
     seed: int
     draws: int
-    differences: tuple[Difference, ...]
+    differences: tuple[JudgeDifference, ...]
     expenses: tuple[Expense, ...]
     quality_costs: tuple[QualityCost, ...]
     ensembles: tuple[Ensemble, ...]

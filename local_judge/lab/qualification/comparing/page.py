@@ -11,15 +11,16 @@ from typing import Final
 from local_judge.lab.qualification.comparing.model import (
     Agreeing,
     Comparison,
-    Difference,
     Ensemble,
     Expense,
     Gain,
+    JudgeDifference,
     QualityCost,
     Stability,
 )
 from local_judge.lab.qualification.page import Row, cell, render
 from local_judge.lab.qualification.thresholds import number
+from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate
 from local_judge.terminal import NONE, count
 
@@ -36,7 +37,7 @@ DIFFERENCE_HEADS: Final = (
     "second",
     "value of the first",
     "of the second",
-    "difference",
+    "second less first",
     "p",
     "better",
     "items",
@@ -44,13 +45,8 @@ DIFFERENCE_HEADS: Final = (
 )
 
 
-def comparison_page(found: Comparison, picture: str) -> str:
-    """Return the whole page.
-
-    Args:
-        found: the comparison.
-        picture: the line that shows quality against cost; '' if there is no plot.
-    """
+def comparison_page(found: Comparison) -> str:
+    """Return the whole page."""
     n_judges = len(found.judges)
     n_pairs = n_judges * (n_judges - 1) // 2
     parts = [row for row in found.differences if "=" in row.id]
@@ -58,7 +54,6 @@ def comparison_page(found: Comparison, picture: str) -> str:
     return render(
         "comparison",
         found=found,
-        picture=picture,
         judges=[
             (cell(one.name), cell(one.model), cell(one.in_all), f"{one.n_unanswered} of {one.n_items}")
             for one in found.judges
@@ -98,27 +93,28 @@ def _cost(one: QualityCost | Ensemble) -> tuple[str, str]:
     )
 
 
-def _difference(row: Difference) -> Row:
+def _difference(row: JudgeDifference) -> Row:
+    found, (first, second) = row.difference, map(cell, row.judges)
     better = {
-        "first": cell(row.first),
-        "second": cell(row.second),
+        "first": first,
+        "second": second,
         "differs": "they differ",
         "not_shown": "not shown to differ",
-        "not_tested": f"not tested ({_why_not_tested(row.n_units)})",
+        "not_tested": f"not tested ({_why_not_tested(found.n_units)})",
         "none": cell(row.reason),
     }[row.verdict]
-    left_out = row.n_only_first + row.n_only_second + row.n_neither
+    left_out = found.n_first + found.n_second + row.n_neither
     return (
         f"`{row.id}`",
-        cell(row.first),
-        cell(row.second),
-        _value(row.first_value),
-        _value(row.second_value),
-        _interval(row, "+"),
-        _value(row.p_holm),
+        first,
+        second,
+        _value(found.first),
+        _value(found.second),
+        _interval(found, "+"),
+        _value(found.p_holm),
         better,
-        str(row.n),
-        f"{left_out} ({row.n_only_first}/{row.n_only_second}/{row.n_neither})" if left_out else "",
+        str(found.n),
+        f"{left_out} ({found.n_first}/{found.n_second}/{row.n_neither})" if left_out else "",
     )
 
 

@@ -1,9 +1,8 @@
 """Differences between two judges, figure by figure.
 
-    d      = value of the first - value of the second, both on the items that both answered
-    d*     the same on units drawn with replacement, the same units for both judges
-    95 %   the 2.5th and the 97.5th percentile of d* (Efron and Tibshirani 1993, chapter 13)
-    p      of the signs of the units' pseudo-values (`lab.qualification.figures.jackknife_p`)
+The difference is the value of the second judge minus that of the first, on the items that both answered
+(`stats.comparison.compare`); units are pages and reports. p is of the signs of the units' pseudo-values
+(`lab.qualification.figures.jackknife_p`), corrected over the pairs of judges for one figure.
 
 Invariant: items are matched by id. An item that one judge did not answer is removed from both and counted. An item with
 different truths for two judges is refused, because it is not the same item.
@@ -11,39 +10,27 @@ different truths for two judges is refused, because it is not the same item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 from local_judge.base.errors import InputError
-from local_judge.lab.qualification.comparing.model import Difference, Verdict
+from local_judge.lab.qualification.comparing.model import JudgeDifference, Verdict
 from local_judge.lab.qualification.figures import (
     Better,
     Draws,
     Measure,
-    by_unit,
-    draws_of,
+    Value,
     in_draws,
-    jackknife_p,
     leaving_one_out,
+    pseudo_values,
 )
 from local_judge.lab.qualification.model import Item
-from local_judge.stats.estimate import SIGNIFICANT, Estimate, holm, with_interval
+from local_judge.stats.comparison import Contrast, Difference, Units, compare, corrected
+from local_judge.stats.estimate import SIGNIFICANT
 from local_judge.stats.numeric import DIGITS
 
 Answers = Mapping[str, Item]
 """Items of one judge by id."""
-
-
-class Replicated(NamedTuple):
-    """Value of a measure on some units."""
-
-    value: float | None
-    drawn: list[float | None]
-    """Its value in each draw of the units."""
-    left_out: list[float | None]
-    """Its value without each of the units; empty for too few of them."""
 
 
 def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
@@ -71,7 +58,7 @@ def by_id(items: Mapping[str, Sequence[Item]]) -> dict[str, dict[str, Item]]:
 
 def differences(
     items: Mapping[str, Sequence[Item]], measures: Sequence[Measure], draws: Draws
-) -> list[Difference]:
+) -> list[JudgeDifference]:
     """Compare each two judges by every measure, with Holm's correction over the pairs for one measure.
 
     Args:
@@ -96,80 +83,74 @@ def minus(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else round(first - second, DIGITS) + 0.0
 
 
-def _compared(measure: Measure, answers: Mapping[str, Answers], draws: Draws) -> list[Difference]:
-    own = {
+def _compared(measure: Measure, answers: Mapping[str, Answers], draws: Draws) -> list[JudgeDifference]:
+    """Compare each two judges by one measure."""
+    asked = {
         judge: {id: item for id, item in items.items() if measure.of(item)}
         for judge, items in answers.items()
     }
-
-    @cache
-    def replicated(judge: str, ids: tuple[str, ...]) -> Replicated:
-        items = [own[judge][id] for id in ids]
-        units = by_unit(items)
-        drawn, left_out = (
-            in_draws(measure.value, units, those)
-            for those in (draws_of(len(units), draws), leaving_one_out(len(units)))
-        )
-        return Replicated(measure.value(items), drawn, left_out)
-
-    rows = [_difference(measure.id, pair, own, replicated, draws.seed) for pair in combinations(answers, 2)]
-    corrected = holm([row.p for row in rows])
+    pairs = list(combinations(answers, 2))
+    found = corrected(
+        [_difference(measure.value, asked[first], asked[second], draws) for first, second in pairs]
+    )
     return [
-        row.model_copy(update={"p_holm": p, "verdict": _verdict(row, p, measure.better)})
-        for row, p in zip(rows, corrected, strict=True)
+        JudgeDifference(
+            id=measure.id,
+            judges=pair,
+            difference=difference,
+            n_neither=sum(
+                all(id not in side or side[id].said is None for side in sides)
+                for id in {*sides[0], *sides[1]}
+            ),
+            verdict=_verdict(difference, measure.better),
+            reason=_reason(difference, asked=any(sides)),
+        )
+        for pair, difference in zip(pairs, found, strict=True)
+        for sides in ([asked[judge] for judge in pair],)
     ]
 
 
-def _difference(
-    id: str,
-    pair: tuple[str, str],
-    own: Mapping[str, Answers],
-    replicated: Callable[[str, tuple[str, ...]], Replicated],
-    seed: int,
-) -> Difference:
-    sides = [own[judge] for judge in pair]
-    ids = both_answered(*sides)
-    units = by_unit([sides[0][id] for id in ids])
-    answered = [{id for id, item in side.items() if item.said is not None} for side in sides]
-    row = Difference(
-        id=id,
-        first=pair[0],
-        second=pair[1],
-        first_value=None,
-        second_value=None,
-        value=None,
-        n=len(ids),
-        n_units=len(units),
-        n_only_first=len(answered[0]) - len(ids),
-        n_only_second=len(answered[1]) - len(ids),
-        n_neither=len({*sides[0], *sides[1]} - answered[0] - answered[1]),
-        verdict="none",
-        reason="no item that both answered" if sides[0] or sides[1] else "nothing was asked",
-    )
-    if not ids:
-        return row
-    first, second = (replicated(judge, tuple(ids)) for judge in pair)
-    value = minus(first.value, second.value)
-    update: dict[str, object] = {
-        "first_value": first.value,
-        "second_value": second.value,
-        "reason": "not defined",
-    }
-    if value is not None:
-        drawn = list(map(minus, first.drawn, second.drawn))
-        estimate = with_interval(Estimate(value, len(ids)), drawn, len(units))
-        p = jackknife_p(value, list(map(minus, first.left_out, second.left_out)), seed)
-        update |= {"value": value, "low": estimate.low, "high": estimate.high, "p": p, "reason": ""}
-    return row.model_copy(update=update)
+def _difference(value: Value, first: Answers, second: Answers, draws: Draws) -> Difference:
+    def contrast(units: Units[Item]) -> Contrast:
+        sides = [[[pair[side] for pair in unit] for unit in units] for side in (0, 1)]
+        before, after = (value([item for unit in side for item in unit]) if units else None for side in sides)
+        whole = minus(after, before)
+
+        def replicates(drawn: Iterable[Sequence[int]]) -> list[float | None]:
+            positions = tuple(map(tuple, drawn))
+            before, after = (in_draws(value, side, positions) for side in sides)
+            return list(map(minus, after, before))
+
+        def contributions() -> list[int] | None:
+            return None if whole is None else pseudo_values(whole, replicates(leaving_one_out(len(units))))
+
+        return Contrast(before, after, whole, replicates, contributions)
+
+    before, after = _answered(first), _answered(second)
+    return compare(before, after, lambda id: before[id].unit, contrast, seed=draws.seed, draws=draws.n)
 
 
-def _verdict(row: Difference, p: float | None, better: Better) -> Verdict:
-    if row.value is None:
+def _answered(side: Answers) -> dict[str, Item]:
+    """Return the answered items by unit and id, so that their order changes nothing."""
+    ordered = sorted(side.values(), key=lambda item: (item.unit, item.id))
+    return {item.id: item for item in ordered if item.said is not None}
+
+
+def _reason(found: Difference, *, asked: bool) -> str:
+    if found.value is not None:
+        return ""
+    if found.n:
+        return "not defined"
+    return "no item that both answered" if asked else "nothing was asked"
+
+
+def _verdict(found: Difference, better: Better) -> Verdict:
+    if found.value is None:
         return "none"
-    if p is None:
+    if found.p_holm is None:
         return "not_tested"
-    if p > SIGNIFICANT or row.value == 0:
+    if found.p_holm > SIGNIFICANT or found.value == 0:
         return "not_shown"
     if better is None:
         return "differs"
-    return "first" if (row.value > 0) == (better == "more") else "second"
+    return "second" if (found.value > 0) == (better == "more") else "first"

@@ -59,19 +59,19 @@ function intervals() {
     const { low, high } = scaleOf(column);
     const data = rows.map((row, n) => ({ name: cut(row.name), n, found: row.cells[place] })).filter(one => one.found && one.found.value !== null);
     if (!data.length) return null;
-    const text = data.map(one => `${one.name} ${number(one.found.value)}${one.found.interval ? ` (${one.found.interval.map(end => number(end)).join(' to ')})` : ''}`).join('; ');
+    const text = data.map(one => `${one.name} ${number(one.found.value)}${endsOf(one.found) ? ` (${endsOf(one.found).map(end => number(end)).join(' to ')})` : ''}`).join('; ');
     return figure(`${column.protocol}: ${column.label}`, text, {
       height: 34 + 22 * data.length, marginLeft: marginFor(data.map(one => one.name)), marginTop: 6, marginBottom: 24, marginRight: 46,
-      x: { domain: [low, high ?? Math.max(low + 1, ...data.flatMap(one => [one.found.value, ...(one.found.interval ?? [])]))], label: null, ticks: 4, grid: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
+      x: { domain: [low, high ?? Math.max(low + 1, ...data.flatMap(one => [one.found.value, ...(endsOf(one.found) ?? [])]))], label: null, ticks: 4, grid: true }, y: { label: null, domain: data.map(one => one.name), tickSize: 0 },
       marks: [
         Plot.barX(data, { x1: low, x2: one => one.found.value, y: 'name', fill: one => hue(one.n), fillOpacity: 0.75, insetTop: 3, insetBottom: 3 }),
-        Plot.ruleY(data.filter(one => one.found.interval), { x1: one => one.found.interval[0], x2: one => one.found.interval[1], y: 'name', strokeWidth: 1.5 }),
-        Plot.tickX(data.filter(one => one.found.interval), { x: one => one.found.interval[0], y: 'name', insetTop: 7, insetBottom: 7, strokeWidth: 1.5 }),
-        Plot.tickX(data.filter(one => one.found.interval), { x: one => one.found.interval[1], y: 'name', insetTop: 7, insetBottom: 7, strokeWidth: 1.5 }),
-        Plot.text(data, { x: one => Math.max(one.found.value, one.found.interval?.[1] ?? one.found.value), y: 'name', text: one => number(one.found.value), textAnchor: 'start', dx: 6 }),
+        Plot.ruleY(data.filter(one => endsOf(one.found)), { x1: one => endsOf(one.found)[0], x2: one => endsOf(one.found)[1], y: 'name', strokeWidth: 1.5 }),
+        Plot.tickX(data.filter(one => endsOf(one.found)), { x: one => endsOf(one.found)[0], y: 'name', insetTop: 7, insetBottom: 7, strokeWidth: 1.5 }),
+        Plot.tickX(data.filter(one => endsOf(one.found)), { x: one => endsOf(one.found)[1], y: 'name', insetTop: 7, insetBottom: 7, strokeWidth: 1.5 }),
+        Plot.text(data, { x: one => Math.max(one.found.value, endsOf(one.found)?.[1] ?? one.found.value), y: 'name', text: one => number(one.found.value), textAnchor: 'start', dx: 6 }),
       ],
     }, ['System', right('Value'), right('95 % interval')], data.map(one => [words(rows[one.n].name), right(number(one.found.value)),
-      right(one.found.interval ? one.found.interval.map(end => number(end)).join(' to ') : '–')]), { width: 380 });
+      right(endsOf(one.found) ? endsOf(one.found).map(end => number(end)).join(' to ') : '–')]), { width: 380 });
   }).filter(Boolean);
   return section('Scores with intervals', 'Bars start at the lower end of the scale. Whiskers are 95 % intervals: of a mean by bootstrap over reports, of a random sample for all its units.', folded(charts, 6, 'scores'));
 }
@@ -94,10 +94,10 @@ function differences() {
           Plot.dot(data, { x: 'value', y: 'name', fill: 'var(--hue-0)', r: 4, title: one => `${one.name}: ${number(one.value)}` }),
         ],
       }, ['Systems', right('Difference'), right('95 % interval'), right('Tasks'), right('p (Holm)')], own.map(one => [words(one.name), right(number(one.value)),
-        right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_tasks)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
+        right(one.low !== undefined && one.low !== null ? `${number(one.low)} to ${number(one.high)}` : '–'), right(grouped(one.n_units)), right(one.p_holm !== undefined && one.p_holm !== null ? number(one.p_holm, 3) : '–')]), { width: 420 });
     });
   });
-  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference. p is of a permutation test over six or more tasks.', folded(charts, 4, 'scores')) : null;
+  return charts.length ? section('Differences between systems', 'Mean differences of the same tasks. Where an interval leaves out 0, the choice of tasks alone hardly explains the difference. p is of a permutation test over six or more tasks, corrected for all overall scores and pairs of systems (Holm).', folded(charts, 4, 'scores')) : null;
 }
 
 /** Return a profile of the dimensions of each protocol, on a scale from 0 (worst) to 100 (best). */

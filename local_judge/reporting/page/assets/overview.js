@@ -68,8 +68,8 @@ function scoreCell(row, column, place, best) {
   const label = `${row.name}, ${column.label}: ${number(found.value)}`;
   return el(`a.score${best ? '.best' : ''}`, { href: itemsOf(row, column), 'aria-label': label, title: plain(found.note ?? '') || null },
     el('span.value', {}, number(found.value), found.by_rule ? el('sup', { title: 'by the protocol’s own rule over reports' }, BY_RULE) : null),
-    el('span.interval', {}, found.interval && number(found.interval[0]) !== number(found.interval[1])
-      ? `${number(found.interval[0])} to ${number(found.interval[1])}` : ' '),
+    el('span.interval', {}, endsOf(found) && number(endsOf(found)[0]) !== number(endsOf(found)[1])
+      ? `${number(endsOf(found)[0])} to ${number(endsOf(found)[1])}` : ' '),
     onScale(found, scaleOf(column)),
     found.known !== undefined && found.known !== null && found.known < 1 ? el('span.known', {}, `${percent(found.known)} known`) : null,
     open ? el('span.known', {}, `bounds ${number(found.low)} to ${number(found.high)}`) : null);

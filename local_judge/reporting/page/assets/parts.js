@@ -31,13 +31,16 @@ function table(caption, head, rows, given = {}) {
         el('tr', {}, made('th', first, { scope: 'row' }), rest.map(one => made('td', one, {})))))));
 }
 
+/** Return both ends of a score's interval; null without one. */
+const endsOf = found => found.interval_low !== undefined && found.interval_low !== null ? [found.interval_low, found.interval_high] : null;
+
 /** Return a small mark on a scale: the interval as a line, the value as a dot. */
 function onScale(found, scale) {
   if (!scale || scale.high === null || found.value === null) return null;
   const { low, high } = scale;
   const at = value => `${Math.max(0, Math.min(100, 100 * (value - low) / (high - low)))}%`;
   const mark = el('span.scale', { 'aria-hidden': 'true' });
-  const [from, to] = found.interval ?? [found.value, found.value];
+  const [from, to] = endsOf(found) ?? [found.value, found.value];
   mark.style.setProperty('--from', at(from));
   mark.style.setProperty('--to', at(to));
   mark.style.setProperty('--at', at(found.value));
