@@ -78,8 +78,11 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Verify a sample report whose altered claims are known.",
         EVALUATE,
     ),
-    "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
-    "top": Lazy("top:top", "Show how far a run is, and how fast, until it ends.", RESULTS),
+    "show": Lazy(
+        "show:show",
+        "Print the tables of a run, the scores of groups of reports, or progress.",
+        RESULTS,
+    ),
     "report": Lazy(
         "report:report",
         "Write runs as a web page: scores, claims, quotations, prompts, replies.",
@@ -125,10 +128,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "Correct the share of supported claims by people's labels of a random sample of them.",
             ),
             "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
-            "verticals": Lazy(
-                "results.verticals:verticals",
-                "Print the metrics of all protocols in four groups: presentation, task compliance, depth and sources.",
-            ),
         },
     ),
     "judge": _group(
@@ -197,11 +196,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
             "page": Lazy(
                 "snapshot.look:page",
-                "Print one page: its text, its archived bytes, or its complete record.",
-            ),
-            "pages": Lazy(
-                "snapshot.look:pages",
-                "List the pages: status, address as cited, and the reason if there is no text.",
+                "List the pages, or print one: its text, its archived bytes, or its complete record.",
             ),
             "verify": Lazy(
                 "snapshot.look:verify",
@@ -242,22 +237,20 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "tasks.topics:topics",
                 "Show the distribution of tasks over topics, and how far a judge agrees with given topics.",
             ),
-            "guidance": Lazy(
-                "tasks.groups:guidance", "Draft and review guidance: what a good report on a task must do."
+            "draft": Lazy(
+                "tasks.drafts:draft",
+                "Let the judge draft data of a kind for the tasks that have none. The same command continues.",
             ),
-            "criteria": Lazy(
-                "tasks.groups:criteria", "Draft and review criteria for comparing reports on a task."
+            "show": Lazy(
+                "tasks.drafts:show",
+                "Print a table of the rows of a file, or with --task all details of one task.",
             ),
-            "dimensions": Lazy(
-                "tasks.groups:dimensions",
-                "Draft and review dimensions for judging a single report on a task.",
+            "review": Lazy(
+                "tasks.drafts:review", "Accept, edit or reject drafts. Each decision is stored at once."
             ),
-            "checklist": Lazy(
-                "tasks.groups:checklist", "Draft and review checklists: what a report on a task must contain."
-            ),
-            "plan": Lazy(
-                "tasks.plan:plan",
-                "Draft and review evaluation plans: key information and reasoning questions.",
+            "lint": Lazy(
+                "tasks.drafts:lint",
+                "Check checklists or plans against rules in code. The exit code is 1 if a rule is broken.",
             ),
             "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
         },

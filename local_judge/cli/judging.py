@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
+from local_judge.runs.execution.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
+from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.tasks.files import TaskFiles
 from serving.connect import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
@@ -48,20 +48,24 @@ ChecklistsFile = Annotated[
     Path | None,
     typer.Option(
         "--checklists",
-        help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's).",
+        help="Checklists of tasks (`local-judge tasks draft checklist`, or LiveResearchBench's).",
         rich_help_panel=TASK_FILES,
     ),
 ]
 CriteriaFile = Annotated[
     Path | None,
     typer.Option(
-        "--criteria", help="Criteria of tasks (`local-judge tasks criteria`).", rich_help_panel=TASK_FILES
+        "--criteria",
+        help="Criteria of tasks (`local-judge tasks draft criteria`).",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 PlansFile = Annotated[
     Path | None,
     typer.Option(
-        "--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).", rich_help_panel=TASK_FILES
+        "--plans",
+        help="Evaluation plans of tasks (`local-judge tasks draft plan`).",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 References = Annotated[
@@ -300,7 +304,7 @@ class TaskFileOptions(Options):
         Path | None,
         typer.Option(
             "--guidance",
-            help="Guidance for tasks (`local-judge tasks guidance`).",
+            help="Guidance for tasks (`local-judge tasks draft guidance`).",
             rich_help_panel=TASK_FILES,
         ),
     ] = None
@@ -309,7 +313,7 @@ class TaskFileOptions(Options):
         Path | None,
         typer.Option(
             "--dimensions",
-            help="Dimensions of tasks (`local-judge tasks dimensions`, or DeepResearchEval's).",
+            help="Dimensions of tasks (`local-judge tasks draft dimensions`, or DeepResearchEval's).",
             rich_help_panel=TASK_FILES,
         ),
     ] = None

@@ -1,6 +1,6 @@
 """Dimensions of quality: one row per task, the four general dimensions and those made for the task, with criteria.
 
-    FILE.jsonl    one row per task, as `local-judge tasks dimensions` writes
+    FILE.jsonl    one row per task, as `local-judge tasks draft dimensions` writes
     FILE.json     results of DeepResearchEval, ours or its own: `query_results` by task id
     FOLDER        its cache, `point_quality/outputs/cache`: JSON files with keys `dimensions_ID`, `weights_ID_K` and
                   `criteria_ID_DIMENSION`; a single file of it may be given too
@@ -21,8 +21,8 @@ from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from local_judge.errors import InputError
-from local_judge.rows import parse_object, read_text
+from local_judge.base.errors import InputError
+from local_judge.base.rows import parse_object, read_text
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import (
     Criterion,

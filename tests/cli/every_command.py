@@ -17,9 +17,9 @@ import typer
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
-from local_judge.runs.labels import verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import verdicts_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from tests.stub_replies import fill
 
 from ..known_claims import write_known
@@ -39,13 +39,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sweep run": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
     "sweep merge": ("@/sweep.yaml", "@/run/ledger.sqlite", "--out", "@/out/sweep"),
     "show": ("@/run", "--claims"),
-    "top": ("@/run",),
     "report": ("@/run", "--out", "@/out/page.html"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
     "bundle": ("@/run", "--out", "@/out/run.ljz"),
     "audit": ("@/run",),
-    "results verticals": ("@/run",),
     "results correct": ("@/run", "--labels", "@/labels.jsonl"),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
@@ -102,7 +100,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot export": ("@/snapshot", "--wacz", "@/snapshot.wacz"),
     "snapshot info": ("@/snapshot",),
     "snapshot page": ("@/snapshot", "https://heat.example/fernholt/renewal"),
-    "snapshot pages": ("@/snapshot",),
     "snapshot verify": ("@/snapshot",),
     "snapshot diff": ("@/snapshot", "@/snapshot"),
     "snapshot search": ("@/snapshot", "heat pump"),
@@ -122,27 +119,27 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tasks classify": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/topics.jsonl"),
     "tasks filter": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/filtered.jsonl"),
     "tasks topics": ("@/tasks.jsonl",),
-    "tasks guidance draft": (
+    "tasks draft guidance": (
         *("@/tasks.jsonl", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/guidance.jsonl"),
     ),
-    "tasks guidance show": ("@/guidance.jsonl",),
-    "tasks guidance review": ("@/guidance.jsonl", "--reviewer", "Ada", "--accept"),
-    "tasks criteria draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/criteria.jsonl"),
-    "tasks criteria show": ("@/criteria.jsonl",),
-    "tasks criteria review": ("@/criteria.jsonl", "--reviewer", "Ada", "--accept"),
-    "tasks dimensions draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/dimensions.jsonl"),
-    "tasks dimensions show": ("@/dimensions.jsonl",),
-    "tasks dimensions review": ("@/dimensions.jsonl", "--reviewer", "Ada", "--accept"),
-    "tasks checklist draft": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/checklists.jsonl"),
-    "tasks checklist lint": ("@/checklists.jsonl",),
-    "tasks checklist show": ("@/checklists.jsonl",),
-    "tasks checklist review": ("@/checklists.jsonl", "--reviewer", "Ada", "--accept"),
-    "tasks plan draft": (
+    "tasks show guidance": ("@/guidance.jsonl",),
+    "tasks review guidance": ("@/guidance.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks draft criteria": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/criteria.jsonl"),
+    "tasks show criteria": ("@/criteria.jsonl",),
+    "tasks review criteria": ("@/criteria.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks draft dimensions": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/dimensions.jsonl"),
+    "tasks show dimensions": ("@/dimensions.jsonl",),
+    "tasks review dimensions": ("@/dimensions.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks draft checklist": ("@/tasks.jsonl", *JUDGE, "--out", "@/out/checklists.jsonl"),
+    "tasks lint checklist": ("@/checklists.jsonl",),
+    "tasks show checklist": ("@/checklists.jsonl",),
+    "tasks review checklist": ("@/checklists.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks draft plan": (
         *("@/tasks.jsonl", *JUDGE, "--snapshot", "@/snapshot", "--pages", "1", "--out", "@/out/plans.jsonl"),
     ),
-    "tasks plan lint": ("@/plans.jsonl",),
-    "tasks plan show": ("@/plans.jsonl",),
-    "tasks plan review": ("@/plans.jsonl", "--reviewer", "Ada", "--accept"),
+    "tasks lint plan": ("@/plans.jsonl",),
+    "tasks show plan": ("@/plans.jsonl",),
+    "tasks review plan": ("@/plans.jsonl", "--reviewer", "Ada", "--accept"),
     "tasks build make": (
         *(
             "@/out/built",
@@ -252,11 +249,11 @@ MADE_BY = {
     "snapshot": "snapshot import",
     "run": "run",
     "qualified": "judge qualify",
-    "guidance.jsonl": "tasks guidance draft",
-    "criteria.jsonl": "tasks criteria draft",
-    "dimensions.jsonl": "tasks dimensions draft",
-    "checklists.jsonl": "tasks checklist draft",
-    "plans.jsonl": "tasks plan draft",
+    "guidance.jsonl": "tasks draft guidance",
+    "criteria.jsonl": "tasks draft criteria",
+    "dimensions.jsonl": "tasks draft dimensions",
+    "checklists.jsonl": "tasks draft checklist",
+    "plans.jsonl": "tasks draft plan",
     "built": "tasks build make",
     "asked": "lab agent ask",
     "ledger.jsonl": "ledger export",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
@@ -33,7 +34,6 @@ from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.model import Criterion, QualityDimensions, Task
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 
 class QualitySettings(Frozen):
@@ -57,7 +57,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         if self.settings.draft or task.dimensions is not None:
             return None
         return (
-            f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks dimensions draft` makes "
+            f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks draft dimensions` makes "
             "them), or let each judge draft its own: --set deepresearcheval.quality.draft=true"
         )
 

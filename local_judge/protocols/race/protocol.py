@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from rich.table import Table
 
+from local_judge.base.errors import ConfigError
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource, original
@@ -146,7 +146,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
             return "no task; give --tasks"
         if given.mode != "vanilla" and given.criteria == "adaptive" and task.criteria is None:
             return (
-                f"its task {task.id!r} has no criteria; give --criteria (`local-judge tasks criteria draft` makes "
+                f"its task {task.id!r} has no criteria; give --criteria (`local-judge tasks draft criteria` makes "
                 "them), or do without: --set race.criteria=static"
             )
         if given.mode == "reference" and not task.references:

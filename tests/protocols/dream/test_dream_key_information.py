@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from local_judge.base.errors import ConfigError
 from local_judge.claims.evidence import shared_report
-from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.checklist import Item
@@ -150,7 +150,7 @@ async def test_a_plan_is_needed(make_judge: MakeJudge) -> None:
         await dream("key_information").examine(case(), context(judge))
     both = dream("writing", "key_information")
     assert both.missing_inputs(TASK) == (
-        "its task 'mill' has no plan; give --plans (`local-judge tasks plan draft` makes them), or do without: "
+        "its task 'mill' has no plan; give --plans (`local-judge tasks draft plan` makes them), or do without: "
         "--set dream.parts=[writing]"
     )
     assert both.missing_inputs(PLANNED) is None and not both.needs_snapshot

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.export import grading_results
 from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFindings, CitedPage
@@ -51,7 +51,7 @@ def test_what_it_needs() -> None:
     bare = TASK.model_copy(update={"checklist": None})
     assert alone.missing_inputs(bare) is None
     lacking = protocol(parts=["coverage", "citation"]).missing_inputs(bare) or ""
-    drafting = "`local-judge tasks checklist draft`"
+    drafting = "`local-judge tasks draft checklist`"
     assert lacking.startswith(
         f"its task 'mill' has no checklist; give --checklists ({drafting} makes them), "
     )
