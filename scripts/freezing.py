@@ -44,7 +44,7 @@ SYSTEMS = ("lake", "mill", "sea")
 TASKS = {"cost": "What did the renewal cost, and who paid?", "vote": "How was the renewal decided?"}
 FILES = ("guidance", "criteria", "dimensions", "checklists", "plans")
 """Drafts of the judge for the tasks."""
-COMMANDS = {"checklists": "checklist", "plans": "plan"}
+KINDS = {"checklists": "checklist", "plans": "plan"}
 
 RUNS: dict[str, tuple[int, str]] = {
     "one": (1, ""),
@@ -201,15 +201,7 @@ def record(out: Path, work: Path) -> None:
         given: list[str | Path] = ["--references", work / "references.jsonl"]
         for kind in FILES:
             drafts = work / f"{kind}.jsonl"
-            words = (
-                "tasks",
-                COMMANDS.get(kind, kind),
-                "draft",
-                work / "tasks.jsonl",
-                *asking,
-                "--out",
-                drafts,
-            )
+            words = ("tasks", "draft", KINDS.get(kind, kind), work / "tasks.jsonl", *asking, "--out", drafts)
             pages = ("--snapshot", work / "snapshot") if kind in ("guidance", "plans") else ()
             printed = command(*words, *pages)
             if not printed.startswith("0"):

@@ -308,5 +308,6 @@ def run_commands(commands: Sequence[Sequence[str]], out: Path) -> int:
     if len(printed) > 1:
         printed = [b"{%s}" % b",".join(b'"%d":%s' % one for one in enumerate(printed))]
     for text in printed:
+        out.mkdir(parents=True, exist_ok=True)  # commands of statistics write no run
         (out / PRINTED).write_bytes(text)
     return worst

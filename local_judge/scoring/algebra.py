@@ -272,6 +272,7 @@ class Mean:
         self._n_values = self._n_failed = 0
         self._sum: float = 0
         self._shares: float = 0
+        self._reason: str | None = None
         self._low, self._high = _End(), _End()
 
     def add(self, part: Score, times: int = 1) -> None:
@@ -287,6 +288,8 @@ class Mean:
             self._sum += part.value
         elif lost:
             self._n_failed += times
+        else:
+            self._reason = part.note if self._reason in (None, part.note) else ""
         if part.value is not None or lost:
             share = known_share(part)
             self._shares += 1.0 if share is None else share
@@ -303,6 +306,9 @@ class Mean:
         enough = self._partly or ((known is None or known >= LEAST_KNOWN) and n_values >= n_failed)
         value = self._sum / n_values if n_values and enough else None
         low, high = spanning(value, self._low.mean(), self._high.mean())
+        note = _missing_note(self.n, n_failed, n_undefined)
+        if n_undefined == self.n and self._reason:
+            note = self._reason  # of all parts
         return Score(
             value=value,
             numerator=None if value is None else self._sum,
@@ -313,7 +319,7 @@ class Mean:
             known=known,
             low=low,
             high=high,
-            note=_missing_note(self.n, n_failed, n_undefined),
+            note=note,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -92,6 +93,27 @@ def test_agreement_with_people(command: Command, rater: StubThread, deer: Path, 
     found = replicated(command, tmp_path, "deer-table-17", inputs, *judge)
     assert [one["published"] for (row, _), one in found.items() if row == "GPT-5.2"] == [0.81, 0.80, 0.89]
     assert [one["ours"] for one in found.values()] == pytest.approx([1] * 15)
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [("deer-table-20", [0.631, 0.598, 0.764]), ("deer-table-23", [0.734, 0.707, 0.840])],
+)
+def test_agreement_of_variants_with_people(
+    command: Command, rater: StubThread, deer: Path, tmp_path: Path, name: str, published: list[float]
+) -> None:
+    """Scores 1, 2, 3 for ratings 1, 3, 2: r = rho = 1/2 on both tasks, and 2 of 3 pairs alike."""
+    ratings = [
+        {"task": task, "system": system, "annotator": "ann", "score": score}
+        for task in ("1", "2")
+        for system, score in (("ada", 1), ("bob", 3), ("cyd", 2))
+    ]
+    inputs = {"reports": deer, "ratings": jsonl(tmp_path / "ratings.jsonl", *ratings)}
+    found = replicated(
+        command, tmp_path, name, inputs, "--judge", write_preset(tmp_path), "--base-url", rater.url
+    )
+    assert [one["published"] for one in found.values()][:3] == published
+    assert [one["ours"] for one in found.values()] == pytest.approx([1 / 2, 1 / 2, 2 / 3] * 3)
 
 
 def test_stability_of_judges(command: Command, rater: StubThread, deer: Path, tmp_path: Path) -> None:
@@ -210,3 +232,92 @@ def test_dimensions_of_a_published_result(command: Command, tmp_path: Path) -> N
         "Coverage": 9,
         "Task-specific": 5,
     }
+
+
+def race_results(folder: Path, **readability: tuple[float, ...]) -> Path:
+    """Published rows of RACE, one folder for each system, one row for each task; all scores are the readability."""
+    names = ("comprehensiveness", "insight", "instruction_following", "readability", "overall_score")
+    for system, scores in readability.items():
+        (folder / system).mkdir(parents=True)
+        rows = [{"id": n, **dict.fromkeys(names, score)} for n, score in enumerate(scores, 1)]
+        jsonl(folder / system / "raw_results.jsonl", *rows)
+    return folder
+
+
+def test_results_of_another_judge(command: Command, tmp_path: Path) -> None:
+    """The mean of 0.4 and 0.6034 is 50.17, the published figure; systems without results stay empty."""
+    results = race_results(tmp_path / "race", **{"gemini-2.5-pro-deepresearch": (0.4, 0.6034)})
+    ended = command("lab", "replicate", "drb-table-10-results", "--input", f"race={results}", "--json")
+    figures = json.loads(ended.out)["figures"]
+    assert [one["published"] for one in figures] == [50.17, 46.88, 41.25, 38.04]
+    assert [one["ours"] for one in figures] == [pytest.approx(50.17), None, None, None]
+    assert figures[0]["equal"]
+
+
+def test_writing_quality_and_readability(command: Command, rater: StubThread, tmp_path: Path) -> None:
+    """Writing orders the systems 1, 2, 3. Readability orders them so on task 1, and 1, 3, 2 on task 2, where two of
+    three pairs are alike: (1 + 1/3) / 2."""
+    results = race_results(tmp_path / "race", ada=(0.1, 0.1), bob=(0.2, 0.3), cyd=(0.3, 0.2))
+    reports = [
+        {
+            "id": f"{system}-{task}",
+            "task_id": str(task),
+            "system": system,
+            "report": f"# The mill\n\n{' '.join([LINE] * n)}{END}",
+        }
+        for task in (1, 2)
+        for n, system in enumerate(("ada", "bob", "cyd"), 1)
+    ]
+    inputs = {"race": results, "reports": jsonl(tmp_path / "reports.jsonl", *reports)}
+    judge = ("--judge", write_preset(tmp_path), "--base-url", rater.url)
+    [one] = replicated(command, tmp_path, "dream-section-4-5", inputs, *judge).values()
+    assert (one["published"], one["ours"]) == (0.6, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "file", "label", "wrong", "published", "ours"),
+    [
+        # The judge supports all claims: it is right about those that people call supported, and about no other.
+        ("drb-appendix-d", "claims", "claims", "verdict", "unsupported", [96, 92], [100, 0]),
+        # It calls all statements Right: people agree on three of four.
+        ("dre-figure-5", "facts", "items", "label", "Wrong", [73], [75]),
+    ],
+)
+def test_labels_of_people(
+    command: Command,
+    server: StubThread,
+    pages: Path,
+    tmp_path: Path,
+    name: str,
+    metric: str,
+    file: str,
+    label: str,
+    wrong: str,
+    published: list[float],
+    ours: list[float],
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "csv"
+    report = ROOT / "local_judge/demo/report.md"
+    given = (report, "--snapshot", pages, "--out", run, "--set", "deepresearcheval.parts=facts")
+    protocols = ("--protocol", "fact", "--protocol", "deepresearcheval")
+    judge = ("--judge", write_preset(tmp_path), "--base-url", server.url)
+    assert command("run", *given, *protocols, *judge).code == 0
+    assert command("export", run, out, "--format", "csv").code == 0
+    with (out / f"{file}.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row[label] and row.get("metric", metric) == metric][
+            :4
+        ]
+    labels = [
+        {
+            **{key: row[key] for key in ("report", "claim", "item", "url") if key in row},
+            "metric": metric,
+            "annotator": "ann",
+            "label": said,
+        }
+        for row, said in zip(rows, [*(row[label] for row in rows[:3]), wrong], strict=True)
+    ]
+    found = replicated(
+        command, tmp_path, name, {"run": run, "labels": jsonl(tmp_path / "labels.jsonl", *labels)}
+    )
+    assert [one["published"] for one in found.values()] == published
+    assert [one["ours"] for one in found.values()] == ours

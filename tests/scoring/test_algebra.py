@@ -134,6 +134,11 @@ def test_mean_of() -> None:
     assert (score.numerator, score.denominator, counts(score)) == (4, 2, (3, 1, 0))
     assert (score.known, score.note) == (pytest.approx(2 / 3), "of 3 parts 1 failed")
     # What is undefined is in no mean, and in no bound.
+    notes = ("0/0", "0/0"), ("0/0", "no pages"), ("", "")
+    assert [mean_of([*map(undefined, both)]).note for both in notes] == [
+        "0/0",
+        *["of 2 parts 2 undefined"] * 2,
+    ]
     apart = mean_of([exactly(1), exactly(3), undefined("0/0")])
     assert (figures(apart), counts(apart), apart.note) == ((2, 2, 2), (3, 0, 1), "of 3 parts 1 undefined")
     # One of three is known, less than half.

@@ -164,19 +164,23 @@ def aggregate_quality(reports: Sequence[Sequence[QualityFindings]], profile: Pro
     return _tree(mean, mean=True)
 
 
-def _tree(score: Callable[..., Score], *, mean: bool = False) -> Tree:
-    """Return the tree of a system, with each score by its path; `mean`: they are means over the reports."""
+def _tree(score: Callable[..., Score], *, mean: bool, by_name: bool = False) -> Tree:
+    """Return the tree of a system, with each score by its path.
+
+    `mean`: they are means over the reports, but for `by_name` the specific dimensions and the gap, whose dimensions are
+    averaged by name first.
+    """
     general = tuple(
         node(name, label, score(QUALITY, GENERAL, name), mean=mean)
         for name, (label, _) in GENERAL_DIMENSIONS.items()
     )
     groups = (
         node(GENERAL, LABELS[GENERAL], score(QUALITY, GENERAL), general, mean=mean),
-        node(SPECIFIC, LABELS[SPECIFIC], score(QUALITY, SPECIFIC), mean=mean),
+        node(SPECIFIC, LABELS[SPECIFIC], score(QUALITY, SPECIFIC), mean=mean and not by_name),
     )
     return (
         node(QUALITY, LABELS[QUALITY], score(QUALITY), groups, mean=mean),
-        node(GAP, LABELS[GAP], score(GAP), mean=mean),
+        node(GAP, LABELS[GAP], score(GAP), mean=mean and not by_name),
     )
 
 
@@ -229,7 +233,7 @@ def _published_run(trees: Sequence[Tree], n_missing: int) -> Tree:
             note="; ".join(notes),
         )
 
-    return _tree(score)
+    return _tree(score, mean=not (n_failed or n_zero or n_part), by_name=True)
 
 
 def _final_of(root: ScoreNode) -> dict[str, float] | None:

@@ -287,8 +287,8 @@ def test_the_floor_on_three_public_sets() -> None:
         found = figures_of(word_overlap(rows, snapshot), Settings(draws=0))
     values = [one.figures.auc.value if one.figures else None for one in found]
     assert values == pytest.approx([0.729, 0.645, 0.715], abs=0.005)
-    # Of ExpertQA, 264 claims have an address for their evidence. With them, the AUC is 0.561. The evidence of another,
-    # and of 17 claims of Factcheck-Bench, is a page that asks for JavaScript.
+    # Of ExpertQA, 265 claims have addresses for their evidence. That of 17 claims of Factcheck-Bench is a page that
+    # asks for JavaScript, and of one binary data.
     assert [one.unread for one in found] == [0, 265, 18]
 
 

@@ -196,6 +196,9 @@ def test_a_run_of_a_system() -> None:
     assert at(published, "quality/general").value == pytest.approx(6.1875)
     assert at(published, "general_gap").value == pytest.approx(6.1875 - 4.35)
     assert paths(tree) == paths(published)
+    # Without a report of 0, only scores by name are no means over the reports.
+    by_rule = {"/".join(path) for root in published for path, one in root.walk() if not one.mean}
+    assert by_rule == {"quality/specific", "general_gap"}
 
 
 def test_the_column_task_goes_by_names_and_not_by_reports() -> None:
@@ -221,6 +224,8 @@ def test_the_published_summary_drops_reports_of_0() -> None:
     assert paper.value == pytest.approx(6.13 / 2)
     assert published.value == pytest.approx(6.13)
     assert published.note == "1 of 2 reports have a total of 0 and are left out"
+    over, _ = DRE.aggregate([[findings()], [zero]], "upstream", 0)
+    assert not over.mean
 
 
 def test_missing_reports_open_the_bounds_of_a_run() -> None:
