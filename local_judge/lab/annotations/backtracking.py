@@ -24,9 +24,8 @@ from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import urls_of
 from local_judge.claims.model import VERIFIABLE, ClaimType
 from local_judge.lab.annotations.extraction import ReadReport
-from local_judge.lab.annotations.figures import mean, share
 from local_judge.lab.annotations.model import follow, recovered_keys, traced
-from local_judge.stats.rates import Rate, rate
+from local_judge.stats.rates import Rate, mean, rate, share
 from serving.types import Frozen
 
 WINDOWS = (5, 10, 15)

@@ -29,6 +29,9 @@ Labels = dict[str, GoldLabel | None]
 """Citation key in the report -> label of the page; None for a page that cannot be read."""
 
 
+Version = Literal["original", "altered"]
+
+
 class Altered(Frozen):
     """The claim with one false detail."""
 

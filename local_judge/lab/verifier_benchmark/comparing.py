@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answer, Answers
+from local_judge.lab.labelled.answers import Answer
+from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.measure import Partial
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.paired_calls import CallComparison, PairedCall, compare_calls
@@ -32,16 +33,11 @@ def compared_verifiers(
     """
     judged = [one for one in found if one.verifier != OVERLAP]
     for first, second in combinations(judged, 2):
-        for name in dict.fromkeys(answer.set for answer in first.answers):
+        for name in dict.fromkeys(answer.claim.set for answer in first.answers):
             calls = [
-                PairedCall(
-                    one.document,
-                    one.gold == "supported",
-                    one.label == "supported",
-                    other.label == "supported",
-                )
+                PairedCall(one.claim.document, one.claim.true, bool(one.called), bool(other.called))
                 for one, other in zip(first.answers, second.answers, strict=True)
-                if one.set == name and _counts(one, partial) and _counts(other, partial)
+                if one.claim.set == name and _counts(one, partial) and _counts(other, partial)
             ]
             yield ComparedVerifiers(
                 set=name,
@@ -51,4 +47,4 @@ def compared_verifiers(
 
 
 def _counts(answer: Answer, partial: Partial) -> bool:
-    return answer.label is not None and (partial != "left_out" or answer.gold != "partial")
+    return answer.label is not None and (partial != "left_out" or answer.claim.label != "partial")

@@ -35,6 +35,7 @@ from local_judge.stats.calibration.measures import (
 )
 from local_judge.stats.estimate import Estimate, Resamples, with_interval
 from local_judge.stats.numeric import Floats
+from local_judge.stats.rates import balanced_accuracy
 from serving.types import Frozen
 
 Bools = npt.NDArray[np.bool_]
@@ -172,8 +173,11 @@ def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
 
 
 def _balanced_accuracy(p: Floats, true: Floats, called: Floats) -> float | None:
-    recall, specificity = _share(called == 1, true == 1), _share(called == 0, true == 0)
-    return None if recall is None or specificity is None else (recall + specificity) / 2
+    right, n_true = called == true, int(np.count_nonzero(true))
+    true_right = int(np.count_nonzero(right & (true == 1)))
+    return balanced_accuracy(
+        true_right, n_true, int(np.count_nonzero(right)) - true_right, len(true) - n_true
+    )
 
 
 def _f1(p: Floats, true: Floats, called: Floats) -> float | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
+from local_judge.lab.labelled.model import planted_claims
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
@@ -24,7 +25,9 @@ def context_of(
     reports: Sequence[RawReport] = (),
 ) -> PartContext:
     """As `parts_run.ask_parts` makes one, without an engine of its own."""
-    return PartContext(judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
+    return PartContext(
+        judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, planted_claims(claims), reports, folder, seed=1
+    )
 
 
 def figures(part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
