@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from local_judge.base.errors import plain
 from local_judge.cli.output import print_json
-from local_judge.errors import plain
 from local_judge.reporting.tables import plan_notes, plan_table
-from local_judge.runs.job import Job, next_batch, plan
+from local_judge.runs.execution.job import Job, next_batch, plan
 from local_judge.terminal import stdout
 
 SHOWN = 10

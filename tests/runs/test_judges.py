@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import ConfigError
-from local_judge.runs.judges import judge_specs_of, open_judges
+from local_judge.base.errors import ConfigError
+from local_judge.runs.execution.judges import judge_specs_of, open_judges
 
 from ..stub_thread import PRESET, StubPlan, StubThread
 

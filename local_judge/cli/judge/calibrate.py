@@ -34,8 +34,8 @@ from local_judge.lab.labelled.model import LabelledSet
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.run_file import load_config
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.run_file import load_config
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.fitting import FOLDS
 from local_judge.terminal import count, stdout

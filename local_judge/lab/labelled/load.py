@@ -33,12 +33,12 @@ from sentencex import get_sentence_boundaries
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError, InputError, os_errors
+from local_judge.base.errors import ConfigError, InputError, os_errors
+from local_judge.base.rows import row_of
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
 from local_judge.lab.annotations.model import AnnotatedReport, Version
 from local_judge.lab.labelled.model import HUMAN_LABELS, TRUE, Label, LabelledClaim, LabelledSet
 from local_judge.lab.labelled.records import Row, json_lines, records
-from local_judge.rows import row_of
 from local_judge.stats.units import united
 
 AGGREFACT = "LLM-AggreFact"

@@ -15,12 +15,12 @@ from pydantic import Field, model_validator
 
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
 from local_judge.claims import model as claims
-from local_judge.errors import InputError
 from local_judge.judge.requests import sha256
 from local_judge.lab.planting.model import PlantedClaim
-from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
-from serving.types import Frozen
+from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 
 Label = Literal["supported", "partial", "unsupported", "contradicted"]
 """`unsupported`: the page or text does not state the claim, or is about something else."""

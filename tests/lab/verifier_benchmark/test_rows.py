@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.labelled.load import evidence_snapshot, load_sets
 from local_judge.lab.labelled.model import Label, LabelledClaim, LabelledSet, sampled

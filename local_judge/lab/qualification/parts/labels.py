@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import InputError
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.labelled.answers import Answer, ask_verdicts
 from local_judge.lab.labelled.load import annotated_claims, load_sets, with_pages
@@ -45,7 +46,6 @@ from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
 from local_judge.stats.rates import balanced_accuracy
 from local_judge.terminal import count
-from serving.types import Frozen
 
 Method = Literal["scored", "grouped"]
 
