@@ -14,9 +14,10 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import question_digest
 from local_judge.judge.failures import Failure
 from local_judge.lab.annotations.load import load_annotations, sample_folder
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.calibrate import CalibrationReport, calibrate_judge, fits_of
 from local_judge.lab.labelled.answers import Answer, ask_log_odds, data_digest
-from local_judge.lab.labelled.load import annotated_claims, load_sets
+from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.labelled.model import LabelledClaim, LabelledSet, Origin
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import Uncalibratable

@@ -26,10 +26,11 @@ from local_judge.cli.output import print_json
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.calibrate import CalibrationReport, calibrate_judge
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
 from local_judge.lab.labelled.answers import by_page
-from local_judge.lab.labelled.load import annotated_claims, load_sets, snapshot_of, with_pages
+from local_judge.lab.labelled.load import load_sets, snapshot_of, with_pages
 from local_judge.lab.labelled.model import LabelledSet
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress

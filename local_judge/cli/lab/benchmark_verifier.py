@@ -32,15 +32,21 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.evaluate import Measure, Part, ReportScores, evaluate
 from local_judge.lab.annotations.extraction import THRESHOLDS, Name, similarity_named
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.annotations.model import annotated_set
 from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import report_tables
 from local_judge.lab.labelled.answers import Verifier, by_page
-from local_judge.lab.labelled.load import annotated_set, load_sets, snapshot_of, with_pages
+from local_judge.lab.labelled.load import load_sets, snapshot_of, with_pages
 from local_judge.lab.labelled.model import LabelledSet, sampled
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, record, word_overlap
-from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers, compared_verifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures, evidence_figures
-from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, figures_of
+from local_judge.lab.verifier_benchmark.measure import (
+    ComparedVerifiers,
+    Partial,
+    SetFigures,
+    compared_verifiers,
+    figures_of,
+)
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, benchmark_tables
 from local_judge.lab.verifier_benchmark.verifiers import VERIFIERS, gives_probabilities, verifiers_of
 from local_judge.protocols.base import OriginalVerifier

@@ -27,7 +27,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast
 
 from sentencex import get_sentence_boundaries
 
@@ -36,8 +36,7 @@ from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError, os_errors
 from local_judge.base.rows import row_of
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
-from local_judge.lab.annotations.model import AnnotatedReport, Version
-from local_judge.lab.labelled.model import HUMAN_LABELS, TRUE, Label, LabelledClaim, LabelledSet
+from local_judge.lab.labelled.model import Label, LabelledClaim, LabelledSet
 from local_judge.lab.labelled.records import Row, json_lines, records
 from local_judge.stats.units import united
 
@@ -116,39 +115,6 @@ def _packaged() -> Iterator[tuple[str, LabelledClaim]]:
         for place, row in _rows_of(folder / f"{OTHER_WORDS}.jsonl"):
             evidence = pages.page(row.page).text
             yield place, row.model_copy(update={"evidence": evidence, "url": None, "document": row.page})
-
-
-def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
-    """Return each labelled pair of a claim and a page, for original claims and then for altered ones."""
-    claims: list[LabelledClaim] = []
-    for version in get_args(Version):
-        for report in reports:
-            for gold in report.claims:
-                stated = gold if version == "original" else gold.altered
-                for key, label in (stated.citations if stated is not None else {}).items():
-                    url = report.url(key)
-                    if stated is None or label is None or url is None:
-                        continue
-                    name = f"{report.id}/{gold.id}" + ("/altered" if version == "altered" else "")
-                    kind = gold.altered.kind if version == "altered" and gold.altered is not None else TRUE
-                    claims.append(
-                        LabelledClaim(
-                            id=f"{name}@{url}",
-                            claim=stated.claim,
-                            url=url,
-                            label=HUMAN_LABELS[label],
-                            facets={"version": version, "kind": kind, "language": report.document.language},
-                        )
-                    )
-    return claims
-
-
-def annotated_set(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
-    """Return the labelled pairs as one set, in which claims about one page are one document."""
-    return [
-        one.model_copy(update={"set": "annotated reports", "document": one.page})
-        for one in annotated_claims(reports)
-    ]
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from statistics import median
 from typing import Literal, get_args
 
@@ -33,7 +34,16 @@ from local_judge.lab.verifier_benchmark.evidence import quotation_rate
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
-from local_judge.stats.estimate import Estimate, Resamples, percentile, undefined, with_interval
+from local_judge.stats.estimate import (
+    Estimate,
+    Resamples,
+    by_group,
+    in_draws,
+    percentile,
+    undefined,
+    with_interval,
+)
+from local_judge.stats.paired_calls import CallComparison, PairedCall, compare_calls
 from local_judge.stats.rates import Rate, mean
 
 Partial = Literal["unsupported", "left_out"]
@@ -205,11 +215,7 @@ def _benchmark(answers: Sequence[Answer]) -> str:
 
 def _two_classes(answers: Sequence[Answer], partial: Partial) -> list[Answer]:
     """Return the rows with a value that figures of two classes are about."""
-    return [
-        one
-        for one in answers
-        if one.value is not None and (partial != "left_out" or one.claim.label != "partial")
-    ]
+    return [one for one in answers if one.value is not None and _counts(one, partial)]
 
 
 def _assessed(answers: Sequence[Answer], settings: Settings) -> Assessment | None:
@@ -317,15 +323,46 @@ def _over_documents(
     value: Callable[[Sequence[Answer]], float | None], answers: Sequence[Answer], settings: Settings
 ) -> Estimate:
     """Return a figure with its bootstrap interval over documents."""
-    documents: dict[str, list[Answer]] = {}
-    for one in answers:
-        documents.setdefault(one.claim.document, []).append(one)
-    groups = [documents[name] for name in sorted(documents)]
     whole = value(answers)
     if whole is None:
         return undefined("a label that does not occur")
-    drawn = [
-        value([one for place in draw for one in groups[place]])
-        for draw in Resamples(len(groups), settings.draws, settings.seed)
-    ]
+    groups = by_group(answers, lambda one: one.claim.document)
+    drawn = in_draws(value, groups, Resamples(len(groups), settings.draws, settings.seed))
     return with_interval(Estimate(whole, len(answers)), drawn, len(groups))
+
+
+class ComparedVerifiers(Frozen):
+    """Two verifiers on the claims of a set."""
+
+    set: str
+    verifiers: tuple[str, str]
+    found: CallComparison
+
+
+def compared_verifiers(
+    found: Sequence[Answers], settings: Settings, partial: Partial = "unsupported"
+) -> Iterator[ComparedVerifiers]:
+    """Yield each two verifiers on each set, by their verdicts at their own thresholds. The baseline has none.
+
+    Args:
+        found: answers of each verifier to the same rows.
+        settings: of the bootstrap, over documents.
+        partial: how rows labelled `partial` count.
+    """
+    judged = [one for one in found if one.verifier != OVERLAP]
+    for first, second in combinations(judged, 2):
+        for name in dict.fromkeys(answer.claim.set for answer in first.answers):
+            calls = [
+                PairedCall(one.claim.document, one.claim.true, bool(one.called), bool(other.called))
+                for one, other in zip(first.answers, second.answers, strict=True)
+                if one.claim.set == name and None not in (one.called, other.called) and _counts(one, partial)
+            ]
+            yield ComparedVerifiers(
+                set=name,
+                verifiers=(first.verifier, second.verifier),
+                found=compare_calls(calls, seed=settings.seed, draws=settings.draws),
+            )
+
+
+def _counts(one: Answer, partial: Partial) -> bool:
+    return partial != "left_out" or one.claim.label != "partial"

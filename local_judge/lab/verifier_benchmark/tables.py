@@ -19,9 +19,8 @@ from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models
 from local_judge.lab.labelled.load import AGGREFACT
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Cost
-from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import SetFigures
+from local_judge.lab.verifier_benchmark.measure import ComparedVerifiers, SetFigures
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.terminal import NONE, count, plain_table, safe

@@ -34,7 +34,7 @@ from local_judge.stats.calibration.measures import (
     columns,
     ece_of,
 )
-from local_judge.stats.estimate import Estimate, Resamples, with_interval
+from local_judge.stats.estimate import Estimate, Resamples, by_group, with_interval
 from local_judge.stats.numeric import Floats
 from local_judge.stats.rates import balanced_accuracy
 
@@ -128,13 +128,9 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
     called = np.array(found.called, np.float64)
     if not 0 < true.sum() < len(true):
         raise Uncalibratable("one_class", "all claims are of one kind: nothing to tell apart")
-    pages = sorted({one.page for one in found.judged})
-    members = [
-        np.array([index for index, one in enumerate(found.judged) if one.page == page], np.int64)
-        for page in pages
-    ]
+    pages = by_group(range(len(p)), lambda index: found.judged[index].page)
     drawn = [
-        np.concatenate([members[place] for place in draw])
+        np.array([index for place in draw for index in pages[place]], np.int64)
         for draw in Resamples(len(pages), settings.draws, settings.seed)
     ]
 

@@ -13,7 +13,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.lab.annotations.evaluate import Measure, evaluate
 from local_judge.lab.annotations.extraction import lexical
 from local_judge.lab.annotations.load import load_report
-from local_judge.lab.labelled.load import annotated_set
+from local_judge.lab.annotations.model import annotated_set
 from local_judge.lab.labelled.model import LabelledSet
 from local_judge.lab.verifier_benchmark.answers import ask
 from local_judge.lab.verifier_benchmark.measure import figures_of

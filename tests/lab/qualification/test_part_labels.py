@@ -12,7 +12,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.labelled.load import annotated_claims
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.labels import Labels, LabelsSettings

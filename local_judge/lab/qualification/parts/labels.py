@@ -26,8 +26,9 @@ from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.labelled.answers import Answer, ask_verdicts
-from local_judge.lab.labelled.load import annotated_claims, load_sets, with_pages
+from local_judge.lab.labelled.load import load_sets, with_pages
 from local_judge.lab.labelled.model import TRUE, LabelledSet
 from local_judge.lab.qualification.figures import (
     Ece,

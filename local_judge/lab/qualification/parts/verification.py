@@ -24,9 +24,9 @@ from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.yes_no import QUESTIONS
 from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.calibrate import fits_of
 from local_judge.lab.labelled.answers import Answer, ask_log_odds, ask_verdicts
-from local_judge.lab.labelled.load import annotated_claims
 from local_judge.lab.labelled.model import TRUE, LabelledSet, refuse_duplicates
 from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES, LENGTHS
 from local_judge.lab.qualification.figures import (
