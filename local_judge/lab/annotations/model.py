@@ -20,7 +20,7 @@ from local_judge.claims.build import further
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Document, Sentence
-from local_judge.lab.labelled.model import HUMAN_LABELS, TRUE, LabelledClaim
+from local_judge.lab.labelled.model import TRUE, TRUTH_LABELS, LabelledClaim
 from local_judge.lab.planting.model import AlterationKind
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
@@ -171,7 +171,7 @@ def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
                             id=f"{name}@{url}",
                             claim=stated.claim,
                             url=url,
-                            label=HUMAN_LABELS[label],
+                            label=TRUTH_LABELS[label],
                             facets={"version": version, "kind": kind, "language": report.document.language},
                         )
                     )

@@ -6,7 +6,7 @@ the same words or the same text. Evidence becomes the page of a temporary snapsh
 it sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge is asked about: its
 text is missing, and a verdict would be about the address.
 
-    this project's   `claim`, `label` (`model.Label`), and `evidence` or `url`; optional `id`, `context`, `document`,
+    this project's   `claim`, `label` (`TruthLabel`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `question`, `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
@@ -35,13 +35,14 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError, os_errors
 from local_judge.base.rows import row_of
+from local_judge.claims.model import TruthLabel
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
-from local_judge.lab.labelled.model import Label, LabelledClaim, LabelledSet
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet
 from local_judge.lab.labelled.records import Row, json_lines, records
 from local_judge.stats.units import united
 
 AGGREFACT = "LLM-AggreFact"
-LABELS: Mapping[str, Mapping[str, Label]] = {
+LABELS: Mapping[str, Mapping[str, TruthLabel]] = {
     # As the benchmark has them, and as pandas writes columns of floats and of booleans.
     AGGREFACT: {
         **dict.fromkeys(("1", "1.0", "true"), "supported"),
@@ -195,7 +196,7 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledClaim]]:
         raise InputError(f"{path}: no claim with evidence and a label in it")
 
 
-def _label(name: str, value: str, place: str, key: str = "label") -> Label:
+def _label(name: str, value: str, place: str, key: str = "label") -> TruthLabel:
     """Return a label of a format as ours."""
     found = LABELS[name].get(value)
     if found is None:

@@ -1,7 +1,7 @@
 """Claims whose truth is known: labelled by people, or planted by code.
 
 Invariant: every source of labels is read into `LabelledClaim`. Its label is one of four, to which `load` maps the
-labels of each format and `HUMAN_LABELS` those of verdicts.
+labels of each format and `TRUTH_LABELS` those of verdicts.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
-from local_judge.claims import model as claims
+from local_judge.claims.model import Claim, Label, TruthLabel
 from local_judge.judge.requests import sha256
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 
-Label = Literal["supported", "partial", "unsupported", "contradicted"]
-"""`unsupported`: the page or text does not state the claim, or is about something else."""
-
-HUMAN_LABELS: Mapping[claims.Label, Label] = {
+TRUTH_LABELS: Mapping[Label, TruthLabel] = {
     "supported": "supported",
     "partial": "partial",
     "contradicted": "contradicted",
@@ -46,7 +43,7 @@ class LabelledClaim(Frozen):
     """One claim with the page or the text that it rests on, and its label. One line of a file of this project."""
 
     claim: str = Field(min_length=1, max_length=LONGEST_CLAIM)
-    label: Label
+    label: TruthLabel
     evidence: str | None = None
     """Text that the claim rests on; None if `url` names a page of a snapshot. Nothing but web addresses is no text."""
     url: str | None = None
@@ -104,7 +101,7 @@ class LabelledClaim(Frozen):
         # Beside addresses, a number or a bullet is no text.
         return any(map(str.isalpha if n_addresses else str.isalnum, rest))
 
-    def as_claim(self) -> claims.Claim:
+    def as_claim(self) -> Claim:
         """Return the claim as one without a report."""
         return claim_of(ClaimRow(id=self.key, claim=self.claim, url=self.page))
 

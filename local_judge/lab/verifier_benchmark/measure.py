@@ -19,8 +19,9 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from local_judge.base.model import Frozen
+from local_judge.claims.model import TruthLabel
 from local_judge.lab.labelled.answers import Answer
-from local_judge.lab.labelled.model import HUMAN_LABELS, Label
+from local_judge.lab.labelled.model import TRUTH_LABELS
 from local_judge.lab.verifier_benchmark.answers import (
     LENGTHS,
     OVERLAP,
@@ -177,7 +178,7 @@ def _figures(
     labelled = [one for one in own if one.label is not None]
     confusion = {
         gold: dict(sorted(Counter(str(one.label) for one in labelled if one.claim.label == gold).items()))
-        for gold in get_args(Label)
+        for gold in get_args(TruthLabel)
     }
     return SetFigures(
         set=name,
@@ -301,11 +302,11 @@ def _three_way_f1(answers: Sequence[Answer], settings: Settings) -> Estimate | N
 
 def _macro_f1(answers: Sequence[Answer]) -> float | None:
     pairs = Counter(
-        (_three_way(one.claim.label), _three_way(HUMAN_LABELS[one.label]))
+        (_three_way(one.claim.label), _three_way(TRUTH_LABELS[one.label]))
         for one in answers
         if one.label is not None
     )
-    classes = sorted(set(map(_three_way, get_args(Label))))
+    classes = sorted(set(map(_three_way, get_args(TruthLabel))))
     people, judge = Counter[str](), Counter[str]()
     for (gold, given), n in pairs.items():
         people[gold] += n
@@ -315,7 +316,7 @@ def _macro_f1(answers: Sequence[Answer]) -> float | None:
     return mean([2 * pairs[name, name] / (people[name] + judge[name]) for name in classes])
 
 
-def _three_way(label: Label) -> Label:
+def _three_way(label: TruthLabel) -> TruthLabel:
     return "unsupported" if label == "contradicted" else label
 
 

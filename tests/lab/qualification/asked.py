@@ -23,13 +23,22 @@ def context_of(
     folder: Path,
     claims: Sequence[PlantedClaim] = (),
     reports: Sequence[RawReport] = (),
+    seed: int = 1,
 ) -> PartContext:
     """As `parts_run.ask_parts` makes one, without an engine of its own."""
     return PartContext(
-        judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, planted_claims(claims), reports, folder, seed=1
+        judge,
+        JudgeSpec(load_preset("qwen3-14b")),
+        snapshot,
+        planted_claims(claims),
+        reports,
+        folder,
+        seed=seed,
     )
 
 
-def figures(part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
-    """All figures of a part by id, without intervals."""
-    return {one.id: figure(one, items, Draws(0, 0), unmeasured) for one in part.measures(items)}
+def figures(
+    part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = (), draws: int = 0
+) -> dict[str, Figure]:
+    """All figures of a part by id."""
+    return {one.id: figure(one, items, Draws(draws, 0), unmeasured) for one in part.measures(items)}

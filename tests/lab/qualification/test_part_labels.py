@@ -20,7 +20,7 @@ from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 
 from ...scripted_judge import MakeJudge
-from .one_context import context_of, figures_by_id
+from .asked import context_of, figures
 
 ONE = str(sample_folder() / "en1-shore-power.claims.jsonl")
 (REPORT,) = load_annotations([Path(ONE)])
@@ -38,8 +38,8 @@ async def asked(
 ) -> tuple[tuple[Item, ...], dict[str, Figure]]:
     judge, _ = make_judge(script)
     part = Labels(settings or LabelsSettings(reports=(ONE,)))
-    found = await part.ask(context_of(judge, snapshot, folder))
-    return found.items, figures_by_id(part, found.items)
+    found = await part.ask(context_of(judge, snapshot, folder, seed=0))
+    return found.items, figures(part, found.items, draws=50)
 
 
 def as_people(call: Call) -> Reply:
@@ -131,7 +131,7 @@ async def test_pages_that_are_nowhere_are_noted(
         (tmp_path / name).write_bytes((sample_folder() / name).read_bytes())
     judge, engine = make_judge()
     part = Labels(LabelsSettings(reports=(str(tmp_path),)))
-    found = await part.ask(context_of(judge, snapshot, tmp_path))
+    found = await part.ask(context_of(judge, snapshot, tmp_path, seed=0))
     assert found.items == ()
     assert found.notes == (f"{len(PAIRS)} labelled claims without a page that can be read",)
     assert engine.calls == []
@@ -142,7 +142,7 @@ async def test_annotations_that_are_not_there_are_named(
 ) -> None:
     judge, _ = make_judge()
     with pytest.raises(InputError, match="nowhere"):
-        await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path))
+        await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path, seed=0))
 
 
 def labelled(path: Path, n: int = 6) -> Path:
@@ -244,7 +244,9 @@ async def test_labels_of_a_page_that_is_nowhere_are_noted(
     path = tmp_path / "urls.jsonl"
     path.write_text('{"claim": "It is so.", "url": "https://nowhere.example/", "label": "supported"}\n')
     judge, engine = make_judge()
-    found = await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+    found = await Labels(LabelsSettings(claims=(str(path),))).ask(
+        context_of(judge, snapshot, tmp_path, seed=0)
+    )
     assert (found.items, engine.calls) == ((), [])
     [note] = found.notes
     assert note.startswith("1 labelled claim without a page")
@@ -268,5 +270,5 @@ async def test_hostile_files_of_labels_are_refused_before_the_judge_is_asked(
     path.write_text(content)
     judge, engine = make_judge()
     with pytest.raises(InputError, match=re.escape(says)) as error:
-        await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+        await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path, seed=0))
     assert "\n" not in str(error.value) and engine.calls == []

@@ -13,9 +13,10 @@ from typing import Any, get_args
 import pytest
 
 from local_judge.base.errors import InputError
+from local_judge.claims.model import TruthLabel
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.labelled.load import evidence_snapshot, load_sets
-from local_judge.lab.labelled.model import Label, LabelledClaim, LabelledSet, sampled
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet, sampled
 from local_judge.lab.verifier_benchmark.answers import word_overlap
 from local_judge.lab.verifier_benchmark.measure import figures_of
 from local_judge.stats.agreement.chance import krippendorff_alpha
@@ -369,7 +370,7 @@ def test_the_packaged_set_has_two_passes_and_reasons_for_what_they_disagree_on()
     assert len(differing) == 9 and all(one["label"] in one["passes"] and one["note"] for one in differing)
     assert all(one["label"] == one["passes"][0] for one in stored if one not in differing)
     # As docs/guides/verifier.md says.
-    codes = [[get_args(Label).index(label) for label in one["passes"]] for one in stored]
+    codes = [[get_args(TruthLabel).index(label) for label in one["passes"]] for one in stored]
     assert krippendorff_alpha(codes, "nominal").value == pytest.approx(0.906, abs=0.001)
 
 
