@@ -29,6 +29,11 @@ Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic"
 """`unusable`: the page is a captcha, a log-in form, a paywall or an error message; what it says is not known."""
 
 
+TruthLabel = Literal["supported", "partial", "unsupported", "contradicted"]
+"""Label of a claim by people, or by the code that planted it. `unsupported`: the page or text does not state the claim,
+or is about something else."""
+
+
 class Traced(Frozen):
     """Citations that a claim has by a rule of back-tracking."""
 

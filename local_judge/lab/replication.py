@@ -34,7 +34,7 @@ Line = Annotated[
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
-STATISTICS = (("results", "agree"), ("results", "stats"), ("lab", "evaluate-verifier"))
+STATISTICS = (("results", "agree"), ("results", "stats"), ("lab", "benchmark-verifier"))
 """Commands that print statistics; they get the option `--json`."""
 COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"), *STATISTICS)
 """Commands that a file may have."""

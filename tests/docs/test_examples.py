@@ -54,11 +54,11 @@ from local_judge.lab.experiments.corruption import Topic, load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
 from local_judge.lab.experiments.reasoning import Argument, load_arguments
 from local_judge.lab.experiments.temporal import Timeline, load_timelines
+from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.replication import Replication, load_replication
 from local_judge.lab.task_construction.settings import BuildConfig, load_build_config
 from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
-from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria

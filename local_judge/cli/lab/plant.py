@@ -21,8 +21,12 @@ from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (
     PlantedReports,
+    claims_notes,
+    claims_table,
     plant_reports,
     plant_snapshot,
+    reports_notes,
+    reports_table,
     write_claims,
     write_reports,
 )
@@ -30,7 +34,6 @@ from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings
 from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES
 from local_judge.lab.planting.pages import PlantPage
 from local_judge.lab.planting.restating import Restating, n_restated, restate
-from local_judge.lab.planting.tables import claims_notes, claims_table, reports_notes, reports_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.config import validated

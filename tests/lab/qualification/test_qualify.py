@@ -15,7 +15,7 @@ from local_judge.judge.calibration import CalibrationFile
 from local_judge.judge.layout import fence
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.labelled_claims import annotated_claims
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.comparing.comparison import load_finished
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config

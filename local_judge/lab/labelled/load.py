@@ -1,12 +1,12 @@
 """Files of claims with the text that they rest on, labelled by people.
 
 Invariants: a file is one of the formats in `_FORMATS`, recognised by the keys of its first row; every row is checked
-before a judge is asked; ids are unique within a set; rows that name no document or question share one if they have the
-same claim or the same text. Evidence becomes the page of a temporary snapshot, so that a judge sees it exactly as it
-sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge is asked about: its
+before a judge is asked; ids are unique within a set; claims that name no document or question share one if they have
+the same words or the same text. Evidence becomes the page of a temporary snapshot, so that a judge sees it exactly as
+it sees a cited page. Evidence without a word besides web addresses is an empty page, which no judge is asked about: its
 text is missing, and a verdict would be about the address.
 
-    this project's   `claim`, `label` (see `Gold`), and `evidence` or `url`; optional `id`, `context`, `document`,
+    this project's   `claim`, `label` (`TruthLabel`), and `evidence` or `url`; optional `id`, `context`, `document`,
                      `question`, `set`, `supporting`
     LLM-AggreFact    `dataset`, `doc`, `claim`, and `label`: 1 is supported, 0 unsupported (Tang et al., 2024)
     WiCE             `claim`, `evidence`, `label`, `supporting_sentences`, `meta` (Kamoi et al., 2023)
@@ -22,111 +22,56 @@ text is missing, and a verdict would be about the address.
 from __future__ import annotations
 
 import json
-import random
-import re
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from pydantic import Field, model_validator
 from sentencex import get_sentence_boundaries
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from indexes.urls import normalise_url
-from local_judge.base.errors import InputError, os_errors
-from local_judge.base.model import Frozen
+from local_judge.base.errors import ConfigError, InputError, os_errors
 from local_judge.base.rows import row_of
-from local_judge.claims.model import Claim
-from local_judge.judge.requests import sha256
+from local_judge.claims.model import TruthLabel
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
-from local_judge.lab.verifier_benchmark.records import Row, json_lines, records
-from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet
+from local_judge.lab.labelled.records import Row, json_lines, records
 from local_judge.stats.units import united
 
-Gold = Literal["supported", "partial", "unsupported", "contradicted"]
-"""Label by people. `unsupported`: the text does not state the claim, or is about something else."""
-
-
-class LabelledRow(Frozen):
-    """One claim with the text or the page that it rests on, and its label."""
-
-    claim: str = Field(min_length=1, max_length=LONGEST_CLAIM)
-    label: Gold
-    evidence: str | None = None
-    """Text that the claim rests on; None if `url` names a page of a snapshot. Nothing but web addresses is no text."""
-    url: str | None = None
-    id: str = Field(default="", max_length=LONGEST_ID)
-    """Identifier in the set; the number of the row by default."""
-    context: str = ""
-    """Text that precedes the claim, for pronouns."""
-    document: str = ""
-    """Unit of the bootstrap and of the folds, such as the page or the answer; `load_sets` sets a missing one."""
-    set: str = ""
-    """Name of the set; by default the file's."""
-    supporting: tuple[tuple[str, ...], ...] = ()
-    """Alternative sets of sentences of the evidence that people say prove the claim."""
-    benchmark: str = Field(default="", exclude=True)
-    """Benchmark whose own selection of a set the row is of; set by its loader only."""
-    planted: bool = Field(default=False, exclude=True)
-    """True if code made the claim from words of the page; set by its loader only."""
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> LabelledRow:
-        if not self.claim.strip():
-            raise ValueError("`claim` is empty")
-        if (self.evidence is None) == (self.url is None):
-            raise ValueError("needs either `evidence` or `url`")
-        if self.url is not None:
-            normalise_url(self.url)
-        if not all(sentence.strip() for chosen in self.supporting for sentence in chosen):
-            raise ValueError("`supporting` has an empty sentence")
-        return self
-
-    @property
-    def page(self) -> str:
-        """URL of the page in the snapshot: the row's own, or one that stands for its evidence."""
-        if self.url is not None:
-            return normalise_url(self.url)
-        return f"https://evidence.example/{sha256(self.evidence or '')[:24]}"
-
-    @property
-    def has_text(self) -> bool:
-        """False if the evidence is empty, or has web addresses and no other word, as where a page was not fetched."""
-        if self.evidence is None:
-            return True
-        rest, n_addresses = _ADDRESS.subn(" ", self.evidence)
-        # Beside addresses, a number or a bullet is no text.
-        return any(map(str.isalpha if n_addresses else str.isalnum, rest))
-
-
-class LabelledClaims(NamedTuple):
-    """Labelled claims, and the snapshot of their pages."""
-
-    rows: Sequence[LabelledRow]
-    snapshot: Snapshot
-
-
-_ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*://|(?<![a-z0-9])www\.)[a-z0-9.:@_-]*(?:[/?#][^\s<>\"，。；：、！？（）「」『』《》【】]*)?",
-    re.IGNORECASE,
-)
-"""A web address. In Chinese, no blank stands before or after it."""
+AGGREFACT = "LLM-AggreFact"
+LABELS: Mapping[str, Mapping[str, TruthLabel]] = {
+    # As the benchmark has them, and as pandas writes columns of floats and of booleans.
+    AGGREFACT: {
+        **dict.fromkeys(("1", "1.0", "true"), "supported"),
+        **dict.fromkeys(("0", "0.0", "false"), "unsupported"),
+    },
+    "WiCE": {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"},
+    # Others say that there is no evidence, or that it cannot be opened.
+    "ExpertQA": {"Complete": "supported", "Partial": "partial", "Incomplete": "unsupported"},
+    "Factcheck-Bench": {
+        "completely-support": "supported",
+        "partially-support": "partial",
+        "irrelevant": "unsupported",
+        "refute": "contradicted",
+    },
+    "planted claims": {"true": "supported", "false": "unsupported"},
+}
+"""Labels of other formats in the words of `LabelledClaim`; annotated reports have those of verdicts."""
 
 OTHER_WORDS = "other-words"
 """Name of the packaged set: claims about the pages of the annotated sample, in other words than theirs."""
 
 
-def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
+def load_sets(paths: Sequence[Path]) -> list[LabelledClaim]:
     """Load files of labelled claims: JSON Lines, plain or gzipped, CSV, or Parquet. `sample` is the packaged set.
 
     Raises:
         InputError: a file cannot be read, has no rows or an unknown format, or a row is invalid.
     """
-    rows: list[LabelledRow] = []
+    rows: list[LabelledClaim] = []
     seen: set[tuple[str, str]] = set()
     for path in paths:
         packaged = path == Path(SAMPLE)
@@ -143,7 +88,7 @@ def load_sets(paths: Sequence[Path]) -> list[LabelledRow]:
     return _with_documents(rows)
 
 
-def _with_documents(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
+def _with_documents(rows: Sequence[LabelledClaim]) -> list[LabelledClaim]:
     """Return the rows with a document each: rows with one claim or one text are not independent, so they share it."""
     units = united([_shared_by(row) for row in rows])
     return [
@@ -152,19 +97,19 @@ def _with_documents(rows: Sequence[LabelledRow]) -> list[LabelledRow]:
     ]
 
 
-def _shared_by(row: LabelledRow) -> Iterator[str]:
+def _shared_by(row: LabelledClaim) -> Iterator[str]:
     """Yield what makes rows one document. A missing text, such as an address, is that of no other row.
 
     Code plants a claim of one page on others as well, which does not make the pages one.
     """
     if not row.document:
-        if not row.planted:
+        if row.origin == "labelled":
             yield f"claim {row.claim}"
         if row.has_text:
             yield f"text {row.page if row.evidence is None else ' '.join(row.evidence.split())}"
 
 
-def _packaged() -> Iterator[tuple[str, LabelledRow]]:
+def _packaged() -> Iterator[tuple[str, LabelledClaim]]:
     """Yield the rows of the packaged set, with the text of their pages as evidence."""
     folder = sample_folder()
     with snapshot_beside([folder]) as pages:
@@ -173,27 +118,10 @@ def _packaged() -> Iterator[tuple[str, LabelledRow]]:
             yield place, row.model_copy(update={"evidence": evidence, "url": None, "document": row.page})
 
 
-def sampled(rows: Sequence[LabelledRow], n: int | None, seed: int) -> list[LabelledRow]:
-    """Return `n` random rows of each set, in the order of the files; all rows if `n` is None.
-
-    Rows without text are not drawn: no judge is asked about them. If a set has no others, one of them is returned.
-    """
-    if n is None:
-        return list(rows)
-    kept: set[tuple[str, str]] = set()
-    for name in dict.fromkeys(row.set for row in rows):
-        has_text = {row.id: row.has_text for row in rows if row.set == name}
-        # random() is the one method of Random whose sequence Python promises to keep.
-        draw = random.Random(seed).random
-        drawn = [one for _, one in sorted((draw(), one) for one in has_text)]
-        kept |= {(name, one) for one in [*filter(has_text.__getitem__, drawn)][:n] or drawn[:1]}
-    return [row for row in rows if (row.set, row.id) in kept]
-
-
 @contextmanager
-def evidence_snapshot(rows: Sequence[LabelledRow]) -> Generator[Snapshot]:
-    """Yield a temporary snapshot with the evidence of the rows as pages."""
-    pages = {row.page: row.evidence if row.has_text else "" for row in rows if row.evidence is not None}
+def evidence_snapshot(claims: Sequence[LabelledClaim]) -> Generator[Snapshot]:
+    """Yield a temporary snapshot with the evidence of the claims as pages."""
+    pages = {one.page: one.evidence if one.has_text else "" for one in claims if one.evidence is not None}
     with tempfile.TemporaryDirectory(prefix="local-judge-") as temporary:
         folder = Path(temporary) / "pages"
         folder.mkdir()
@@ -203,9 +131,33 @@ def evidence_snapshot(rows: Sequence[LabelledRow]) -> Generator[Snapshot]:
         yield Snapshot.open(Path(temporary) / "snapshot")
 
 
-def claim_of_row(row: LabelledRow) -> Claim:
-    """Return a row as a claim without a report."""
-    return claim_of(ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page))
+@contextmanager
+def with_pages(claims: Sequence[LabelledClaim], snapshot: Snapshot | None) -> Generator[list[LabelledSet]]:
+    """Yield the claims with `url` and their snapshot, then those with their own evidence and a temporary one.
+
+    Raises:
+        InputError: claims have a `url`, and there is no snapshot.
+    """
+    cited = [one for one in claims if one.evidence is None]
+    texts = [one for one in claims if one.evidence is not None]
+    if cited and snapshot is None:
+        raise InputError("claims with `url` need a snapshot of their pages; give --snapshot")
+    sets = [LabelledSet(cited, snapshot)] if cited and snapshot is not None else []
+    with evidence_snapshot(texts) if texts else nullcontext() as pages:
+        yield [*sets, LabelledSet(texts, pages)] if pages is not None else sets
+
+
+def snapshot_of(path: Path | None, claims: Sequence[LabelledClaim]) -> Snapshot | None:
+    """Open the snapshot that claims with `url` are about.
+
+    Raises:
+        ConfigError: there is one, and every claim has its own `evidence`.
+    """
+    if path is None:
+        return None
+    if all(one.evidence is not None for one in claims):
+        raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
+    return Snapshot.open(path)
 
 
 class _Format(NamedTuple):
@@ -218,7 +170,7 @@ class _Format(NamedTuple):
     """Return the id of a row without one, by its number in the file, from 1."""
 
 
-def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
+def _rows_of(path: Path) -> Iterator[tuple[str, LabelledClaim]]:
     found: _Format | None = None
     number = 0
     for place, row in records(path):
@@ -230,7 +182,7 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
                 "a planted one `claim`, `url` and `true`"
             )
         try:
-            converted = [row_of(LabelledRow, made, place) for made in found.read(path, place, row)]
+            converted = [row_of(LabelledClaim, made, place) for made in found.read(path, place, row)]
         except KeyError as error:
             raise InputError(f"{place}: the row has the keys of {found.name}, but no {error}") from None
         except (TypeError, LookupError, AttributeError, ValueError):
@@ -244,40 +196,33 @@ def _rows_of(path: Path) -> Iterator[tuple[str, LabelledRow]]:
         raise InputError(f"{path}: no claim with evidence and a label in it")
 
 
+def _label(name: str, value: str, place: str, key: str = "label") -> TruthLabel:
+    """Return a label of a format as ours."""
+    found = LABELS[name].get(value)
+    if found is None:
+        raise InputError(f"{place}: {key} {value!r}; in {name} it is one of {', '.join(LABELS[name])}")
+    return found
+
+
 def _own(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path, place
-    names = [name for name, field in LabelledRow.model_fields.items() if not field.exclude]
+    names = [name for name, field in LabelledClaim.model_fields.items() if not field.exclude]
     own = {name: row[name] for name in names if row.get(name) is not None}
     yield own if own.get("document") else {**own, "document": row.get("question") or ""}
 
 
-AGGREFACT = "LLM-AggreFact"
-_AGGREFACT_LABELS = {
-    **dict.fromkeys(("1", "1.0", "true"), "supported"),
-    **dict.fromkeys(("0", "0.0", "false"), "unsupported"),
-}
-"""Labels as the benchmark has them, and as pandas writes columns of floats and of booleans."""
-
-
 def _aggrefact(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    label = _AGGREFACT_LABELS.get(str(row["label"]).lower())
-    if label is None:
-        raise InputError(f"{place}: label {row['label']!r}; in LLM-AggreFact it is 0 or 1")
+    label = _label(AGGREFACT, str(row["label"]).lower(), place)
     own = {"claim": row["claim"], "evidence": row["doc"], "set": row["dataset"]}
     yield {**own, "label": label, "benchmark": AGGREFACT}
 
 
 def _planted(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    truth = {"true": True, "false": False}.get(str(row["true"]).lower())
-    if truth is None:
-        raise InputError(f"{place}: true {row['true']!r}; in planted claims it is true or false")
+    label = _label("planted claims", str(row["true"]).lower(), place, "true")
     own = {name: row[name] for name in ("id", "claim", "url") if row.get(name) is not None}
-    yield {**own, "label": "supported" if truth else "unsupported", "planted": True}
-
-
-_WICE_LABELS = {"supported": "supported", "partially_supported": "partial", "not_supported": "unsupported"}
+    yield {**own, "label": label, "origin": "planted"}
 
 
 def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
@@ -285,9 +230,7 @@ def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     sentences = _texts(row["evidence"])
     chosen: list[list[int]] = row["supporting_sentences"]
     there = {index: sentence for index, sentence in enumerate(sentences) if sentence.strip()}
-    label = _WICE_LABELS.get(row["label"])
-    if label is None:
-        raise InputError(f"{place}: label {row['label']!r}; in WiCE it is one of {', '.join(_WICE_LABELS)}")
+    label = _label("WiCE", row["label"], place)
     try:
         supporting = [[there[index] for index in indices] for indices in chosen]
     except (KeyError, TypeError):
@@ -303,10 +246,6 @@ def _wice(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     }
 
 
-_SUPPORT = {"Complete": "supported", "Partial": "partial", "Incomplete": "unsupported"}
-"""Experts' labels of a claim and its evidence. Others say that there is no evidence, or that it cannot be opened."""
-
-
 def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     """Yield the claims of all answers that experts compared with evidence; the claims before are the context."""
     del path, place
@@ -314,7 +253,7 @@ def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
         before: list[str] = []
         for claim in answer["claims"] or ():
             passages, text = claim["evidence"], claim["claim_string"]
-            label = _SUPPORT.get(str(claim["support"]).strip().capitalize())
+            label = LABELS["ExpertQA"].get(str(claim["support"]).strip().capitalize())
             if label is not None and passages and text.strip():
                 yield {
                     "claim": text,
@@ -326,23 +265,13 @@ def _expertqa(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
             before.append(text)
 
 
-_STANCES = {
-    "completely-support": "supported",
-    "partially-support": "partial",
-    "irrelevant": "unsupported",
-    "refute": "contradicted",
-}
 _MISSING = (None, "NA")
 """Values that Factcheck-Bench has for what was not annotated."""
 
 
 def _stance(path: Path, place: str, row: Row) -> Iterator[dict[str, Any]]:
     del path
-    label = _STANCES.get(row["stance"])
-    if label is None:
-        raise InputError(
-            f"{place}: stance {row['stance']!r}; in Factcheck-Bench it is one of {', '.join(_STANCES)}"
-        )
+    label = _label("Factcheck-Bench", row["stance"], place, "stance")
     yield {"claim": row["claim"], "evidence": row["evidence"], "label": label}
 
 
