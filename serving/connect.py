@@ -5,8 +5,7 @@ Invariant: the identity of the engine contains what the preset pins, and nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from serving.engine import Engine
@@ -38,8 +37,6 @@ def connect(
     api_key: str | None = None,
     persistence: Persistence = PERSISTENT,
     tell: Callable[[str], None] = lambda line: None,
-    in_process: bool = False,
-    batch: Path | None = None,
 ) -> Engine:
     """Return the engine that `preset` describes.
 
@@ -50,23 +47,18 @@ def connect(
         api_key: API key of the servers.
         persistence: Number of attempts, and longest outage to wait for.
         tell: Callback for one line when an outage begins and one when it ends.
-        in_process: True to run vLLM in this process, for a preset with `engine: vllm`.
-        batch: Folder of batch files, for a preset with `engine: vllm`: requests are written there, and answers read.
 
     Raises:
-        PresetError: A preset for vLLM is given without servers, batch files are wanted of another preset, or the
-            preset can run code that the user has not allowed.
+        PresetError: A preset for vLLM is given without servers, or can run code that the user has not allowed.
         WeightsMissing: The weights of an engine in this process are not on this machine.
         MissingExtra: A library of the engine is not installed; the message contains the pip command.
     """
     common: dict[str, Any] = {**_weights(preset), **limits_of(preset).model_dump(exclude={"kv_tokens"})}
-    if batch is not None or (in_process and preset.engine == "vllm"):
-        return _vllm_here(preset, batch, persistence.attempts, {**_server_settings(preset), **common})
     if base_urls or preset.engine == "vllm":
         if not base_urls:
             raise PresetError(
-                f"{preset.name} is not running: start it with `local-judge judge up {preset.name}`, or add --serve or "
-                "--in-process, or give the URL of its server: --base-url http://HOST:8000/v1"
+                f"{preset.name} is not running: start it with `local-judge judge up {preset.name}`, or add --serve, or "
+                "give the URL of its server: --base-url http://HOST:8000/v1"
             )
         from serving.engines.openai import OpenAIEngine
 
@@ -97,27 +89,6 @@ def connect(
     from serving.engines.transformers import TransformersEngine
 
     return TransformersEngine(preset.model, weights, **common)
-
-
-def _vllm_here(
-    preset: Preset,
-    batch: Path | None,
-    attempts: int,
-    settings: Mapping[str, Any],
-) -> Engine:
-    """Return an engine that runs vLLM in this process; with `batch`, only vLLM's tokenizer, for batch files."""
-    from serving.engines.asgi import BASE_URL
-    from serving.engines.batch import BatchEngine, BatchFolder
-    from serving.engines.openai import OpenAIEngine
-    from serving.engines.vllm_app import VllmApp
-    from serving.launch import log_folder
-
-    log = log_folder() / f"{preset.name}.in-process.log"
-    app = VllmApp(preset, log, generating=batch is None)
-    if batch is not None:
-        identity = {"model": preset.model, **_weights(preset), **_server_settings(preset)}
-        return BatchEngine(BatchFolder(batch, app.client(), identity, attempts), preset, **settings)
-    return OpenAIEngine([BASE_URL], preset.model, client=app.client, max_attempts=attempts, **settings)
 
 
 def limits_of(preset: Preset) -> EngineLimits:

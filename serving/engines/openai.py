@@ -30,7 +30,6 @@ from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
 from serving.engines.wire import Once, TokenCount, TokenList, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
-from serving.http import Client
 from serving.retry import Retry
 from serving.types import (
     ChatArgument,
@@ -69,7 +68,6 @@ class OpenAIEngine:
             `WrongModel`.
         patience: Longest outage of all servers to wait for, in seconds; 0 lets each call fail by itself.
         tell: Callback for one line when an outage of all or one of the servers begins, and one when it ends.
-        client: Function that returns what carries the requests, if that is not HTTP.
         rng, sleep: Random generator and sleep of the retry delay.
 
     Raises:
@@ -99,7 +97,6 @@ class OpenAIEngine:
         reply_model: str | None = None,
         patience: float = 0.0,
         tell: Callable[[str], None] = lambda line: None,
-        client: Callable[[], Client] | None = None,
         rng: Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -123,7 +120,6 @@ class OpenAIEngine:
             reply_model=reply_model,
             patience=patience,
             tell=tell,
-            client=client,
         )
         self._spelling = Spelling(self._servers)
         self._concurrency = concurrency * len(base_urls)
