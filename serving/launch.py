@@ -104,7 +104,7 @@ def command(
     """
     settings = preset.vllm
     if settings is None:
-        raise PresetError(f"{preset.name} runs in process ({preset.engine}); there is nothing to serve")
+        raise PresetError(f"{preset.name}: local_judge starts no servers for engine: {preset.engine}")
     words = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
     words += ["--served-model-name", preset.model, "--host", host, "--port", str(port)]
     words += ["--max-model-len", str(preset.context_tokens), "--dtype", settings.dtype]

@@ -21,11 +21,11 @@ from pydantic import (
 
 from problems import first_problem
 from problems.files import MOST_YAML, read_utf8
+from serving.engines import ENGINES
 from serving.errors import PresetError
 from serving.strict_yaml import load_yaml
-from serving.types import ChatArgument, Frozen, Sampling
+from serving.types import ChatArgument, EngineLimits, Frozen, Sampling
 
-EngineName = Literal["vllm", "openvino", "transformers"]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -220,8 +220,8 @@ class Preset(Frozen):
     """Licence of the weights."""
     quantisation: str | None = None
     """Quantisation, for the record."""
-    engine: EngineName
-    """Engine that runs the model."""
+    engine: str
+    """Engine that runs the model: a name in `serving.engines.ENGINES`."""
     weights: Weights
     """Source of the weights."""
     context_tokens: int = Field(ge=1024)
@@ -252,9 +252,9 @@ class Preset(Frozen):
     reasoning: Reasoning | None = None
     """Settings of a model that can reason before it answers."""
     vllm: VllmSettings | None = None
-    """Settings of vLLM; required with `engine: vllm`, otherwise not allowed."""
+    """Settings of vLLM, for an engine with this section."""
     embedded: EmbeddedSettings | None = None
-    """Settings of the engine in this process; required with the other engines, otherwise not allowed."""
+    """Settings of an engine in this process, for an engine with this section."""
 
     _code_allowed: bool = PrivateAttr(default=False)
 
@@ -269,14 +269,20 @@ class Preset(Frozen):
         copy._code_allowed = allowed
         return copy
 
+    @field_validator("engine")
+    @classmethod
+    def _known(cls, engine: str) -> str:
+        if engine not in ENGINES:
+            raise ValueError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
+        return engine
+
     @model_validator(mode="after")
     def _has_the_settings_of_its_engine(self) -> Preset:
-        if (self.vllm is None) == (self.engine == "vllm"):
-            raise ValueError("the section vllm goes with engine: vllm, and only with it")
-        if (self.embedded is None) != (self.engine == "vllm"):
-            raise ValueError(
-                "the section embedded goes with engine: openvino or transformers, and only with them"
-            )
+        needed = ENGINES[self.engine].section
+        for section, settings in (("vllm", self.vllm), ("embedded", self.embedded)):
+            if (settings is None) == (section == needed):
+                with_it = " or ".join(name for name, kind in ENGINES.items() if kind.section == section)
+                raise ValueError(f"the section {section} goes with engine: {with_it}, and only with it")
         if self.reasoning is not None and self.reasoning.always != self.sampling.thinking:
             raise ValueError("sampling.thinking has to be true exactly where reasoning.always is")
         return self
@@ -285,7 +291,7 @@ class Preset(Frozen):
     def _fits_the_context(self) -> Preset:
         native = self.native_context_tokens
         if self.yarn is not None and (native is None or self.vllm is None):
-            raise ValueError("yarn needs native_context_tokens, and engine: vllm")
+            raise ValueError("yarn needs native_context_tokens, and the section vllm")
         longest = native if self.yarn is None else self.yarn.max_context_tokens
         if longest is not None and self.context_tokens > longest:
             raise ValueError(
@@ -360,6 +366,11 @@ class Preset(Frozen):
         if self.config_overrides is not None:
             options["config_overrides"] = self.config_overrides
         return options
+
+    @property
+    def limits(self) -> EngineLimits:
+        """Context and number of requests in flight that the preset sets for every engine."""
+        return EngineLimits(context_tokens=self.context_tokens, concurrency=self.concurrency)
 
     @property
     def pinned(self) -> bool:

@@ -364,7 +364,7 @@ async def using(
         WeightsMissing: The weights are not on this machine.
     """
     if preset.vllm is None:
-        raise PresetError(f"{preset.name} runs in process ({preset.engine}); it has no server")
+        raise PresetError(f"{preset.name}: local_judge starts no servers for engine: {preset.engine}")
     name = server_name(preset)
     async with sharing(name) as users:
         try:

@@ -21,7 +21,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from platformdirs import user_cache_path
 
@@ -82,6 +82,25 @@ def weights_commit(preset: Preset) -> str | None:
         return preset.weights.revision
     commit = _recorded_commit(preset)
     return commit if commit is not None and weights_path(preset).exists() else None
+
+
+class WeightsIdentity(TypedDict, total=False):
+    """Fields of `EngineIdentity` that describe weights."""
+
+    weights_digest: str | None
+    """SHA-256 of the file, verified."""
+    revision: str | None
+    """Commit of the repository."""
+    quantisation: str | None
+
+
+def weights_identity(preset: Preset) -> WeightsIdentity:
+    """Return the fields of `EngineIdentity` that describe a preset's weights."""
+    return {
+        "weights_digest": preset.weights.sha256,
+        "revision": weights_commit(preset),
+        "quantisation": preset.quantisation,
+    }
 
 
 def _commit(preset: Preset) -> str | None:

@@ -19,7 +19,7 @@ from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.tasks.files import TaskFiles
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"

@@ -49,7 +49,7 @@ from local_judge.runs.resume import begin_journal, kept_of, remove_journal
 from local_judge.runs.run_file import RunFile, Selection, recorded_run
 from local_judge.runs.seal import seal_run
 from local_judge.runs.store import RunStore
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen
 
 

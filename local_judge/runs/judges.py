@@ -21,8 +21,9 @@ from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.runs import offline
 from local_judge.runs.calibrations import GivenCalibrations, calibrations_for, check_given
 from local_judge.terminal import is_quiet
-from serving.connect import PERSISTENT, Persistence, connect, is_judge, limits_of
+from serving.connect import connect, is_judge
 from serving.engine import Engine
+from serving.engines import PERSISTENT, Persistence, kind_of
 from serving.keys import api_key
 from serving.presets import Preset, load_preset
 from serving.running import find, using
@@ -153,8 +154,9 @@ def is_reachable(judge_spec: JudgeSpec) -> bool:
     Raises:
         LaunchFailed: its servers on this machine are still starting, or do not answer.
     """
-    needs_server = judge_spec.preset.engine == "vllm" and not judge_spec.base_urls
-    return not needs_server or find(judge_spec.preset) is not None
+    kind = kind_of(judge_spec.preset, judge_spec.base_urls)
+    has_urls = bool(judge_spec.base_urls or kind.default_urls)
+    return not kind.needs_server or has_urls or find(judge_spec.preset) is not None
 
 
 class JudgeOptions(TypedDict):
@@ -259,8 +261,11 @@ async def open_engines(
 
 async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
     """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
-    if judge_spec.recorded is not None or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
+    kind = kind_of(judge_spec.preset)
+    if judge_spec.recorded is not None or judge_spec.base_urls or not kind.needs_server:
         return judge_spec
+    if not kind.is_launched:
+        return judge_spec._replace(base_urls=kind.default_urls)
     running = await serving.enter_async_context(
         using(judge_spec.preset, serve=judge_spec.serve, tell=_print_to_stderr)
     )
@@ -272,7 +277,7 @@ async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStac
 
 def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
     if judge_spec.recorded is not None:
-        return ReplayEngine(judge_spec.name, judge_spec.recorded, limits_of(judge_spec.preset))
+        return ReplayEngine(judge_spec.name, judge_spec.recorded, judge_spec.preset.limits)
     return connect(
         judge_spec.preset,
         base_urls=judge_spec.base_urls,

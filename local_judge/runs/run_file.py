@@ -20,7 +20,7 @@ from local_judge.protocols.base import path_settings
 from local_judge.runs.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import Frozen
 
 BATCH_KEY = "input_files"

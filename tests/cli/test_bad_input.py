@@ -23,7 +23,7 @@ from local_judge.runs.job import Job, run_job
 from local_judge.runs.judges import JudgeSpec
 from local_judge.runs.records import CaseRecord
 from local_judge.runs.store import RunStore
-from serving.connect import PERSISTENT
+from serving.engines import PERSISTENT
 from serving.presets import load_preset
 from tests.stub_server import Fault, StubPlan
 

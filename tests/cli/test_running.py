@@ -474,7 +474,7 @@ def test_a_dry_run_prints_a_line_for_each_server(command: Command, world: World)
 
 def test_a_judge_in_process_has_no_server(command: Command, world: World) -> None:
     ended = command("judge", "up", "qwen2.5-coder-1.5b")
-    assert "runs in process (openvino)" in ended.line()
+    assert "starts no servers for engine: openvino" in ended.line()
 
 
 def test_a_preset_for_gpus_is_refused_before_its_weights_are_fetched(command: Command, world: World) -> None:

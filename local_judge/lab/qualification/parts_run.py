@@ -25,7 +25,7 @@ from local_judge.runs.calibrations import GivenCalibrations
 from local_judge.runs.judges import JudgeSpec, judge_on, open_engines
 from local_judge.runs.store import RunStore
 from local_judge.stats.rates import rate
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity
 
 Watch = Callable[[PartName, Mapping[str, Judge]], contextlib.AbstractContextManager[object]]

@@ -48,7 +48,7 @@ from local_judge.runs.lock import locked
 from local_judge.runs.manifest import difference, prompts_digest
 from local_judge.runs.store import RunStore
 from problems.files import remove_partials
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Frozen, Sampling
 
 DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"
