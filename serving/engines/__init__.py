@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -63,7 +63,7 @@ class EngineKind(NamedTuple):
         return construct(preset, connection)
 
 
-ENGINES: Mapping[str, EngineKind] = {
+ENGINES: dict[str, EngineKind] = {
     "vllm": EngineKind("serving.engines.openai", needs_server=True, section="vllm"),
     "openvino": EngineKind("serving.engines.openvino", needs_server=False, section="embedded"),
     "transformers": EngineKind("serving.engines.transformers", needs_server=False, section="embedded"),
