@@ -312,7 +312,9 @@ def _hub() -> Any:
     try:
         return importlib.import_module("huggingface_hub")
     except ImportError as error:
-        raise MissingExtra("fetching from a model hub needs: pip install huggingface_hub") from error
+        raise MissingExtra(
+            "fetching from a model hub needs huggingface_hub: in the checkout, pip install '.[hub]'"
+        ) from error
 
 
 def _hub_failure(what: str, error: Exception) -> FetchFailed:

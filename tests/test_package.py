@@ -87,6 +87,7 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "embedded",
         "frames",
         "gpu",
+        "hub",
         "mcp",
         "plots",
         "postgresql",
@@ -178,7 +179,10 @@ def imported(*folders: str) -> set[str]:
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     modules.add(node.module.partition(".")[0])
     modules -= {*sys.stdlib_module_names, "local_judge", "serving", "indexes", "problems", "scripts", "tests"}
-    of = importlib.metadata.packages_distributions()
+    of = {
+        **importlib.metadata.packages_distributions(),
+        "pydantic_core": ["pydantic"],
+    }  # which pins its version
     return {canonicalize_name(of.get(module, [module])[0]) for module in modules}
 
 
@@ -194,3 +198,21 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     assert imported("local_judge", "serving", "indexes", "problems") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test
+
+
+def test_ci_installs_versions_that_the_project_admits() -> None:
+    lines = (ROOT / "scripts" / "constraints.txt").read_text(encoding="utf-8").split()
+    pinned = {
+        canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines)
+    }
+    extras = PROJECT["optional-dependencies"]
+    for line in [
+        *PROJECT["dependencies"],
+        *extras["test"],
+        *extras["browser"],
+        *extras["dev"],
+        *extras["embedded"],
+    ]:
+        requirement = Requirement(line)
+        if requirement.name != "local-judge":
+            assert pinned[canonicalize_name(requirement.name)] in requirement.specifier, line
