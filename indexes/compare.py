@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Literal
 
-from indexes.model import Frozen, SourceStatus
+from indexes.model import SourceStatus
 from indexes.records import PageRecord
 from indexes.snapshot import Snapshot, latest
+from local_judge.base.model import Frozen
 
 
 class PageDifference(Frozen):

@@ -25,7 +25,7 @@ from pydantic import model_validator
 
 from indexes.errors import DigestMismatch
 from indexes.manifest import PAGES, TEXTS
-from indexes.model import Chunk, Frozen, Page
+from indexes.model import Chunk, Page
 from indexes.records import PageRecord, parse_record, text_at
 from indexes.search.bm25 import Bm25Index, build_bm25
 from indexes.search.dense import DenseIndex, DenseSettings, build_dense
@@ -39,7 +39,8 @@ from indexes.search.searcher import Mode, PairScorer, Reranking, Searcher
 from indexes.search.weights import Bm25Settings
 from indexes.text.chunk import make_chunks
 from indexes.text.tokens import tokenise
-from problems.files import open_file, read_file
+from local_judge.base.files import open_file, read_file
+from local_judge.base.model import Frozen
 
 SEARCH = "search"
 """Folder of a snapshot's search indexes."""

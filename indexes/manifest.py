@@ -17,9 +17,9 @@ from typing import Any, cast
 from pydantic import ValidationError, field_validator
 
 from indexes.errors import DigestMismatch, NotASnapshot, SnapshotMissing, SnapshotTooNew
-from indexes.model import Frozen
-from problems import first_problem
-from problems.files import MOST_JSON, open_file, read_file
+from local_judge.base.files import MOST_JSON, open_file, read_file
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
 
 FORMAT = "frozen-web-snapshot"
 FORMAT_VERSION = 2

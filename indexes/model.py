@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from local_judge.base.model import Frozen
 
 SourceStatus = Literal["ok", "not_in_snapshot", "dead", "blocked", "unavailable", "empty", "unsupported_type"]
 """Status of a page: readable, or the reason why it is not.
@@ -25,16 +27,6 @@ _BLOCKED = frozenset({401, 402, 403, 407, 418, 429, 451})
 def status_without_page(http_status: int) -> Literal["dead", "blocked", "unavailable"]:
     """Return the status of an address whose server answers with an HTTP status that is not that of a page."""
     return "dead" if http_status in _DEAD else "blocked" if http_status in _BLOCKED else "unavailable"
-
-
-class Frozen(BaseModel):
-    """An immutable model that refuses unknown keys and non-finite floats.
-
-    The equal of `serving.types.Frozen`: a snapshot is read without anything that runs models, so `indexes` imports
-    nothing of `serving`.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class FoundBy(Frozen):

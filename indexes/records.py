@@ -18,8 +18,9 @@ from pydantic import Field, ValidationError, field_validator
 from indexes.archive.captures import RecordRef
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.manifest import canonical, sha256
-from indexes.model import FoundBy, Frozen, Page, SourceStatus
-from problems import first_problem
+from indexes.model import FoundBy, Page, SourceStatus
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
 
 
 class PageRecord(Frozen):

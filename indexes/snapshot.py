@@ -37,7 +37,7 @@ from indexes.corpus import SEARCH, Corpus, describe
 from indexes.errors import DigestMismatch, NotASnapshot
 from indexes.limits import GzipRefused
 from indexes.manifest import PAGES, TEXTS, Manifest, hash_file, load_manifest, sha256
-from indexes.model import Chunk, Frozen, Page, Passage
+from indexes.model import Chunk, Page, Passage
 from indexes.rank import Bm25Ranker, DenseRanker, Ranker, RankerName, best_passages
 from indexes.records import PageRecord, parse_record, text_at
 from indexes.search.encoder import Encoder
@@ -45,7 +45,8 @@ from indexes.search.fusion import FusionSettings
 from indexes.search.searcher import PairScorer
 from indexes.text.chunk import make_chunks
 from indexes.urls import normalise_url
-from problems.files import open_file
+from local_judge.base.files import open_file
+from local_judge.base.model import Frozen
 
 NOT_THERE = "not among the pages"
 """Reason of a page that a snapshot does not have."""

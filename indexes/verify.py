@@ -27,9 +27,9 @@ from indexes.manifest import (
     render_manifest,
     sha256,
 )
-from indexes.model import Frozen
 from indexes.records import PageRecord, parse_records
-from problems.files import open_file, read_file
+from local_judge.base.files import open_file, read_file
+from local_judge.base.model import Frozen
 
 
 class FileProblem(Frozen):

@@ -19,11 +19,12 @@ from pydantic import Field, ValidationError, field_validator
 from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.manifest import canonical
-from indexes.model import FoundBy, Frozen
-from indexes.strict_json import strict_json
+from indexes.model import FoundBy
 from indexes.urls import UrlError, normalise_url
-from problems import first_problem
-from problems.files import open_file
+from local_judge.base.files import open_file
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
+from local_judge.base.strict_json import strict_json
 
 SEARCHES = "searches.jsonl"
 """File in a snapshot with the searches that named its pages. Not part of the digest: the page records repeat them."""

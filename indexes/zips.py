@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from indexes.limits import MAX_GZIP_RATIO, RATIO_FLOOR
-from problems.files import open_file
+from local_judge.base.files import open_file
 
 MOST_ENTRIES = 200_000
 MOST_BYTES = 8 << 30

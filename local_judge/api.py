@@ -16,19 +16,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from local_judge.errors import ConfigError, optional_module, plain
+from local_judge.base.errors import ConfigError, optional_module, plain
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl, ledger_place
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
-from local_judge.runs.job import job_of, run_job, unwatched
-from local_judge.runs.manifest import protocols_of, read_manifest
-from local_judge.runs.records import load_records
-from local_judge.runs.report_files import left_out
-from local_judge.runs.run_file import load_run_file
-from local_judge.runs.store import RunStore
-from local_judge.runs.tables import (
+from local_judge.runs.execution.job import job_of, run_job, unwatched
+from local_judge.runs.planning.report_files import left_out
+from local_judge.runs.planning.run_file import load_run_file
+from local_judge.runs.results.tables import (
     COLUMNS,
     TableName,
     call_rows,
@@ -38,6 +35,9 @@ from local_judge.runs.tables import (
     score_rows,
     system_rows,
 )
+from local_judge.runs.storage.manifest import protocols_of, read_manifest
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Column, Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 
 QUIET = "LOCAL_JUDGE_QUIET"
 """Environment variable that `--quiet` sets."""

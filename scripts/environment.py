@@ -33,7 +33,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
 CPU_PINS = ROOT / "scripts" / "vllm_cpu_requirements.txt"
-PACKAGES = ("local_judge", "serving", "indexes", "problems")
+PACKAGES = ("local_judge", "serving", "indexes")
 
 # One line per `pip install`, in order. `--no-deps`: the CPU build's metadata also asks for vision and audio
 # packages, which text models never import and which do not load beside this torch. Its own requirements are

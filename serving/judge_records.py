@@ -25,11 +25,11 @@ from typing import IO
 from platformdirs import user_state_path
 from pydantic import ValidationError
 
-from problems.files import read_file, replacing
+from local_judge.base.files import read_file, replacing
+from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed
 from serving.launch import Place, machine
 from serving.processes import Process, end, members_of
-from serving.types import Frozen
 
 
 class Replica(Frozen):

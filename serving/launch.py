@@ -22,13 +22,13 @@ from pathlib import Path
 
 from platformdirs import user_log_path
 
+from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed, PresetError
 from serving.gpus import VISIBLE
 from serving.keys import API_KEY, api_key, key_variable
 from serving.preset_code import check_code
 from serving.presets import Preset
 from serving.processes import Program, Progress, end, start, stopping_on_signals, wait_until_healthy
-from serving.types import Frozen
 from serving.weights import checkpoint, weights_path
 
 QUIET: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 _LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*)"')
 """Label of a metric; the possessive quantifier keeps the time linear in the length of a word."""

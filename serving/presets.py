@@ -19,12 +19,13 @@ from pydantic import (
     model_validator,
 )
 
-from problems import first_problem
-from problems.files import MOST_YAML, read_utf8
+from local_judge.base.files import MOST_YAML, read_utf8
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
+from local_judge.base.strict_yaml import load_yaml
 from serving.engines import ENGINES
 from serving.errors import PresetError
-from serving.strict_yaml import load_yaml
-from serving.types import ChatArgument, EngineLimits, Frozen, Sampling
+from serving.types import ChatArgument, EngineLimits, Sampling
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]

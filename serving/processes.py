@@ -27,8 +27,8 @@ from typing import BinaryIO, NamedTuple
 import psutil
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed
-from serving.types import Frozen
 
 Progress = Callable[[float, str], None]
 """Callback, about once a second, that receives the seconds waited and the last log line of a server."""

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
+from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed, PresetError
 from serving.gpus import chosen_gpus, groups_of, visible_gpus
 from serving.judge_records import (
@@ -60,7 +61,6 @@ from serving.processes import (
     stopping_on_signals,
     wait_until_healthy,
 )
-from serving.types import Frozen
 from serving.weights import checkpoint, weights_commit
 
 _WATCH_SECONDS = 5.0

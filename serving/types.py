@@ -9,7 +9,9 @@ from __future__ import annotations
 from math import exp, fsum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from local_judge.base.model import Frozen
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "other"]
@@ -18,12 +20,6 @@ ChatArgument = Literal["enable_thinking", "reasoning_effort"]
 ReasoningEffort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 LogProbability = Annotated[float, Field(le=0.0)]
 """Natural logarithm of a probability; finite in every `Frozen` model."""
-
-
-class Frozen(BaseModel):
-    """Base of immutable models that refuse unknown keys and non-finite floats."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Message(Frozen):

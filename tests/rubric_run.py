@@ -8,11 +8,11 @@ from pathlib import Path
 from local_judge.protocols.deer import DeerFindings
 from local_judge.protocols.deer.rubric.model import RubricFindings
 from local_judge.protocols.deer.verification.rows import Rows
-from local_judge.runs.items import file_key, findings_file
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import file_key, findings_file
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 
 
 def write_run(

@@ -27,14 +27,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.agents",),
     ("local_judge.claims", "local_judge.cleaning", "local_judge.scoring"),
     ("local_judge.stats",),
-    ("local_judge.judge", "local_judge.documents", "local_judge.rows"),
+    ("local_judge.judge", "local_judge.documents"),
     ("local_judge.terminal",),
-    ("serving", "indexes", "local_judge.errors"),
-    ("problems",),
+    ("serving", "indexes"),
+    ("local_judge.base",),
     ("local_judge",),  # the bare package: its version, and the public names, which it loads on first use
 )
 
-TOP = ("local_judge", "serving", "indexes", "problems")
+TOP = ("local_judge", "serving", "indexes")
 
 API = "local_judge.api"
 """Module with the names that the bare package offers; the package names it for type checkers only."""
@@ -198,7 +198,7 @@ def test_evaluating_and_reading_reports_needs_nothing_that_examines_judges() -> 
         if name not in reached:
             reached.add(name)
             path += [one.target for one in imports(name, tree[name], tree) if one.target in tree]
-    assert "local_judge.runs.execute" in reached
+    assert "local_judge.runs.execution.execute" in reached
     assert [name for name in sorted(reached) if name.startswith("local_judge.lab")] == []
 
 

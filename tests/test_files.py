@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.files import each_line, open_file, read_file, read_utf8, replacing
 from local_judge.judge import ledger_jsonl
 from local_judge.judge.ledger_jsonl import import_ledger
-from problems.files import each_line, open_file, read_file, read_utf8, replacing
 
 
 def _fifo(path: Path) -> Path:

@@ -60,7 +60,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: zipfile.ZipFile) -> None:
     """Modules, prompts, demo data and py.typed: all that stands in the package folders, and nothing else."""
     expected = {
         path.relative_to(ROOT).as_posix()
-        for package in ("local_judge", "serving", "indexes", "problems")
+        for package in ("local_judge", "serving", "indexes")
         for path in (ROOT / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -178,11 +178,9 @@ def imported(*folders: str) -> set[str]:
                     modules.update(alias.name.partition(".")[0] for alias in node.names)
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     modules.add(node.module.partition(".")[0])
-    modules -= {*sys.stdlib_module_names, "local_judge", "serving", "indexes", "problems", "scripts", "tests"}
-    of = {
-        **importlib.metadata.packages_distributions(),
-        "pydantic_core": ["pydantic"],
-    }  # which pins its version
+    modules -= {*sys.stdlib_module_names, "local_judge", "serving", "indexes", "scripts", "tests"}
+    # pydantic pins the version of its core
+    of = {**importlib.metadata.packages_distributions(), "pydantic_core": ["pydantic"]}
     return {canonicalize_name(of.get(module, [module])[0]) for module in modules}
 
 
@@ -195,7 +193,7 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
     extras = declared([one for name in ("frames", "mcp", "plots", "postgresql") for one in named[name]])
-    assert imported("local_judge", "serving", "indexes", "problems") <= base | extras
+    assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from local_judge.errors import InputError, first_problem, not_json, os_errors
+from local_judge.base.errors import InputError, first_problem, not_json, os_errors
 
 
 class Part(BaseModel):

@@ -19,8 +19,9 @@ from indexes.archive.model import Capture, Exchange, Imported, Outcome, Rendered
 from indexes.archive.records import Damage, Record, read_record, read_records
 from indexes.archive.warc import OUTCOME, RENDERED, SOFTWARE, longest_head
 from indexes.limits import MAX_GZIP_EXPANSION, MAX_PAGE_BYTES
-from indexes.model import FoundBy, Frozen, status_without_page
+from indexes.model import FoundBy, status_without_page
 from indexes.urls import normalise_url
+from local_judge.base.model import Frozen
 
 _PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "text/markdown")
 _MOST_HOPS = 20

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from indexes.archive.captures import IndexEntry
 from indexes.archive.warc import RENDERED
 from indexes.errors import DigestMismatch
-from problems.files import open_file
+from local_judge.base.files import open_file
 
 INDEX = "indexes/index.cdxj"
 

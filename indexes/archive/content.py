@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from indexes.archive.model import Capture, Exchange, Headers, header
 from indexes.limits import GzipCut, GzipRefused, gunzip, inflate
-from indexes.model import Frozen
+from local_judge.base.model import Frozen
 
 _SUFFIXES = {
     "text/html": ".html",

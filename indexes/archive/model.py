@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal
 
-from indexes.model import FoundBy, Frozen, SourceStatus
+from indexes.model import FoundBy, SourceStatus
+from local_judge.base.model import Frozen
 
 Headers = tuple[tuple[str, str], ...]
 """Name and value as received, in order, repeated names kept."""

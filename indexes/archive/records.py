@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 from indexes.archive.model import Headers, header
 from indexes.archive.warc import head_bytes
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
-from problems.files import open_file
+from local_judge.base.files import open_file
 
 _iterator: Any = importlib.import_module("warcio.archiveiterator")  # has no types
 _readers: Any = importlib.import_module("warcio.bufferedreaders")

@@ -24,8 +24,8 @@ from indexes.fetch.render import open_renderer
 from indexes.fetch.resolver import Resolver, SystemResolver
 from indexes.fetch.robots import Robots
 from indexes.fetch.settings import FetchSettings
-from indexes.model import Frozen
 from indexes.urls import UrlError, normalise_url
+from local_judge.base.model import Frozen
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 

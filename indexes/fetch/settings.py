@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from indexes.limits import MAX_GZIP_RATIO, MAX_PAGE_BYTES
-from indexes.model import Frozen
+from local_judge.base.model import Frozen
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]

@@ -16,8 +16,8 @@ from typing import Any, Self
 from indexes.archive.model import Capture
 from indexes.archive.warc import FOLDER, ArchiveWriter, Position, archive_paths, file_name
 from indexes.errors import FetchError
-from indexes.sqlite_files import foreign_journal, foreign_objects
 from indexes.urls import normalise_url
+from local_judge.base.sqlite_files import foreign_journal, foreign_objects
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS captures (number INTEGER PRIMARY KEY, url TEXT UNIQUE, file TEXT, end INTEGER)",

@@ -34,7 +34,7 @@ from indexes.snapshot import Snapshot
 from indexes.text.decode import MEDIA_TYPES, Kind
 from indexes.urls import normalise_url
 from indexes.websearch import SEARCHES, merged_searches
-from problems.files import read_file
+from local_judge.base.files import read_file
 
 _KINDS: dict[str, Kind] = {
     ".html": "html",

@@ -32,11 +32,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from indexes.archive.model import utc_seconds
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, is_gzip
-from indexes.model import Frozen, SourceStatus, status_without_page
-from indexes.strict_json import strict_json
+from indexes.model import SourceStatus, status_without_page
 from indexes.urls import normalise_url, shown_url
-from problems import first_problem
-from problems.files import open_file
+from local_judge.base.files import open_file
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
+from local_judge.base.strict_json import strict_json
 
 _LONGEST_LINE = 2 * MAX_PAGE_BYTES
 _MOST_BLANK = 1_000_000

@@ -27,7 +27,7 @@ from indexes.websearch import (
     read_searches,
     render_search,
 )
-from problems.files import read_file
+from local_judge.base.files import read_file
 
 MOST_IN_A_ROW = 3
 """Consecutive queries without an answer after which the server is given up: its engines are blocked, or it is down."""

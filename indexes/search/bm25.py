@@ -34,7 +34,7 @@ from indexes.search.postings import RUN, PostingRuns
 from indexes.search.ranking import best_positive
 from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
-from problems.files import read_file
+from local_judge.base.files import read_file
 
 KIND = "bm25"
 _REMEMBERED = 2_048

@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from indexes.model import Frozen
 from indexes.search.encoder import Encoder, EncoderIdentity
 from indexes.search.errors import EncoderError, IndexDamaged, IndexMismatch
 from indexes.search.folder import building, read_info, sizes, write_info
@@ -33,6 +32,7 @@ from indexes.search.ivf import FILE, IvfParameters, Lists, build_lists, faiss
 from indexes.search.local import LocalEncoder
 from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, Vectors, check_search
 from indexes.search.ranking import ordered
+from local_judge.base.model import Frozen
 
 KIND = "dense"
 REMEDY = "build it again with `snapshot index --dense`"

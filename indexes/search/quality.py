@@ -23,13 +23,13 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from indexes.model import Frozen
 from indexes.search.errors import QueriesRefused
 from indexes.search.model import Ranked
-from indexes.strict_json import strict_json
 from indexes.urls import normalise_url
-from problems import first_problem
-from problems.files import read_utf8
+from local_judge.base.files import read_utf8
+from local_judge.base.model import Frozen
+from local_judge.base.problems import first_problem
+from local_judge.base.strict_json import strict_json
 
 RECALL_AT = (1, 5, 10, 100)
 NDCG_AT = 10

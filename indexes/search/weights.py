@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from indexes.model import Frozen
 from indexes.search.postings import Postings
+from local_judge.base.model import Frozen
 
 Method = Literal["lucene", "robertson", "atire", "bm25+"]
 Floats = npt.NDArray[np.float64]

@@ -25,7 +25,7 @@ from indexes.limits import (
     PAGE_MEMORY,
     PDF_SECONDS,
 )
-from indexes.model import Frozen, SourceStatus
+from indexes.model import SourceStatus
 from indexes.text.child import child_command
 from indexes.text.dates import EARLIEST, LATEST, day_in_pdf, latest_date
 from indexes.text.decode import MEDIA_TYPES, clean, sniff
@@ -33,6 +33,7 @@ from indexes.text.facts import read_facts, text_facts
 from indexes.text.language import MIN_PROBABILITY, MODEL_SAMPLE, SAMPLE, detect_language
 from indexes.text.markup import MAX_DEPTH, OPTIONS, MarkupRefused, read_markup
 from indexes.text.walls import UNKNOWN, Arrival, may_be_wall, recognise
+from local_judge.base.model import Frozen
 
 _MARKDOWN_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _MAX_TITLE = 300

@@ -27,13 +27,13 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from indexes.errors import ExtractionFailed
 from indexes.limits import HTML_SECONDS, PDF_SECONDS
-from indexes.model import Frozen
 from indexes.text.child import child_command
 from indexes.text.chunk import chunk_spans
 from indexes.text.dates import latest_date
 from indexes.text.decode import is_pdf
 from indexes.text.extract import Extracted, extract
 from indexes.text.walls import Arrival
+from local_judge.base.model import Frozen
 
 _AHEAD = 3
 """Pages held for each process: one being read, others so that a slow page does not keep the rest waiting."""

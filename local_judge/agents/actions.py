@@ -27,8 +27,8 @@ from pydantic import (
     field_validator,
 )
 
+from local_judge.base.model import Frozen
 from local_judge.judge.schemas import json_schema
-from serving.types import Frozen
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ from local_judge.agents.citations import CheckedCitation, Citation, check_citati
 from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.model import Frozen
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import fence, load_prompt
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.agents")
 

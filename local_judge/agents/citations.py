@@ -16,9 +16,9 @@ from indexes.snapshot import Snapshot
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.observations import Observation
 from local_judge.agents.result import Transcript
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
-from serving.types import Frozen
 
 
 class Citation(Frozen):

@@ -17,9 +17,9 @@ from local_judge import __version__
 from local_judge.agents.actions import Refusal, arguments_schema, read_request
 from local_judge.agents.observations import Observation, observation_text
 from local_judge.agents.toolbox import Toolbox, refused
-from local_judge.errors import UserError
+from local_judge.base.errors import UserError
+from local_judge.base.rows import is_text
 from local_judge.judge.layout import load_prompt
-from local_judge.rows import is_text
 
 template = partial(load_prompt, "local_judge.agents")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 from local_judge.agents.actions import ErrorKind
+from local_judge.base.model import Frozen
 from local_judge.judge.layout import fence
-from serving.types import Frozen
 
 RequestKind = Literal["search", "search_papers", "search_code", "page"]
 Lack = Literal[

@@ -21,10 +21,10 @@ from pydantic import Field, JsonValue
 
 from local_judge.agents.observations import Lack, Observation, RequestKind, SnapshotRequest
 from local_judge.agents.toolbox import ToolSettings
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models, write_jsonl
 from local_judge.judge.failures import Failure
-from local_judge.rows import read_models, write_jsonl
-from serving.types import Frozen
 
 
 class AgentLimits(Frozen):

@@ -25,7 +25,7 @@ from indexes.text.tokens import tokenise
 from indexes.urls import UrlError, normalise_url
 from local_judge.agents.actions import ErrorKind, Find, Open, Refusal, Request, Search, ToolName
 from local_judge.agents.observations import Lack, Observation, PagePassage, SnapshotRequest
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 _HOSTS: dict[str, list[str]] = json.loads(
     files("local_judge.agents").joinpath("hosts.json").read_text("utf-8")

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import VERIFIABLE, Claim, ClaimType, Traced, Violation, ViolationKind
 from local_judge.documents.model import Document
-from serving.types import Frozen
 
 Rule = Literal["paper", "upstream"]
 

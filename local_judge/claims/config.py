@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 View = Literal["page", "near", "contrast"]
 

@@ -27,6 +27,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
@@ -35,7 +36,6 @@ from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from serving.types import Frozen
 
 _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from local_judge.base.model import Frozen
 from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import cited_urls, further
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Traced
 from local_judge.documents.health import check_health, n_unread_citations
 from local_judge.documents.model import Document, Sentence
-from serving.types import Frozen
 
 
 class UnreadSentence(Frozen):

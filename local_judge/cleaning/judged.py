@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from local_judge.base.model import Frozen
 from local_judge.cleaning.copying import Differs, choices_of
 from local_judge.documents.clean import Cleaned, clean_as_chosen
 from local_judge.documents.cleaning.choices import Option, Stretch, stretches
@@ -24,7 +25,6 @@ from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.cleaning")
 

@@ -9,16 +9,16 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import RunError, plain
 from local_judge.cli.options import AsJson, ConfigFile, Reports, RunLedger, SomeSnapshotDir
 from local_judge.cli.output import print_json
-from local_judge.errors import RunError, plain
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.runs.audit import Audit, audit_bundle, audit_run, pack
-from local_judge.runs.manifest import read_manifest
-from local_judge.runs.material import Places, material_of_run
-from local_judge.runs.run_file import load_run_file
-from local_judge.runs.seal import modified_allowed
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.run_file import load_run_file
+from local_judge.runs.proof.audit import Audit, audit_bundle, audit_run, pack
+from local_judge.runs.proof.material import Places, material_of_run
+from local_judge.runs.storage.manifest import read_manifest
+from local_judge.runs.storage.seal import modified_allowed
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count, plain_table, safe, stdout
 
 NOT_CHECKED = 4

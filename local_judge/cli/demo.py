@@ -20,7 +20,7 @@ from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.tables import score_table, trees
-from local_judge.runs.material import Places
+from local_judge.runs.proof.material import Places
 from local_judge.terminal import safe, stdout
 
 

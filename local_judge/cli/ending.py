@@ -17,9 +17,9 @@ from typing import NoReturn, get_args
 from local_judge.judge.failures import KEPT, FailureKind
 from local_judge.judge.judge import THINKING_OFF
 from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.runs.records import TOO_LONG, CaseRecord
-from local_judge.runs.rescoring import failure_kinds
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import TOO_LONG, CaseRecord
+from local_judge.runs.storage.rescoring import failure_kinds
+from local_judge.runs.storage.store import RunStore
 
 _WORDS: Mapping[FailureKind, str] = {
     "unreachable": "no connection to the server",

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.modified import AllowModified, print_found, write_marks
 from local_judge.cli.options import PROFILE, AsJson, OneOfJudges, format_option
-from local_judge.errors import ConfigError
 from local_judge.protocols.base import file_formats
 from local_judge.reporting.exports import export_files, export_lines, list_rows
 from local_judge.reporting.formats import FORMATS, export_results
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe
 

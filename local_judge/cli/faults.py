@@ -24,7 +24,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import UserError, one_line, reason_of
+from local_judge.base.errors import UserError, one_line, reason_of
 
 FIXABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
 """Exit codes: an error that the user can fix, or something that the machine lacks; a bug in this program; interrupted

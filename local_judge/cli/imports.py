@@ -11,8 +11,8 @@ from local_judge.cli.options import AsJson, SystemName, format_option, said
 from local_judge.cli.output import print_json
 from local_judge.cli.run_output import Results, print_results
 from local_judge.reporting.run_tables import TableOptions
-from local_judge.runs.importing import AUTO, import_files, readable_formats
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.importing import AUTO, import_files, readable_formats
+from local_judge.runs.storage.store import RunStore
 
 FORMATS = readable_formats()
 

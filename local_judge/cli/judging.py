@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.judges import JudgeSpec, judge_specs_of, open_judges
+from local_judge.runs.execution.judges import JudgeSpec, judge_specs_of, open_judges
+from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.tasks.files import TaskFiles
 from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING

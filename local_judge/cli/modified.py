@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
+from local_judge.base.errors import plain
 from local_judge.cli.output import print_json
-from local_judge.errors import plain
-from local_judge.runs.seal import modifications, modified_allowed
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.seal import modifications, modified_allowed
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import stdout
 
 

@@ -20,10 +20,10 @@ import typer
 from typer.models import OptionInfo
 
 from local_judge.agents.actions import ToolName
+from local_judge.base.errors import ConfigError
+from local_judge.base.rows import is_text
 from local_judge.cli.help import ADVANCED, AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
-from local_judge.errors import ConfigError
 from local_judge.judge.ledger_place import ledger_place
-from local_judge.rows import is_text
 from local_judge.scoring.node import Profile
 
 QUERIES = typer.Option("--queries", help="Queries: one per line, or JSONL with `query`.")

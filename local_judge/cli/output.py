@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from local_judge.errors import plain
-from local_judge.runs.report_files import left_out
+from local_judge.base.errors import plain
+from local_judge.runs.planning.report_files import left_out
 
 _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters escaped in addition to those of JSON: C1 controls, which terminals execute, line separators, and marks

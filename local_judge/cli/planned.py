@@ -6,7 +6,7 @@ import asyncio
 
 from local_judge.cli.output import print_json
 from local_judge.reporting.tables import plan_notes, plan_table
-from local_judge.runs.job import Job, plan
+from local_judge.runs.execution.job import Job, plan
 from local_judge.terminal import stdout
 
 

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, PROFILE, AsJson, Reports, RunLedger, SomeSnapshotDir
-from local_judge.errors import ConfigError
 from local_judge.reporting.page.write import write_page
-from local_judge.runs.labels import load_labels
-from local_judge.runs.material import Places
-from local_judge.runs.sweep_folder import finished_in
+from local_judge.runs.proof.material import Places
+from local_judge.runs.results.labels import load_labels
+from local_judge.runs.sweeps.folder import finished_in
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import ADVANCED
 from local_judge.cli.judging import (
@@ -44,13 +45,12 @@ from local_judge.cli.run_output import (
     WithReports,
     print_results,
 )
-from local_judge.errors import ConfigError, plain
 from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
-from local_judge.runs.config import parse_prompts, parse_settings
-from local_judge.runs.job import job_of, run_job
-from local_judge.runs.run_file import RunFile, is_run_file, load_run_file
+from local_judge.runs.execution.job import job_of, run_job
+from local_judge.runs.planning.config import parse_prompts, parse_settings
+from local_judge.runs.planning.run_file import RunFile, is_run_file, load_run_file
 from local_judge.terminal import is_quiet
 
 _KEYS = {

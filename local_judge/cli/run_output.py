@@ -17,9 +17,9 @@ from local_judge.reporting.run_tables import (
     run_summary,
 )
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
-from local_judge.runs.manifest import judges_of, protocols_of
-from local_judge.runs.qualifications import qualifications_as_json, recorded_qualifications
-from local_judge.runs.records import (
+from local_judge.runs.execution.qualifications import qualifications_as_json, recorded_qualifications
+from local_judge.runs.storage.manifest import judges_of, protocols_of
+from local_judge.runs.storage.records import (
     CaseRecord,
     RunScoreRecord,
     ScoreRecord,
@@ -27,10 +27,10 @@ from local_judge.runs.records import (
     load_run_scores,
     load_scores,
 )
-from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
-from local_judge.runs.resume import is_finished, unfinished_records
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
+from local_judge.runs.storage.rescoring import AgreementRecord, derived_scores, load_agreement
+from local_judge.runs.storage.resume import is_finished, unfinished_records
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.node import Profile
 from local_judge.terminal import safe, stdout
 

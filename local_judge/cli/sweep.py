@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from local_judge.base.errors import ConfigError, RunError, brief, plain
 from local_judge.cli.ending import leave_runs, stoppable
 from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
@@ -18,22 +19,21 @@ from local_judge.cli.options import AsJson, CommandGroup, DryRun
 from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
-from local_judge.errors import ConfigError, RunError, brief, plain
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_merge import Merged
 from local_judge.judge.ledger_place import ledger_place
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.shard_progress import ShardProgress
 from local_judge.reporting.tables import sweep_plan_notes, sweep_plan_tables
-from local_judge.runs import shard_storage
-from local_judge.runs.lock import locked
-from local_judge.runs.ray_tasks import EndedShard, connected, evaluate_shards, tasks_of, workers_of
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.remote_folder import RemoteFolder
-from local_judge.runs.sharding import merge_shards, parse_shard, part_of, shards
-from local_judge.runs.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
-from local_judge.runs.sweep_folder import SHARDS, earlier_in
-from local_judge.runs.sweep_plan import SweepPlan, plan_sweep
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.sweeps import shard_storage
+from local_judge.runs.sweeps.folder import SHARDS, earlier_in
+from local_judge.runs.sweeps.plan import SweepPlan, plan_sweep
+from local_judge.runs.sweeps.ray_tasks import EndedShard, connected, evaluate_shards, tasks_of, workers_of
+from local_judge.runs.sweeps.remote_folder import RemoteFolder
+from local_judge.runs.sweeps.sharding import merge_shards, parse_shard, part_of, shards
+from local_judge.runs.sweeps.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
 from local_judge.terminal import count, is_quiet, stdout
 
 app = CommandGroup(

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from local_judge.base.errors import InputError, plain
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import AsJson
@@ -20,19 +21,18 @@ from local_judge.cli.output import print_json, print_left_out
 from local_judge.documents import UnreadableReport, check_health, describe
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
-from local_judge.errors import InputError, plain
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.reporting.health import CheckedReport, health_lines, health_table
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.clean import (
+from local_judge.runs.execution.clean import (
     CleanedReport,
     Outcome,
     clean_reports,
     clean_reports_by_judge,
     write_cleaned,
 )
-from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.judges import JudgeSpec
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.inputs import RawReport, load_reports
 from local_judge.terminal import plain_table, safe, stdout
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

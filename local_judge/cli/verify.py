@@ -18,11 +18,11 @@ from local_judge.cli.output import json_line
 from local_judge.reporting.claims import verified_blocks
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.calibrations import given_calibrations, keep
-from local_judge.runs.qualifications import Qualifications, qualifications_of
-from local_judge.runs.run_file import load_config
-from local_judge.runs.store import RunStore
-from local_judge.runs.verify import VerifiedRow, load_claim_rows, verify_rows
+from local_judge.runs.execution.qualifications import Qualifications, qualifications_of
+from local_judge.runs.execution.verify import VerifiedRow, load_claim_rows, verify_rows
+from local_judge.runs.planning.calibrations import given_calibrations, keep
+from local_judge.runs.planning.run_file import load_config
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count, stdout
 
 

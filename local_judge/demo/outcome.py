@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document
-from serving.types import Frozen
 
 
 class Planted(Frozen):

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import RunError
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.demo.outcome import Outcome, assess, load_planted, sample_folder
-from local_judge.errors import RunError
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.items import claims_file
-from local_judge.runs.job import Job, Watch, run_job
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.records import CaseRecord, ScoreRecord, load_records, load_scores
-from local_judge.runs.run_file import RunFile
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.job import Job, Watch, run_job
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.run_file import RunFile
+from local_judge.runs.storage.items import claims_file
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord, load_records, load_scores
+from local_judge.runs.storage.store import RunStore
 
 JUDGE = "qwen2.5-coder-1.5b"
 """Judge that a laptop can run."""

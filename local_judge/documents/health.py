@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple, cast
 
+from local_judge.base.model import Frozen
 from local_judge.documents.citation_keys import canonical
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.entries import is_bare, key_of
@@ -21,7 +22,6 @@ from local_judge.documents.model import BESIDE, Citation, Document
 from local_judge.documents.raised_digits import opens_word
 from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
-from serving.types import Frozen
 
 ProblemKind = Literal[
     "uncited_list", "dangling_marks", "marks_without_address", "unread_marks", "entries_in_text"

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Literal
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 
 class DocumentError(Exception):

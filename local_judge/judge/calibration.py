@@ -12,8 +12,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from local_judge.base.model import Frozen
 from local_judge.judge.requests import Identified, canonical, sha256
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 POOLED = "all"
 """Language of a calibration that was fitted on all languages together."""

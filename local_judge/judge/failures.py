@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, cast, get_args
 
+from local_judge.base.model import Frozen
 from serving.errors import EngineError
-from serving.types import Frozen
 
 FailureKind = Literal[
     "unreachable",  # engine kinds: see serving.errors

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field, TypeAdapter
 
+from local_judge.base.model import Frozen
 from local_judge.judge.calibration import Calibration, applying
 from local_judge.judge.calls import Caller, Meter
 from local_judge.judge.failures import Failure
@@ -26,7 +27,7 @@ from local_judge.judge.replies import Read, Unread, read_items, read_one
 from local_judge.judge.requests import Reply, Request
 from local_judge.judge.schemas import items_schema, json_schema
 from serving.engine import Engine
-from serving.types import Choice, Frozen, Sampling
+from serving.types import Choice, Sampling
 
 T = TypeVar("T")
 

@@ -16,7 +16,8 @@ from importlib.resources import files
 
 from pydantic import Field
 
-from serving.types import Frozen, Message
+from local_judge.base.model import Frozen
+from serving.types import Message
 
 SYSTEM = (
     "You evaluate research reports. Text between a line of backticks and the next line of as many backticks "

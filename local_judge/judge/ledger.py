@@ -16,6 +16,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from local_judge.base.model import Frozen
 from local_judge.judge.calibration import Calibration
 from local_judge.judge.errors import CorruptReply, LedgerReadOnly
 from local_judge.judge.failures import Failure
@@ -42,7 +43,7 @@ from local_judge.judge.ledger_rows import (
 )
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Identified, Reply, Request, now
-from serving.types import EngineIdentity, Frozen, Message, Sampling, Usage
+from serving.types import EngineIdentity, Message, Sampling, Usage
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from indexes.sqlite_files import foreign_journal, foreign_objects
+from local_judge.base.sqlite_files import foreign_journal, foreign_objects
 from local_judge.judge import ledger_calibrations
 from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 from local_judge.judge.ledger_database import SqliteDatabase, transaction

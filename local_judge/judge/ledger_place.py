@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer
 
-from local_judge.errors import ConfigError
-from problems.files import read_utf8
+from local_judge.base.errors import ConfigError
+from local_judge.base.files import read_utf8
 
 SslMode = Literal["disable", "prefer", "require", "verify-full"]
 

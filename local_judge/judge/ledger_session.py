@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
-from local_judge.errors import optional_module
+from local_judge.base.errors import optional_module
 from local_judge.judge.errors import LedgerBusy, LedgerError, LedgerMissing, LedgerUnreachable
 from local_judge.judge.ledger_file import BUSY_SECONDS, damaged
 from local_judge.judge.ledger_place import PostgresUrl

@@ -10,11 +10,12 @@ from collections.abc import Set
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
+from local_judge.base.model import Frozen
 from local_judge.judge.ledger_connect import connect, connect_to_read
 from local_judge.judge.ledger_database import COLUMNS, Database, transaction
 from local_judge.judge.ledger_file import ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 TABLES = ("replies", "requests", "texts", "failures", "token_counts", "judges", "calibrations")
 

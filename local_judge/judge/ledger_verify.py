@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from local_judge.base.files import partial_of, remove_partials
 from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
 from local_judge.judge.ledger_connect import connect, connect_to_read
@@ -28,7 +29,6 @@ from local_judge.judge.ledger_rows import (
     is_token_count,
     stored_replies,
 )
-from problems.files import partial_of, remove_partials
 
 
 def ledger_problems(path: LedgerPlace) -> Iterator[str]:

@@ -18,10 +18,11 @@ from typing import Any, Final, Literal, get_args
 from platformdirs import user_data_path
 from pydantic import ValidationError
 
-from local_judge.errors import brief
+from local_judge.base.errors import brief
+from local_judge.base.files import read_file
+from local_judge.base.model import Frozen
 from local_judge.judge.requests import Identified, canonical, sha256
-from problems.files import read_file
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"
 """Environment variable that names another folder."""

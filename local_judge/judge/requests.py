@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from local_judge.base.model import Frozen
 from local_judge.judge.layout import Prompt
-from serving.types import Choice, EngineIdentity, FinishReason, Frozen, Generation, Message, Sampling, Usage
+from serving.types import Choice, EngineIdentity, FinishReason, Generation, Message, Sampling, Usage
 
 if TYPE_CHECKING:
     from _hashlib import HASH

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import QUESTIONS, SUPPORTED, question_digest
 from local_judge.judge.calibration import POOLED, Calibration
@@ -35,7 +36,7 @@ from local_judge.stats.calibration.assess import (
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable, folds_of
 from local_judge.stats.calibration.measures import Judged
 from local_judge.stats.units import united
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 LEAST_CLAIMS, LEAST_OF_A_KIND, LEAST_PAGES = 60, 20, 5
 """Minimum numbers for a calibration of a language: claims, true and other ones of them each, pages."""

@@ -21,8 +21,9 @@ from typing import Literal, NamedTuple
 from rich.console import RenderableType
 from rich.table import Table
 
+from local_judge.base.errors import InputError, RunError
+from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
-from local_judge.errors import InputError, RunError
 from local_judge.lab.planting.model import PlantedFlaw
 from local_judge.lab.prompt_people import LabelledPrompts, RatedPrompts, labelled_prompts
 from local_judge.lab.qualification.parts.sensitivity import (
@@ -36,18 +37,17 @@ from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind
 from local_judge.reporting.differences import RunDifference, difference_text, run_difference
 from local_judge.reporting.summary import estimate_text, unknown_lines
-from local_judge.runs.attributes import OpenRun, open_runs
-from local_judge.runs.costs import Tokens
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.labels import ClaimLabel
-from local_judge.runs.manifest import judges_of, prompts_of
-from local_judge.runs.matching import MatchedReports, matched_reports
-from local_judge.runs.records import failures_in
-from local_judge.runs.rescoring import AgreementRecord, agreement_rows
+from local_judge.runs.proof.costs import Tokens
+from local_judge.runs.results.attributes import OpenRun, open_runs
+from local_judge.runs.results.labels import ClaimLabel
+from local_judge.runs.results.matching import MatchedReports, matched_reports
+from local_judge.runs.storage.items import claims_file, findings_file
+from local_judge.runs.storage.manifest import judges_of, prompts_of
+from local_judge.runs.storage.records import failures_in
+from local_judge.runs.storage.rescoring import AgreementRecord, agreement_rows
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
 from local_judge.terminal import NONE, count, plain_table, safe
-from serving.types import Frozen
 
 OWN = "this package"
 

@@ -16,17 +16,17 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from indexes.urls import UrlError, normalise_url
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import AnyProtocol
-from local_judge.runs.attributes import OpenRun
-from local_judge.runs.items import findings_file
-from local_judge.runs.labels import ClaimLabel
-from local_judge.runs.matching import MatchedReports, verdicts_by_claim
-from local_judge.runs.ratings import Joined
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.results.attributes import OpenRun
+from local_judge.runs.results.labels import ClaimLabel
+from local_judge.runs.results.matching import MatchedReports, verdicts_by_claim
+from local_judge.runs.results.ratings import Joined
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import CaseRecord
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.paired_calls import CallComparison, PairedCall, compare_calls
-from serving.types import Frozen
 
 CLAIM_SETS = "claims"
 """Name of the verdicts of claim sets; other verdicts are named after their protocol."""

@@ -23,10 +23,10 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from local_judge.errors import ConfigError
-from local_judge.runs.config import read_mapping, validated
+from local_judge.base.errors import ConfigError
+from local_judge.base.model import Frozen
+from local_judge.runs.planning.config import read_mapping, validated
 from local_judge.scoring.node import Profile
-from serving.types import Frozen
 
 Line = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")

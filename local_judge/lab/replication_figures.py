@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import parse_object, read_text, row_of
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.run import RESULTS
 from local_judge.lab.replication import PRINTED, ROW, Column, Replication
 from local_judge.reporting.groups import group_scores
-from local_judge.rows import parse_object, read_text, row_of
-from local_judge.runs.attributes import open_runs
-from local_judge.runs.store import MANIFEST
-from serving.types import Frozen
+from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.storage.store import MANIFEST
 
 CHANGE = "change"
 """Row of a curve that has its relative change from the first condition to the last, in percent."""

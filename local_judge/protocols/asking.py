@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
@@ -25,7 +26,6 @@ from local_judge.judge.layout import Prompt, fence
 from local_judge.protocols.base import Case
 from local_judge.protocols.checklist import Item
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)

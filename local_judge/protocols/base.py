@@ -20,11 +20,12 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
+from local_judge.base.errors import ConfigError, SettingError, first_problem
+from local_judge.base.model import Frozen
 from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document, Source
-from local_judge.errors import ConfigError, SettingError, first_problem
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
@@ -33,7 +34,6 @@ from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
 from local_judge.protocols.stated import Stated
 from local_judge.scoring.node import Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 GROUP = "local_judge.protocols"
 

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
 from local_judge.judge.failures import Failure
@@ -24,7 +25,6 @@ from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judge
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.terminal import count, item_table, safe
-from serving.types import Frozen
 
 SCALE = 100.0
 SHOWN_PLACES = 20

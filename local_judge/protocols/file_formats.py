@@ -20,12 +20,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
-from indexes.strict_json import strict_json
-from local_judge.errors import InputError, os_errors
-from local_judge.rows import read_text
+from local_judge.base.errors import InputError, os_errors
+from local_judge.base.files import read_file
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_text
+from local_judge.base.strict_json import strict_json
 from local_judge.terminal import count
-from problems.files import read_file
-from serving.types import Frozen
 
 F = TypeVar("F")
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from local_judge.errors import InputError
-from local_judge.rows import check_columns, read_text
+from local_judge.base.errors import InputError
+from local_judge.base.rows import check_columns, read_text
 
 COLUMNS = {
     "overall_score": ("overall_score", "overall", "race overall"),

@@ -23,7 +23,8 @@ from pydantic import BeforeValidator, Field, create_model
 from rich.console import RenderableType
 
 from local_judge.agents.result import AgentResult, EvidenceGap
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,
@@ -38,7 +39,6 @@ from local_judge.protocols.base import (
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 
 class NoSettings(Frozen):

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import Field
 
-from local_judge.errors import ConfigError, os_errors, plain
+from local_judge.base.errors import ConfigError, os_errors, plain
+from local_judge.base.files import read_utf8
+from local_judge.base.model import Frozen
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt
-from problems.files import read_utf8
-from serving.types import Frozen, ReasoningEffort
+from serving.types import ReasoningEffort
 
 _LARGEST = 4_000_000
 """Maximum size of a file, in bytes; the largest published one has 60,000."""

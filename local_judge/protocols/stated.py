@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from local_judge.base.model import Frozen
 from local_judge.scoring.node import Profile, Score, ScoreNode
-from serving.types import Frozen
 
 PUBLISHED = "as stated in the published file"
 MEAN = "mean over the system's reports, as stated in the published file"

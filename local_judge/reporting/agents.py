@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from local_judge.agents.ask import AskedQuestion
 from local_judge.agents.citations import CheckedCitation
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.terminal import count
 
 _FOUND = {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
-from local_judge.runs.ratings import Joined, JoinedScores
+from local_judge.runs.results.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, OverJudges, RatedTask

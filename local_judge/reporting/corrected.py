@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.reporting.summary import estimate_text
-from local_judge.runs.labels import LabelledRun
+from local_judge.runs.results.labels import LabelledRun
 from local_judge.stats.prediction_powered import LEAST_CLUSTERS, LEAST_LABELS, Corrected
 from local_judge.terminal import count, plain_table, safe
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Label
 from local_judge.protocols.base import ItemRow
-from local_judge.runs.attributes import OpenRun, open_runs
-from local_judge.runs.manifest import changed, difference, judges_of, protocols_of, read_manifest
-from local_judge.runs.matching import (
+from local_judge.runs.results.attributes import OpenRun, open_runs
+from local_judge.runs.results.matching import (
     MatchedReports,
     StoredVerdict,
     items_by_question,
@@ -25,7 +25,7 @@ from local_judge.runs.matching import (
     system_pairs,
     verdicts_by_claim,
 )
-from local_judge.runs.scored import (
+from local_judge.runs.results.scored import (
     Nodes,
     find_path,
     load_scored,
@@ -34,11 +34,11 @@ from local_judge.runs.scored import (
     report_scores,
     reports_of,
 )
+from local_judge.runs.storage.manifest import changed, difference, judges_of, protocols_of, read_manifest
 from local_judge.scoring.node import Profile, headlines
 from local_judge.stats.estimate import DRAWS, LEAST_UNITS, LEVEL
 from local_judge.stats.paired import Difference, corrected, paired_difference
 from local_judge.terminal import NONE, count, plain_table, safe
-from serving.types import Frozen
 
 
 class ScoreDifference(Frozen):

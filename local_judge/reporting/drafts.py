@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.file_formats import (
     Exported,
@@ -20,10 +20,10 @@ from local_judge.protocols.file_formats import (
     RunFindings,
     json_text,
 )
-from local_judge.runs.items import findings_file
-from local_judge.runs.manifest import one_judge_of, protocols_of, read_manifest
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.manifest import one_judge_of, protocols_of, read_manifest
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count, safe
 
 

@@ -12,15 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.errors import UserError, optional_module, os_errors
+from local_judge.base.errors import UserError, optional_module, os_errors
+from local_judge.base.rows import harmless_cell
 from local_judge.reporting.exports import check_new
 from local_judge.reporting.inspect_log import write_inspect_log
 from local_judge.reporting.leaderboard import Leaderboard, as_html, as_latex, as_markdown, leaderboard
-from local_judge.rows import harmless_cell
-from local_judge.runs.rescoring import AgreementRecord, load_agreement
-from local_judge.runs.seal import modifications
-from local_judge.runs.store import RunStore
-from local_judge.runs.tables import (
+from local_judge.runs.results.tables import (
     COLUMNS,
     Row,
     TableName,
@@ -32,6 +29,9 @@ from local_judge.runs.tables import (
     score_rows,
     system_rows,
 )
+from local_judge.runs.storage.rescoring import AgreementRecord, load_agreement
+from local_judge.runs.storage.seal import modifications
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import Estimate
 from local_judge.terminal import count

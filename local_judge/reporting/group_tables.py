@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
 from local_judge.reporting.summary import BY_RULE, marked_value, score_notes
-from local_judge.runs.attributes import Entry, Key, OpenRun
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.manifest import one_judge_of, protocols_of
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.results.attributes import Entry, Key, OpenRun
+from local_judge.runs.storage.items import claims_file, findings_file
+from local_judge.runs.storage.manifest import one_judge_of, protocols_of
+from local_judge.runs.storage.records import CaseRecord
 from local_judge.scoring.node import Score
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.terminal import NONE, plain_table, safe
-from serving.types import Frozen
 
 
 class LabelCounts(Frozen):

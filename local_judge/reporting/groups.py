@@ -13,11 +13,13 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
+from local_judge.base.model import Frozen
 from local_judge.reporting.summary import summary_of, unknown_on
-from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
-from local_judge.runs.manifest import judges_of, protocols_of
-from local_judge.runs.records import (
+from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, Key, OpenRun, groups_of
+from local_judge.runs.results.scored import Nodes, find_path
+from local_judge.runs.storage.manifest import judges_of, protocols_of
+from local_judge.runs.storage.records import (
     CaseRecord,
     ScoreRecord,
     Steps,
@@ -25,15 +27,13 @@ from local_judge.runs.records import (
     load_scores,
     scores_over_reports,
 )
-from local_judge.runs.rescoring import aggregate_records, derived_scores
-from local_judge.runs.scored import Nodes, find_path
-from local_judge.runs.summaries import ReportCounts
+from local_judge.runs.storage.rescoring import aggregate_records, derived_scores
+from local_judge.runs.storage.summaries import ReportCounts
 from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Profile, Scale, Score, ScoreNode
 from local_judge.stats.numeric import exact
-from serving.types import Frozen
 
 MEAN_OF = ""
 """The protocol of the mean of other columns."""

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import plain
-from local_judge.runs.items import digest_of
-from local_judge.runs.manifest import judge_of, protocols_of, read_manifest
-from local_judge.runs.records import CaseRecord, load_records, load_scores
-from local_judge.runs.scored import system_scores
-from local_judge.runs.seal import modifications
-from local_judge.runs.store import MANIFEST, RunStore
-from local_judge.runs.tables import Row, call_rows, claim_rows, item_rows
+from local_judge.base.errors import plain
+from local_judge.runs.results.scored import system_scores
+from local_judge.runs.results.tables import Row, call_rows, claim_rows, item_rows
+from local_judge.runs.storage.items import digest_of
+from local_judge.runs.storage.manifest import judge_of, protocols_of, read_manifest
+from local_judge.runs.storage.records import CaseRecord, load_records, load_scores
+from local_judge.runs.storage.seal import modifications
+from local_judge.runs.storage.store import MANIFEST, RunStore
 from local_judge.scoring.node import Profile, ScoreNode, headlines
 
 VERSION = 2

@@ -19,7 +19,7 @@ from local_judge.reporting.agreement import (
     over_judges_json,
 )
 from local_judge.reporting.summary import listed, unknown_lines
-from local_judge.runs.item_labels import LabelledMetric, LabelledRuns
+from local_judge.runs.results.item_labels import LabelledMetric, LabelledRuns
 from local_judge.stats.agreement.items import agreement_of_annotators, agreement_with_labels
 from local_judge.stats.agreement.ratings import Measure, OverJudges, over_judges
 from local_judge.stats.estimate import LEVEL

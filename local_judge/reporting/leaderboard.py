@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.reporting.run_tables import FAILED, NO_SYSTEM, REPORTS, SOURCES
 from local_judge.reporting.summary import marked_value, score_notes
-from local_judge.runs.manifest import judge_of, protocols_of
-from local_judge.runs.records import CaseRecord, load_records
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import SystemScore, load_system_scores
+from local_judge.runs.storage.manifest import judge_of, protocols_of
+from local_judge.runs.storage.records import CaseRecord, load_records
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import SystemScore, load_system_scores
 from local_judge.scoring.node import Profile
 from local_judge.scoring.text import interval, known_percent, range_text
 from local_judge.terminal import NONE

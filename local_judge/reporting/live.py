@@ -14,20 +14,21 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
+from local_judge.base.model import Frozen
 from local_judge.judge.calls import Meter
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
 from local_judge.judge.requests import Identified
 from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
-from local_judge.runs.items import Journal
-from local_judge.runs.lock import held_since
-from local_judge.runs.manifest import existing_manifest
-from local_judge.runs.resume import is_finished, journaled
-from local_judge.runs.store import JOURNAL, MANIFEST, RunStore
-from local_judge.runs.sweep_folder import RUNS, ledger_in, sweep_manifest
+from local_judge.runs.storage.items import Journal
+from local_judge.runs.storage.lock import held_since
+from local_judge.runs.storage.manifest import existing_manifest
+from local_judge.runs.storage.resume import is_finished, journaled
+from local_judge.runs.storage.store import JOURNAL, MANIFEST, RunStore
+from local_judge.runs.sweeps.folder import RUNS, ledger_in, sweep_manifest
 from local_judge.terminal import count, safe
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 WINDOW_SECONDS = 60.0
 """Time over which rates are taken."""

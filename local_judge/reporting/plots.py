@@ -24,8 +24,8 @@ from importlib.util import find_spec
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
-from local_judge.errors import UserError, plain
-from local_judge.runs.ratings import JoinedScores
+from local_judge.base.errors import UserError, plain
+from local_judge.runs.results.ratings import JoinedScores
 from local_judge.stats.agreement.method import system_means
 from local_judge.stats.calibration.measures import Bin
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.judge.qualification_record import VERDICTS, WORDS, QualificationRecord
-from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.qualifications import Qualifications
+from local_judge.runs.execution.qualifications import Qualifications
+from local_judge.runs.storage.manifest import prompts_digest
 
 
 def qualification_lines(

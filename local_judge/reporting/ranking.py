@@ -13,8 +13,8 @@ from typing import Any
 from rich.table import Table
 
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
-from local_judge.runs.ranking import Matches
-from local_judge.runs.scored import SystemScore
+from local_judge.runs.results.ranking import Matches
+from local_judge.runs.results.scored import SystemScore
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow

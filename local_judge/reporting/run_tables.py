@@ -23,9 +23,9 @@ from local_judge.reporting.summary import (
     unknown_on,
 )
 from local_judge.reporting.tables import score_table
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, records_by_system
-from local_judge.runs.rescoring import AgreementRecord
-from local_judge.runs.summaries import SystemScore
+from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, records_by_system
+from local_judge.runs.storage.rescoring import AgreementRecord
+from local_judge.runs.storage.summaries import SystemScore
 from local_judge.scoring.node import Profile, Score
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
 from local_judge.terminal import NONE, count, plain_table, safe

@@ -11,8 +11,8 @@ from types import TracebackType
 
 from local_judge.reporting.live import LiveShards
 from local_judge.reporting.progress import Lines, duration, seconds_left, times
-from local_judge.runs.ray_tasks import EndedShard, ShardTask
-from local_judge.runs.sweep_folder import SHARDS
+from local_judge.runs.sweeps.folder import SHARDS
+from local_judge.runs.sweeps.ray_tasks import EndedShard, ShardTask
 from local_judge.terminal import count, is_quiet, safe
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from local_judge.runs.summaries import ReportCounts, Summing
+from local_judge.runs.storage.summaries import ReportCounts, Summing
 from local_judge.scoring.node import Scale, Score, ScoreNode, evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
 from local_judge.stats.estimate import LEVEL, Estimate

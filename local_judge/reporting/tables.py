@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from local_judge.runs.costs import RunCost
-from local_judge.runs.job import Plan
-from local_judge.runs.records import ScoreRecord
-from local_judge.runs.sweep_plan import SweepPlan
+from local_judge.runs.execution.job import Plan
+from local_judge.runs.proof.costs import RunCost
+from local_judge.runs.storage.records import ScoreRecord
+from local_judge.runs.sweeps.plan import SweepPlan
 from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
 from local_judge.terminal import NONE, plain_table, safe

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.tasks.topics import TopicAgreement, TopicCounts
 from local_judge.terminal import NONE, count, plain_table, safe
 

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.reporting.summary import summary_of, unknown_on
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
+from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Score, ScoreNode, Tree, Vertical
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.scoring.text import value as shown
 from local_judge.terminal import NONE, count, plain_table, safe
-from serving.types import Frozen
 
 
 class Placed(Frozen):

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
+from local_judge.base.errors import plain
+from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
-from local_judge.errors import plain
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.reporting.health import problem_text
 from local_judge.reporting.qualification import qualification_line
-from local_judge.runs.items import claims_file
-from local_judge.runs.manifest import judges_of, prompts_of, protocols_of, read_manifest
-from local_judge.runs.qualifications import recorded_qualifications
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.resume import is_finished
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.qualifications import recorded_qualifications
+from local_judge.runs.storage.items import claims_file
+from local_judge.runs.storage.manifest import judges_of, prompts_of, protocols_of, read_manifest
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.resume import is_finished
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count
-from serving.types import Frozen, ReplicaUse
+from serving.types import ReplicaUse
 
 Kind = Literal[
     "unfinished",

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 Profile = Literal["paper", "upstream"]
 """`paper`: the formulas as printed. `upstream`: as the published code computes."""

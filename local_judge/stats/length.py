@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from local_judge.base.model import Frozen
 from local_judge.stats.correlation import (
     centred,
     kendall_draws,
@@ -31,7 +32,6 @@ from local_judge.stats.correlation import (
 )
 from local_judge.stats.estimate import LEVEL, Estimate, undefined
 from local_judge.stats.numeric import Floats, Ints, rounded
-from serving.types import Frozen
 
 LEAST = 3
 """Reports that a correlation needs: two always lie on a line."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.stats.estimate import (
     DRAWS,
     Estimate,
@@ -21,7 +22,6 @@ from local_judge.stats.estimate import (
     with_interval,
 )
 from local_judge.stats.numeric import exact, scaled
-from serving.types import Frozen
 
 
 class Pair(NamedTuple):

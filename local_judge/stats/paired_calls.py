@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from local_judge.base.model import Frozen
 from local_judge.stats.estimate import DRAWS, Estimate, Resamples, SumStatistic, undefined
 from local_judge.stats.paired import Difference, Pair, paired_difference
-from serving.types import Frozen
 
 
 class PairedCall(NamedTuple):

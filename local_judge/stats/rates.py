@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 Z = 1.959963984540054
 """The normal quantile of a two-sided interval of 95 %."""

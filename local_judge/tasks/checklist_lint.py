@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indexes.text.language import detect_language
+from local_judge.base.model import Frozen
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.dates import leaves_open
 from local_judge.tasks.load import bare, load_tasks
 from local_judge.tasks.model import Checklist, ChecklistItem
-from serving.types import Frozen
 
 FEWEST, MOST = 3, 20
 """Number of items of a checklist; the published ones have 6.8 on average."""

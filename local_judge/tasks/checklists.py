@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from local_judge.errors import InputError
-from local_judge.rows import read_jsonl
+from local_judge.base.errors import InputError
+from local_judge.base.rows import read_jsonl
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.load import bare, is_dataset, load_tasks, read_questions
 from local_judge.tasks.model import Checklist, GuidanceStatus

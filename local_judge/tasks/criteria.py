@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from local_judge.errors import InputError, first_problem
-from local_judge.rows import is_text, row_id
+from local_judge.base.errors import InputError, first_problem
+from local_judge.base.rows import is_text, row_id
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import Criteria, Criterion, Dimension, GuidanceStatus
 from local_judge.tasks.review import DraftRow, as_yaml, part_of, with_part

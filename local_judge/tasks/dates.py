@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.model import Task
 
 _OPEN = re.compile(r"\{\{ *(date|current_date|current_year|last_year) *\}\}")

@@ -21,8 +21,8 @@ from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from local_judge.errors import InputError
-from local_judge.rows import parse_object, read_text
+from local_judge.base.errors import InputError
+from local_judge.base.rows import parse_object, read_text
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import (
     Criterion,

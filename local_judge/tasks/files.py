@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import first_text, read_jsonl, row_id
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.kinds import markdown_of
-from local_judge.errors import InputError
-from local_judge.rows import first_text, read_jsonl, row_id
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.dimensions import DIMENSIONS_KIND
@@ -24,7 +25,6 @@ from local_judge.tasks.model import Reference, Task
 from local_judge.tasks.plans import PLAN_KIND
 from local_judge.tasks.review import D
 from local_judge.tasks.rowfile import Keyed, Rows
-from serving.types import Frozen
 
 ARTICLE_KEYS = ("article", "report", "text")
 

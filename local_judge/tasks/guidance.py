@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict
 
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.errors import InputError
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import Guidance, GuidanceStatus, Task
 from local_judge.tasks.review import OwnRow
 from local_judge.tasks.rowfile import Keyed, Rows
-from serving.types import Frozen
 
 Scope = Literal[
     "request_fulfillment",

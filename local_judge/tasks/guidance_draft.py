@@ -19,6 +19,7 @@ from pydantic import Field, create_model
 from indexes.corpus import Corpus, Hit
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.sentences import split_sentences
@@ -30,7 +31,6 @@ from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_l
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
 from serving.errors import EngineError
-from serving.types import Frozen
 
 LEAST, MOST = 5, 12
 """Default number of points of a draft."""

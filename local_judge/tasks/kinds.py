@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from local_judge.errors import InputError
-from local_judge.rows import read_jsonl
+from local_judge.base.errors import InputError
+from local_judge.base.rows import read_jsonl
 from local_judge.tasks.drafting import Drafts, Write
 from local_judge.tasks.model import Task
 from local_judge.tasks.review import Content, D

@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from local_judge.errors import InputError
-from local_judge.rows import alone, read_jsonl, row_of, write_jsonl
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import alone, read_jsonl, row_of, write_jsonl
 from local_judge.stats.agreement.inter_judge import InterJudgeAgreement, agreement_of_judges
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.model import Checklist
 from local_judge.tasks.rowfile import RowFile, TaskRow
-from serving.types import Frozen
 
 Part = Literal["request", "item"]
 Need = Literal["text", "comment"]

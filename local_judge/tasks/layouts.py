@@ -34,14 +34,14 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from indexes.strict_json import strict_json
+from local_judge.base.errors import InputError, brief, first_problem, os_errors
+from local_judge.base.files import read_file
+from local_judge.base.rows import is_text, read_text, row_id
+from local_judge.base.strict_json import strict_json
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.documents import Source
 from local_judge.documents.kinds import REPORT_SUFFIXES
-from local_judge.errors import InputError, brief, first_problem, os_errors
-from local_judge.rows import is_text, read_text, row_id
 from local_judge.tasks.model import Guidance, Task
-from problems.files import read_file
-from serving.strict_yaml import load_yaml
 
 
 class FoundReport(NamedTuple):

@@ -12,8 +12,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from local_judge.errors import InputError
-from local_judge.rows import attributes_of, first_text, is_text, optional_text, read_csv, read_jsonl, row_id
+from local_judge.base.errors import InputError
+from local_judge.base.rows import (
+    attributes_of,
+    first_text,
+    is_text,
+    optional_text,
+    read_csv,
+    read_jsonl,
+    row_id,
+)
 from local_judge.tasks.layouts import PREFIX, deer_folder, is_deer_folder
 from local_judge.tasks.model import Checklist, Guidance, Task
 

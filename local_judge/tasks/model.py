@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from serving.types import Frozen
+from local_judge.base.model import Frozen
 
 GuidanceStatus = Literal["given", "drafted", "reviewed"]
 """`given`: came with the task. `drafted`: written by a judge. `reviewed`: drafted, then accepted or changed by a

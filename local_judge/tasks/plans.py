@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from local_judge.agents.result import AgentResult, EvidenceGap, Outcome, Tally, merged
 from local_judge.agents.transcript import render_transcript
-from local_judge.errors import InputError, first_problem
-from local_judge.rows import read_text, write_lines
+from local_judge.base.errors import InputError, first_problem
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_text, write_lines
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import GuidanceStatus, KeyInformation, KeySource, Plan, ReasoningQuestion, Task
 from local_judge.tasks.review import OwnRow, as_yaml, from_yaml
-from serving.types import Frozen
 
 PlanMethod = Literal["request", "retrieval", "agent"]
 """Source of key information. `request`: the judge answers from the request alone. `retrieval`: from the passages that

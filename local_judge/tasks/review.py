@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 import yaml
 from pydantic import BaseModel
 
-from local_judge.errors import InputError
-from local_judge.rows import row_of
+from local_judge.base.errors import InputError
+from local_judge.base.rows import row_of
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.tasks.model import Checklist, Criteria, Guidance, GuidanceStatus, Plan, QualityDimensions
 from local_judge.tasks.rowfile import TaskRow
-from serving.strict_yaml import load_yaml
 from serving.types import EngineIdentity
 
 Decision = Literal["accept", "edit", "reject"]

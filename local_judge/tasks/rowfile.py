@@ -14,8 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from local_judge.errors import InputError
-from local_judge.rows import alone, line_of, write_jsonl, write_lines
+from local_judge.base.errors import InputError
+from local_judge.base.rows import alone, line_of, write_jsonl, write_lines
 from local_judge.tasks.model import JoinedBy, Task
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from pathlib import Path
 from scripts.benchmarking.gpu_check_command import ROOT, SUPPLIES
 from scripts.benchmarking.gpu_check_tokenizer import write_tokenizer
 
-SOURCES = ("configs/judges", "problems", "scripts", "serving", "LICENSE")
+SOURCES = ("configs/judges", "local_judge/__init__.py", "local_judge/base", "scripts", "serving", "LICENSE")
 WITH_DEPENDENCIES = ("platformdirs", "pydantic")
 ALONE = ("apache-tvm-ffi", "xgrammar")
 """Packages whose other dependencies (torch, transformers, numpy) are on the machine."""

@@ -23,7 +23,7 @@ from local_judge.documents.model import Span
 from local_judge.judge.judge import Judge
 from local_judge.judge.schemas import json_schema
 from local_judge.lab.planting.model import PlantedClaim
-from local_judge.runs.verify import ClaimRow, VerifiedRow, verify_rows
+from local_judge.runs.execution.verify import ClaimRow, VerifiedRow, verify_rows
 from local_judge.stats.calibration.fitting import out_of_fold
 from local_judge.stats.calibration.measures import NEUTRAL, Judged, auc
 from scripts.benchmarking.planted import quality, share

@@ -18,7 +18,7 @@ from local_judge.judge.ledger import Ledger
 from local_judge.protocols.race.asking import Articles, Question, prompt
 from local_judge.protocols.race.judging import MIN_REPLY_TOKENS, judge_race
 from local_judge.protocols.race.settings import RaceSettings
-from local_judge.runs.inputs import RawReport, load_reports
+from local_judge.runs.planning.inputs import RawReport, load_reports
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import Reference, Task
 from scripts.benchmarking.one_token import Counting, OneToken, measured

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from local_judge.base.model import Frozen
 from local_judge.stats.agreement.icc import icc_1_1
 from local_judge.stats.correlation import pearson_rows
 from local_judge.stats.estimate import DRAWS, Estimate, Resamples, with_interval
 from local_judge.stats.numeric import rounded
 from local_judge.stats.rates import Rate, rate
-from serving.types import Frozen
 
 DIGITS = 6
 """Decimals to which scores are compared: as they are stored."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.rows import read_jsonl
 from local_judge.protocols.race.findings import CriterionScore, RaceFindings
-from local_judge.rows import read_jsonl
-from local_judge.runs.items import findings_file
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 from scripts.benchmarking.scale_report import Scores
 
 

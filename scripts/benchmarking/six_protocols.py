@@ -21,10 +21,10 @@ from zlib import crc32
 from indexes.making.importing import import_pages
 from local_judge.documents import parse_report
 from local_judge.judge.ledger import Ledger, Trace
-from local_judge.runs.config import parse_settings
-from local_judge.runs.job import job_of, run_job, unwatched
-from local_judge.runs.judges import JudgeSpec, judge_on
-from local_judge.runs.run_file import RunFile
+from local_judge.runs.execution.job import job_of, run_job, unwatched
+from local_judge.runs.execution.judges import JudgeSpec, judge_on
+from local_judge.runs.planning.config import parse_settings
+from local_judge.runs.planning.run_file import RunFile
 from local_judge.tasks.dimensions import GENERAL
 from scripts.freezing import PARTS
 from serving.engine import Engine, EngineWrapper, JsonSchema

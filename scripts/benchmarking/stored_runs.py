@@ -16,19 +16,19 @@ from typing import Any
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import UserError
 from local_judge.claims.model import ClaimSet
-from local_judge.errors import UserError
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
 from local_judge.protocols.base import load_protocol
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.items import claims_file, file_key, findings_file, item_json
-from local_judge.runs.job import Job, run_job
-from local_judge.runs.records import CaseRecord, load_records
-from local_judge.runs.resume import begin_journal, kept_of
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import CASES, RunStore
+from local_judge.runs.execution.job import Job, run_job
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.storage.items import claims_file, file_key, findings_file, item_json
+from local_judge.runs.storage.records import CaseRecord, load_records
+from local_judge.runs.storage.resume import begin_journal, kept_of
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import CASES, RunStore
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from tests.stub_replies import instance
 

@@ -28,7 +28,7 @@ PERSISTENT = Persistence()
 
 
 class Connection(NamedTuple):
-    """How to reach the servers of a judge; an engine in this process ignores it."""
+    """Servers of a judge and the rules for asking them; an engine in this process ignores it."""
 
     base_urls: tuple[str, ...] = ()
     """Servers such as `http://host:port/v1`; never empty for an engine that needs servers."""

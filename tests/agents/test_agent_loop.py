@@ -14,10 +14,10 @@ from local_judge.agents.loop import agent_rules, run_agent
 from local_judge.agents.observations import SnapshotRequest
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.model import Frozen
 from local_judge.judge.layout import SYSTEM
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineFault
-from serving.types import Frozen
 
 from ..scripted_judge import MakeJudge
 from .conftest import DEAD, HEAT, HEAT_TEXT, TOPICS, TOWN, act

@@ -9,7 +9,7 @@ import time
 from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
-from local_judge.runs.labels import HumanLabel
+from local_judge.runs.results.labels import HumanLabel
 
 from .process import Process
 from .trial import Trial

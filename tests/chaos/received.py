@@ -17,10 +17,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from local_judge.runs.bundle import INDEX
-from local_judge.runs.items import Index, digest_of, index_of
-from local_judge.runs.seal import run_files, sealed_as, unsealed
-from local_judge.runs.store import MANIFEST, RunStore
+from local_judge.runs.proof.bundle import INDEX
+from local_judge.runs.storage.items import Index, digest_of, index_of
+from local_judge.runs.storage.seal import run_files, sealed_as, unsealed
+from local_judge.runs.storage.store import MANIFEST, RunStore
 
 from .trial import Trial
 
@@ -57,7 +57,7 @@ READERS = (
     ("rescore", "run"),
     ("export", "run", "out", "--format", "csv"),
     ("export", "run", "out", "--format", "inspect"),
-    ("results", "verticals", "run"),
+    ("show", "run", "--verticals"),
 )
 
 

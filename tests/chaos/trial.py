@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 
 from .commands import CONCURRENCY, Command, Results, commands, write_inputs
 from .process import Ended, Process

@@ -17,9 +17,9 @@ import typer
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
-from local_judge.runs.labels import verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import verdicts_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from tests.stub_replies import fill
 
 from ..known_claims import write_known
@@ -39,13 +39,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sweep run": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
     "sweep merge": ("@/sweep.yaml", "@/run/ledger.sqlite", "--out", "@/out/sweep"),
     "show": ("@/run", "--claims"),
-    "top": ("@/run",),
     "report": ("@/run", "--out", "@/out/page.html"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
     "bundle": ("@/run", "--out", "@/out/run.ljz"),
     "audit": ("@/run",),
-    "results verticals": ("@/run",),
     "results correct": ("@/run", "--labels", "@/labels.jsonl"),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
@@ -102,7 +100,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot export": ("@/snapshot", "--wacz", "@/snapshot.wacz"),
     "snapshot info": ("@/snapshot",),
     "snapshot page": ("@/snapshot", "https://heat.example/fernholt/renewal"),
-    "snapshot pages": ("@/snapshot",),
     "snapshot verify": ("@/snapshot",),
     "snapshot diff": ("@/snapshot", "@/snapshot"),
     "snapshot search": ("@/snapshot", "heat pump"),

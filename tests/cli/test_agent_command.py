@@ -19,8 +19,8 @@ from local_judge.agents.ask import AskedQuestion
 from local_judge.agents.mcp_server import make_server
 from local_judge.agents.result import EvidenceGap, write_evidence_gaps
 from local_judge.agents.toolbox import Toolbox
-from local_judge.errors import UserError
-from local_judge.runs.cited import collect_urls
+from local_judge.base.errors import UserError
+from local_judge.runs.execution.cited import collect_urls
 
 from ..stub_thread import StubThread
 from .conftest import Command, Ended

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from local_judge.runs.config import laid_over
-from local_judge.runs.items import file_key
-from local_judge.runs.records import CaseRecord, ScoreRecord, load_records
-from local_judge.runs.seal import seal_run, sealed_as, unsealed
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import write_scores
+from local_judge.runs.planning.config import laid_over
+from local_judge.runs.storage.items import file_key
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord, load_records
+from local_judge.runs.storage.seal import seal_run, sealed_as, unsealed
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 from serving.types import EngineIdentity
 

@@ -17,12 +17,12 @@ from indexes.search.local import MODEL_PACKAGE
 from indexes.snapshot import Snapshot
 from local_judge.cli.ending import ASKS_AGAIN
 from local_judge.judge.judge import Judge
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.job import Job, run_job
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.job import Job, run_job
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 from serving.engines import PERSISTENT
 from serving.presets import load_preset
 from tests.stub_server import Fault, StubPlan

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.reporting.page.sources import Sources
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 
 from ..stub_thread import StubThread
 from .conftest import REPORT, Command

@@ -17,11 +17,11 @@ import pytest
 
 from indexes.zips import MOST_BYTES
 from local_judge.api import evaluate
-from local_judge.runs.bundle import INDEX, MOST_READ
-from local_judge.runs.config import laid_over
-from local_judge.runs.items import Index, digest_of, index_of
-from local_judge.runs.seal import content_digest, sealed_as, unsealed
-from local_judge.runs.store import MANIFEST, RunStore, rendered
+from local_judge.runs.planning.config import laid_over
+from local_judge.runs.proof.bundle import INDEX, MOST_READ
+from local_judge.runs.storage.items import Index, digest_of, index_of
+from local_judge.runs.storage.seal import content_digest, sealed_as, unsealed
+from local_judge.runs.storage.store import MANIFEST, RunStore, rendered
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, leaning, write_preset

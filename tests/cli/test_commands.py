@@ -18,8 +18,8 @@ from local_judge import __version__
 from local_judge.cli.commands import COMMANDS, Lazy
 from local_judge.demo.outcome import sample_folder
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.manifest import prompts_digest
+from local_judge.runs.storage.store import RunStore
 from serving.presets import load_preset
 
 from ..stub_thread import StubThread
@@ -107,11 +107,13 @@ def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) 
     ours = {name for name in loaded if name.partition(".")[0] in ("local_judge", "serving", "indexes")}
     assert ours == {
         "local_judge",
+        "local_judge.base",
+        "local_judge.base.errors",
+        "local_judge.base.problems",
         "local_judge.cli",
         "local_judge.cli.commands",
         "local_judge.cli.faults",
         "local_judge.cli.help",
-        "local_judge.errors",
     }
     others = {name.partition(".")[0] for name in loaded}
     assert not others & {"aiohttp", "faiss", "lxml", "numpy", "scipy", "torch", "trafilatura", "yaml"}
@@ -215,9 +217,9 @@ def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp
 def test_what_a_snapshot_lacks_is_said(command: Command, snapshot: Path, tmp_path: Path) -> None:
     lacking = command("snapshot", "page", snapshot, "https://no.example")
     assert lacking.line() == (
-        "local-judge: https://no.example is not in the snapshot; `local-judge snapshot pages` lists its URLs"
+        "local-judge: https://no.example is not in the snapshot; `local-judge snapshot page` lists its URLs"
     )
-    unknown = command("snapshot", "pages", snapshot, "--status", "foo")
+    unknown = command("snapshot", "page", snapshot, "--status", "foo")
     assert (unknown.code, "--status foo: unknown name; choose from ok" in unknown.line()) == (1, True)
     empty = tmp_path / "empty.jsonl"
     empty.touch()

@@ -21,9 +21,9 @@ from typing import NamedTuple, Self
 
 import pytest
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli import main
 from local_judge.cli.faults import DEBUG, line_of
-from local_judge.errors import ConfigError
 from local_judge.terminal import QUIET
 from tests.stub_server import StubPlan
 

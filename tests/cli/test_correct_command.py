@@ -10,10 +10,10 @@ import pytest
 
 from local_judge.claims.model import ClaimSet
 from local_judge.reporting.corrected import corrected_notes
-from local_judge.runs.items import claims_file
-from local_judge.runs.labels import draw_sample, labelled_run, verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import draw_sample, labelled_run, verdicts_of
+from local_judge.runs.storage.items import claims_file
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.prediction_powered import LabelledUnit, corrected_share
 
 from ..stub_thread import StubThread

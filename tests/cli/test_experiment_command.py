@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.commands import app
-from local_judge.errors import ConfigError
 from local_judge.lab.experiments.model import Experiment
-from local_judge.runs import judges
-from local_judge.runs.config import RunConfig, laid_over
+from local_judge.runs.execution import judges
+from local_judge.runs.planning.config import RunConfig, laid_over
 from serving.engines.scripted import ScriptedEngine
 
 from ..lab.experiments.conftest import PAPER, PAPER_HERE, fenced

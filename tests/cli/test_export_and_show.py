@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from local_judge.protocols.deer.verification.rows import rows_of
-from local_judge.runs.records import load_run_scores
-from local_judge.runs.resume import begin_journal, kept_of
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import load_run_scores
+from local_judge.runs.storage.resume import begin_journal, kept_of
+from local_judge.runs.storage.store import RunStore
 
 from ..originals import run_original
 from ..protocols.deer.rubric_cases import drawn, everywhere, findings

@@ -13,8 +13,8 @@ from local_judge.demo.outcome import sample_folder
 from local_judge.lab.annotations.load import sample_folder as annotated_folder
 from local_judge.lab.planting.commands import read_planted_claims, read_planted_flaws
 from local_judge.lab.planting.flaws.flaws import FLAWS
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.verify import load_claim_rows
+from local_judge.runs.execution.verify import load_claim_rows
+from local_judge.runs.planning.inputs import load_reports
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset

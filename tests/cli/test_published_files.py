@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from local_judge.protocols.race.upstream import means
-from local_judge.runs.items import file_key
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import file_key
+from local_judge.runs.storage.store import RunStore
 from tests.stub_replies import fill
 from tests.stub_server import StubPlan
 

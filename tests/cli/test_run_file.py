@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import ConfigError
-from local_judge.runs.run_file import RunFile, load_run_file
+from local_judge.base.errors import ConfigError
+from local_judge.runs.planning.run_file import RunFile, load_run_file
 
 from ..stub_thread import StubThread
 from .conftest import Command

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.judge.ledger import Ledger
-from local_judge.runs import execute
-from local_judge.runs.lock import locked
-from local_judge.runs.store import JOURNAL, RunStore
+from local_judge.runs.execution import execute
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.store import JOURNAL, RunStore
 from tests.stub_server import StubPlan
 
 from ..judge.test_ledger_merge import text_in, write
@@ -28,7 +28,7 @@ from .test_interrupted_run import files
 READERS = (
     ("show",),
     ("rescore",),
-    ("results", "verticals"),
+    ("show", "--verticals"),
     ("results", "stats", "length"),
     ("results", "rank", "--score", "overall"),
     ("export", "--format", "csv"),

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from local_judge.errors import ConfigError, RunError, UserError
+from local_judge.base.errors import ConfigError, RunError, UserError
 from local_judge.judge.ledger import Ledger
-from local_judge.runs import remote_folder, shard_storage
-from local_judge.runs.ray_tasks import ShardTask, evaluate_shard, tasks_of
-from local_judge.runs.remote_folder import RemoteFolder
-from local_judge.runs.resume import is_finished
-from local_judge.runs.store import RunStore
-from local_judge.runs.sweep import open_sweep
+from local_judge.runs.storage.resume import is_finished
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.sweeps import remote_folder, shard_storage
+from local_judge.runs.sweeps.ray_tasks import ShardTask, evaluate_shard, tasks_of
+from local_judge.runs.sweeps.remote_folder import RemoteFolder
+from local_judge.runs.sweeps.sweep import open_sweep
 
 from ..run_files import run_files
 from ..stub_thread import StubThread

@@ -26,9 +26,9 @@ from indexes.fetch.state import FetchState
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge import __version__
+from local_judge.base.errors import ConfigError, InputError
 from local_judge.cli.options import CommandGroup
 from local_judge.cli.snapshot.fetch import fetch
-from local_judge.errors import ConfigError, InputError
 from local_judge.reporting.fetching import FetchProgress
 
 from ..waiting import SECONDS, wait_until

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from local_judge.runs.records import CaseRecord, ScoreRecord
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import write_scores
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 from .conftest import Command

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from local_judge.runs.config import varied_settings
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.sweep_file import expanded, load_sweep_file
+from local_judge.runs.planning.config import varied_settings
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.sweeps.file import expanded, load_sweep_file
 
 from ..stub_thread import StubThread
 from .conftest import ROOT, Command

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from local_judge.demo.outcome import sample_folder
-from local_judge.runs import ray_tasks
+from local_judge.runs.sweeps import ray_tasks
 from tests.stub_server import StubPlan
 
 from ..docs.test_examples import SERVER, blocks, commands

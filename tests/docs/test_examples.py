@@ -45,6 +45,7 @@ from indexes.search.quality import read_queries
 from indexes.websearch import read_searches
 from local_judge import cli
 from local_judge.agents.result import read_evidence_gaps
+from local_judge.base.rows import read_jsonl
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
 from local_judge.judge.failures import FailureKind
@@ -61,15 +62,14 @@ from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
-from local_judge.rows import read_jsonl
-from local_judge.runs.attributes import load_attributes
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.item_labels import load_item_labels
-from local_judge.runs.labels import load_labels
-from local_judge.runs.ratings import load_ratings
-from local_judge.runs.run_file import RunFile, load_config
-from local_judge.runs.sweep_file import Axes, load_sweep_file
-from local_judge.runs.verify import ClaimRow, load_claim_rows
+from local_judge.runs.execution.verify import ClaimRow, load_claim_rows
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.run_file import RunFile, load_config
+from local_judge.runs.results.attributes import load_attributes
+from local_judge.runs.results.item_labels import load_item_labels
+from local_judge.runs.results.labels import load_labels
+from local_judge.runs.results.ratings import load_ratings
+from local_judge.runs.sweeps.file import Axes, load_sweep_file
 from local_judge.tasks.checklist_lint import RULES
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
@@ -437,4 +437,8 @@ def test_the_functions_on_the_path_of_a_claim_are_there() -> None:
         for step in steps:
             found = getattr(found, step)
         checked.add(name)
-    assert {"documents.parse_report", "judge.judge.Judge.ask_items", "runs.rescoring.rescore"} <= checked
+    assert {
+        "documents.parse_report",
+        "judge.judge.Judge.ask_items",
+        "runs.storage.rescoring.rescore",
+    } <= checked

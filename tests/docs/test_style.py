@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PARTS = sorted(
     path.relative_to(ROOT).as_posix()
-    for package in ("local_judge", "serving", "indexes", "problems", "scripts")
+    for package in ("local_judge", "serving", "indexes", "scripts")
     for path in ((ROOT / package), *(ROOT / package).iterdir())
     if path.is_dir() and path.name != "__pycache__"
 )

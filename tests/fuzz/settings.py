@@ -12,16 +12,16 @@ from hypothesis.strategies import SearchStrategy
 
 from indexes.errors import ImportRefused
 from indexes.making.pagelist import read_page_list
+from local_judge.base.errors import UserError
 from local_judge.documents import UnreadableReport
-from local_judge.errors import UserError
 from local_judge.lab.annotations.load import load_report
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.verifier_benchmark.rows import load_sets
-from local_judge.runs.calibrations import load_calibrations
-from local_judge.runs.config import parse_settings
-from local_judge.runs.qualifications import load_qualification
-from local_judge.runs.run_file import load_config
-from local_judge.runs.verify import load_claim_rows
+from local_judge.runs.execution.qualifications import load_qualification
+from local_judge.runs.execution.verify import load_claim_rows
+from local_judge.runs.planning.calibrations import load_calibrations
+from local_judge.runs.planning.config import parse_settings
+from local_judge.runs.planning.run_file import load_config
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.dimensions import DIMENSIONS_KIND

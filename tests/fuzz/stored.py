@@ -23,13 +23,13 @@ from hypothesis.strategies import DrawFn
 from indexes.making.importing import import_pages
 from local_judge.cli import main
 from local_judge.demo.outcome import sample_folder
-from local_judge.runs.calibrations import load_calibrations
-from local_judge.runs.items import Index, digest_of, index_of, is_item_file
-from local_judge.runs.qualifications import load_qualification
-from local_judge.runs.run_file import RunFile, load_run_file
-from local_judge.runs.seal import content_digest, run_files
-from local_judge.runs.store import rendered
-from local_judge.runs.sweep_folder import SWEEP, earlier_in, ledger_in, runs_in
+from local_judge.runs.execution.qualifications import load_qualification
+from local_judge.runs.planning.calibrations import load_calibrations
+from local_judge.runs.planning.run_file import RunFile, load_run_file
+from local_judge.runs.storage.items import Index, digest_of, index_of, is_item_file
+from local_judge.runs.storage.seal import content_digest, run_files
+from local_judge.runs.storage.store import rendered
+from local_judge.runs.sweeps.folder import SWEEP, earlier_in, ledger_in, runs_in
 from serving.presets import load_preset
 from tests.cli.conftest import REPORT
 from tests.fuzz.mutation import json_changed

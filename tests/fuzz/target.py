@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hypothesis.strategies import SearchStrategy
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 
 CORPUS = Path(__file__).parent / "corpus"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.fact.export import fact_result, findings_of
 from local_judge.protocols.fact.scores import aggregate
 from tests.golden.cases import Case, Comparison

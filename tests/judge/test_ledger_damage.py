@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from pydantic import BaseModel
 
-from indexes.sqlite_files import SUPER_JOURNAL
+from local_judge.base.sqlite_files import SUPER_JOURNAL
 from local_judge.judge import ledger_rows
 from local_judge.judge.errors import LedgerCorrupt, LedgerError
 from local_judge.judge.failures import Failure

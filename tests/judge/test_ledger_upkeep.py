@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.failures import Failure
 from local_judge.judge.ledger import Ledger

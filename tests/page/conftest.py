@@ -17,9 +17,9 @@ import pytest
 from indexes.making.importing import import_pages
 from local_judge.demo.outcome import sample_folder
 from local_judge.reporting.page.write import write_page
-from local_judge.runs.labels import ClaimLabel, verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import ClaimLabel, verdicts_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset

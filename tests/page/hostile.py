@@ -14,11 +14,11 @@ from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
-from local_judge.runs.items import claims_file, file_key
-from local_judge.runs.manifest import listed_inputs
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import seal_run
+from local_judge.runs.storage.items import claims_file, file_key
+from local_judge.runs.storage.manifest import listed_inputs
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import seal_run
 from serving.types import EngineIdentity
 
 from ..protocols.fact.fact_cases import write_run

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from local_judge.reporting.page.write import write_page
-from local_judge.runs.material import Places
+from local_judge.runs.proof.material import Places
 
 from .conftest import Open, Sample, until
 from .hostile import STRINGS, hostile_run

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.labelling.server import LabelServer
 from local_judge.lab.labelling.session import LabelSession
-from local_judge.runs.labels import HumanLabel, load_labels, verdicts_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import HumanLabel, load_labels, verdicts_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 
 from .conftest import Sample, until
 from .hostile import STRINGS

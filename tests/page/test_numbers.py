@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from indexes.making.importing import import_pages
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
@@ -25,13 +25,13 @@ from local_judge.reporting.page.overview import load_results, overview
 from local_judge.reporting.page.sources import Sources
 from local_judge.reporting.page.write import write_page
 from local_judge.reporting.run_tables import run_summary
-from local_judge.runs.attributes import open_runs
-from local_judge.runs.material import Places
-from local_judge.runs.records import load_records
-from local_judge.runs.resume import begin_journal, kept_of
-from local_judge.runs.store import JOURNAL, RunStore
-from local_judge.runs.summaries import load_system_scores
-from local_judge.runs.tables import system_rows
+from local_judge.runs.proof.material import Places
+from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.results.tables import system_rows
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.resume import begin_journal, kept_of
+from local_judge.runs.storage.store import JOURNAL, RunStore
+from local_judge.runs.storage.summaries import load_system_scores
 
 from .conftest import Sample
 

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol, NoSettings, PartFindings
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import UNIT, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 
 class Limit(Frozen):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.originals import (
     Checkout,
     PromptSource,

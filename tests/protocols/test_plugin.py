@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError
 from local_judge.cli import main
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.model import Figure
@@ -23,13 +23,13 @@ from local_judge.lab.qualification.thresholds import check, verdicts_of
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.verticals import verticals
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.execute import check_inputs, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.manifest import build_manifest
-from local_judge.runs.records import load_records, load_run_scores, load_scores
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.execute import check_inputs, execute
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.manifest import build_manifest
+from local_judge.runs.storage.records import load_records, load_run_scores, load_scores
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.base import Findings
 from local_judge.protocols.file_formats import (
     LARGEST,

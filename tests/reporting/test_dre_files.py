@@ -10,9 +10,9 @@ import pytest
 
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.reporting.exports import export_files
-from local_judge.runs.items import findings_file
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import ScoreNode
 from local_judge.tasks.dimensions import DIMENSIONS_KIND, DimensionsRow
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import RunError
 from local_judge.claims.unread import Unread, UnreadSentence
-from local_judge.errors import RunError
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.file_formats import folder_name
 from local_judge.reporting.exports import export_files, list_rows

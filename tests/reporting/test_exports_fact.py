@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.protocols.fact.export import read_validated
 from local_judge.reporting.exports import export_files, export_lines, list_rows
-from local_judge.runs.records import load_run_scores
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import load_run_scores
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.store import RunStore
 
 from ..originals import run_original
 from ..protocols.fact.fact_cases import findings, write_run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import ConfigError, RunError
+from local_judge.base.errors import ConfigError, RunError
 from local_judge.protocols import base
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings, file_formats
 from local_judge.protocols.file_formats import (
@@ -26,10 +26,10 @@ from local_judge.protocols.file_formats import (
 )
 from local_judge.protocols.metric import NoSettings
 from local_judge.reporting.exports import export_files, export_lines
-from local_judge.runs.importing import import_files, readable_formats
-from local_judge.runs.items import findings_file
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.importing import import_files, readable_formats
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import Profile, ScoreNode
 

@@ -17,12 +17,12 @@ from markdown_it import MarkdownIt
 
 from indexes.making.importing import import_pages
 from local_judge.api import Run, evaluate, load
+from local_judge.base.errors import RunError, UserError
 from local_judge.demo.outcome import sample_folder
-from local_judge.errors import RunError, UserError
 from local_judge.reporting.formats import FORMATS, export_results
 from local_judge.reporting.leaderboard import Cell, Leaderboard, Line, as_html, as_latex, as_markdown
-from local_judge.runs.store import RunStore
-from local_judge.runs.tables import COLUMNS
+from local_judge.runs.results.tables import COLUMNS
+from local_judge.runs.storage.store import RunStore
 from tests.stub_server import StubPlan
 
 from ..page.hostile import STRINGS, hostile_run
@@ -229,7 +229,7 @@ def test_a_missing_package_is_named_with_its_extra(
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr("local_judge.errors.import_module", missing)
+    monkeypatch.setattr("local_judge.base.errors.import_module", missing)
     with pytest.raises(UserError, match=r"needs the extra `frames`: pip install"):
         exported(run, tmp_path, "parquet")
     assert not (tmp_path / "parquet").exists()

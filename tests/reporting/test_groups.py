@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
 from local_judge.protocols import base
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import Groups, group_scores
-from local_judge.runs.attributes import groups_of, load_attributes, open_runs
-from local_judge.runs.items import file_key, findings_file
-from local_judge.runs.records import CaseRecord, ScoreRecord
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import reseal_scores, seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import write_scores
+from local_judge.runs.results.attributes import groups_of, load_attributes, open_runs
+from local_judge.runs.storage.items import file_key, findings_file
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import reseal_scores, seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import write_scores
 from local_judge.scoring.node import PERCENT, Score, ScoreNode
 
 from ..protocols.fact.fact_cases import findings, write_run

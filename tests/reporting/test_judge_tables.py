@@ -14,9 +14,9 @@ from local_judge.reporting.run_tables import (
     judge_tables,
     run_summary,
 )
-from local_judge.runs.records import CaseRecord, ScoreRecord
-from local_judge.runs.rescoring import AgreementRecord
-from local_judge.runs.summaries import summarised
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.rescoring import AgreementRecord
+from local_judge.runs.storage.summaries import summarised
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.estimate import Estimate
 

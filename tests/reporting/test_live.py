@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
 from local_judge.judge.ledger_tail import LedgerTail
 from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.reporting.live import LiveRun, LiveState, ending, lines
-from local_judge.runs.items import file_key
-from local_judge.runs.lock import LOCK, held_since, locked
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.resume import Kept, begin_journal
-from local_judge.runs.store import FORMAT, RunStore
-from local_judge.runs.sweep_folder import SWEEP, SweepManifest, ledger_in
+from local_judge.runs.storage.items import file_key
+from local_judge.runs.storage.lock import LOCK, held_since, locked
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.resume import Kept, begin_journal
+from local_judge.runs.storage.store import FORMAT, RunStore
+from local_judge.runs.sweeps.folder import SWEEP, SweepManifest, ledger_in
 from serving.types import EngineIdentity, Generation, Sampling, Usage
 
 JUDGE, OTHER = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.judge.failures import Failure
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import Pair
@@ -19,12 +19,12 @@ from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFin
 from local_judge.protocols.liveresearchbench.metrics.issues import PUBLISHED, Fate, Issue, IssueFindings
 from local_judge.protocols.liveresearchbench.upstream import average
 from local_judge.reporting.exports import export_files, list_rows
-from local_judge.runs.importing import import_files
-from local_judge.runs.items import findings_file
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.tables import system_rows
+from local_judge.runs.execution.importing import import_files
+from local_judge.runs.results.tables import system_rows
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 
 from ..originals import run_original
 from ..protocols.liveresearchbench.depth_cases import against

@@ -24,16 +24,16 @@ from local_judge.reporting.groups import group_scores
 from local_judge.reporting.leaderboard import as_markdown, leaderboard
 from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
 from local_judge.reporting.verticals import verticals
-from local_judge.runs.attributes import open_runs
-from local_judge.runs.items import findings_file
-from local_judge.runs.ranking import by_scores
-from local_judge.runs.records import CaseRecord, load_records, load_run_scores, load_scores
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.scored import system_scores
-from local_judge.runs.seal import reseal_scores, seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import mean_interval, summarised
-from local_judge.runs.tables import system_rows
+from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.results.ranking import by_scores
+from local_judge.runs.results.scored import system_scores
+from local_judge.runs.results.tables import system_rows
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import CaseRecord, load_records, load_run_scores, load_scores
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import reseal_scores, seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import mean_interval, summarised
 from local_judge.scoring.node import Profile, Score
 
 from ..protocols.deepresearcheval import dre_cases

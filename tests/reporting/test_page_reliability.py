@@ -6,7 +6,7 @@ import pytest
 
 from local_judge.claims.model import Label
 from local_judge.reporting.page.reliability import FittedOn, GivenVerdict, reliability
-from local_judge.runs.labels import ClaimLabel, HumanLabel
+from local_judge.runs.results.labels import ClaimLabel, HumanLabel
 
 
 def verdict(n: int, label: Label, p: float | None = None) -> GivenVerdict:

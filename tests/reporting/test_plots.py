@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from local_judge.errors import UserError
+from local_judge.base.errors import UserError
 from local_judge.reporting import plots
 from local_judge.reporting.plots import (
     CostPanel,
@@ -22,8 +22,8 @@ from local_judge.reporting.plots import (
     reliability_diagram,
     svg,
 )
-from local_judge.runs.joining import Method
-from local_judge.runs.ratings import JoinedScores
+from local_judge.runs.results.joining import Method
+from local_judge.runs.results.ratings import JoinedScores
 from local_judge.scoring.coverage import Coverage
 from local_judge.stats.agreement.ratings import RatedReport, RatedTask
 from local_judge.stats.calibration.measures import Judged, bins

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.protocols.race import RaceFindings
 from local_judge.protocols.race.upstream import result_row
 from local_judge.reporting.exports import export_files, list_rows
-from local_judge.runs.items import findings_file
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import load_system_scores
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import load_system_scores
 from local_judge.tasks.criteria import DIMENSIONS
 
 from ..originals import run_original

@@ -13,8 +13,8 @@ from local_judge.protocols.deer.verification.scores import score
 from local_judge.reporting.run_tables import TableOptions, run_summary
 from local_judge.reporting.tables import score_table
 from local_judge.reporting.verticals import verticals
-from local_judge.runs.records import CaseRecord, RunScoreRecord, ScoreRecord
-from local_judge.runs.summaries import summarised
+from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord
+from local_judge.runs.storage.summaries import summarised
 from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import WHOLE, Profile, Score, ScoreNode
 from local_judge.scoring.text import ratio

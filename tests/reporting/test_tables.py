@@ -22,11 +22,11 @@ from local_judge.reporting.tables import (
     score_table,
     trees,
 )
-from local_judge.runs.costs import RunCost, Tokens
-from local_judge.runs.job import NotPlanned, Plan
-from local_judge.runs.records import CaseRecord, ScoreRecord
-from local_judge.runs.summaries import summarised
-from local_judge.runs.verify import VerifiedRow
+from local_judge.runs.execution.job import NotPlanned, Plan
+from local_judge.runs.execution.verify import VerifiedRow
+from local_judge.runs.proof.costs import RunCost, Tokens
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.summaries import summarised
 from local_judge.terminal import plain_table, safe, stdout
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"

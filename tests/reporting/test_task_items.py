@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.protocols.base import Findings
 from local_judge.protocols.checklist import Item
 from local_judge.protocols.dream import DreamFindings
@@ -18,11 +18,11 @@ from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.metrics.coverage import CoverageFindings
 from local_judge.reporting.differences import run_difference, system_differences
 from local_judge.reporting.groups import group_scores
-from local_judge.runs.attributes import open_runs
-from local_judge.runs.ranking import by_scores
-from local_judge.runs.scored import system_scores
-from local_judge.runs.side_by_side import score_columns
-from local_judge.runs.tables import system_rows
+from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.results.ranking import by_scores
+from local_judge.runs.results.scored import system_scores
+from local_judge.runs.results.side_by_side import score_columns
+from local_judge.runs.results.tables import system_rows
 from local_judge.scoring.aggregate import Meanings
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import ScoreNode, node

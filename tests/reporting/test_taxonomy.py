@@ -18,7 +18,7 @@ from local_judge.protocols.fact import Fact
 from local_judge.protocols.metric import MetricProtocol
 from local_judge.protocols.race import Race
 from local_judge.reporting.verticals import vertical_tables, verticals
-from local_judge.runs.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
 from local_judge.scoring.node import VERTICALS, Place, Scale, Score, ScoreNode, Tree, Vertical, placed
 
 from ..protocols.deepresearcheval import dre_cases

@@ -11,8 +11,8 @@ import pytest
 from local_judge.claims.model import ClaimSet, Evidence, Verdict
 from local_judge.documents.health import Problem, ProblemKind
 from local_judge.reporting.warnings import record_warnings, run_warnings, server_warnings
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 from serving.types import ReplicaUse
 
 

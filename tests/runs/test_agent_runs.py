@@ -10,9 +10,9 @@ import pytest
 from local_judge.agents.ask import AskedQuestion
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Spent, Transcript
 from local_judge.agents.toolbox import ToolSettings
-from local_judge.errors import RunError
-from local_judge.runs.agent_runs import claim_answer, write_answer
-from local_judge.runs.store import RunStore
+from local_judge.base.errors import RunError
+from local_judge.runs.execution.agent_runs import claim_answer, write_answer
+from local_judge.runs.storage.store import RunStore
 
 SPENT = Spent(turns=0, calls=0, errors=0, repeats=0, prompt_tokens=0, completion_tokens=0)
 ASKED = AskedQuestion(

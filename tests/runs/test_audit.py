@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import RunError
-from local_judge.runs.audit import Check, audit_run
-from local_judge.runs.bundle import NotingLedger, write_bundle
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.material import Material
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.base.errors import RunError
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.proof.audit import Check, audit_run
+from local_judge.runs.proof.bundle import NotingLedger, write_bundle
+from local_judge.runs.proof.material import Material
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 
 
 async def test_pages_are_not_looked_for_in_a_missing_archive(tmp_path: Path, snapshot: Snapshot) -> None:

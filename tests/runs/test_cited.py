@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.cited import collect_urls
+from local_judge.base.errors import InputError
+from local_judge.runs.execution.cited import collect_urls
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data/reports"
 

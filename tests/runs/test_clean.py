@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.documents.clean import Cleaned
-from local_judge.errors import InputError
-from local_judge.runs.clean import CleanedReport, write_cleaned
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import file_key
+from local_judge.runs.execution.clean import CleanedReport, write_cleaned
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import file_key
 from local_judge.tasks.model import Task
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError
-from local_judge.runs.config import RunConfig, parse_settings, settled
-from local_judge.runs.run_file import load_config
+from local_judge.base.errors import ConfigError
+from local_judge.runs.planning.config import RunConfig, parse_settings, settled
+from local_judge.runs.planning.run_file import load_config
 
 DEFAULTS = settled(RunConfig())
 

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError
 from local_judge.documents import Problem
-from local_judge.errors import ConfigError
 from local_judge.judge.errors import LedgerError
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import Gate, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import file_key
-from local_judge.runs.records import CaseRecord, load_scores, problems_of, read_records
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.seal import seal_of, seal_run
-from local_judge.runs.store import FORMAT, MANIFEST, RunStore
+from local_judge.runs.execution.execute import Gate, execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import file_key
+from local_judge.runs.storage.records import CaseRecord, load_scores, problems_of, read_records
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.seal import seal_of, seal_run
+from local_judge.runs.storage.store import FORMAT, MANIFEST, RunStore
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineFault
@@ -223,7 +223,7 @@ async def test_no_report_is_worked_on_once_the_run_has_ended(
         await going_on.wait()
         return CaseRecord(id=report.id, key=file_key(report.id), status="done")
 
-    monkeypatch.setattr("local_judge.runs.execute._evaluate", evaluate)
+    monkeypatch.setattr("local_judge.runs.execution.execute._evaluate", evaluate)
     judge, _ = make_judge()
     told: list[CaseRecord] = []
     with pytest.raises(LedgerError, match="the disk is full"):

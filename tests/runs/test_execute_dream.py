@@ -14,12 +14,12 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import read_evidence_gaps
 from local_judge.protocols.dream import DreamFindings
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.execute import execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import findings_file
-from local_judge.runs.records import load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.execute import execute
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import load_scores
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import ScoreNode
 from serving.engines.scripted import Call, Reply
 

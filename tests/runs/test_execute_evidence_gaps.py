@@ -10,11 +10,11 @@ import pytest
 from local_judge.agents.result import EvidenceGap, read_evidence_gaps
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings
 from local_judge.protocols.metric import NoSettings
-from local_judge.runs import rescoring
-from local_judge.runs.items import file_key, findings_file
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage import rescoring
+from local_judge.runs.storage.items import file_key, findings_file
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile, ScoreNode
 
 PAGE = EvidenceGap(url="https://a.example/", tool="page", why="dead", times=1)

@@ -10,19 +10,19 @@ import pytest
 from rich.console import Console
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.judge.layout import fill, load_prompt
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.reporting.run_tables import TableOptions, run_summary
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import check_inputs, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import findings_file
-from local_judge.runs.records import load_run_scores, load_scores
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import load_system_scores
+from local_judge.runs.execution.execute import check_inputs, execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import load_run_scores, load_scores
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import load_system_scores
 from serving.engines.scripted import Call, Reply
 
 from ..scripted_judge import MakeJudge, believe

@@ -14,13 +14,13 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer import DeerFindings
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import CASES_IN_FLIGHT, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import claims_file, file_key, findings_file
-from local_judge.runs.records import load_scores, read_records
-from local_judge.runs.rescoring import load_agreement, rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.execute import CASES_IN_FLIGHT, execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import claims_file, file_key, findings_file
+from local_judge.runs.storage.records import load_scores, read_records
+from local_judge.runs.storage.rescoring import load_agreement, rescore
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import ScoreNode
 from local_judge.tasks.model import Task

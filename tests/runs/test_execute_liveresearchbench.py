@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import load_protocol
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import check_inputs, execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import findings_file
-from local_judge.runs.records import load_scores
-from local_judge.runs.rescoring import rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.execute import check_inputs, execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import load_scores
+from local_judge.runs.storage.rescoring import rescore
+from local_judge.runs.storage.store import RunStore
 from serving.engines.scripted import Call, Reply
 
 from ..protocols.liveresearchbench.lrb_cases import STORED, TASK

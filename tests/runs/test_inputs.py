@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.documents import UnreadableReport, parse_report
-from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports
+from local_judge.runs.planning.inputs import load_reports
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Guidance, Task

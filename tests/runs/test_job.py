@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.runs.config import RunConfig
-from local_judge.runs.job import Job, is_pending
-from local_judge.runs.judges import judge_specs_of
-from local_judge.runs.store import RunStore
-from local_judge.runs.sweep import open_sweep
+from local_judge.runs.execution.job import Job, is_pending
+from local_judge.runs.execution.judges import judge_specs_of
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.sweeps.sweep import open_sweep
 
 from ..stub_thread import write_preset
 

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from local_judge.errors import ConfigError
-from local_judge.runs.judges import is_reachable, judge_specs_of, open_engines, open_judges
+from local_judge.base.errors import ConfigError
+from local_judge.runs.execution.judges import is_reachable, judge_specs_of, open_engines, open_judges
 from serving.engine import Engine
 from serving.engines import ENGINES, Connection, EngineKind
 from serving.engines.openai import OpenAIEngine

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import RunError
-from local_judge.runs.lock import LOCK, locked
+from local_judge.base.errors import RunError
+from local_judge.runs.storage.lock import LOCK, locked
 
 ROOT = Path(__file__).resolve().parents[2]
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from local_judge.runs.lock import locked
+from local_judge.runs.storage.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

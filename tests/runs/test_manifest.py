@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import RunError
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import RunError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
-from local_judge.runs.config import RunConfig
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.manifest import (
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.manifest import (
     build_manifest,
     claim_directory,
     input_rows,
     prompts_digest,
     protocols_of,
 )
-from local_judge.runs.store import RunStore, canonical
+from local_judge.runs.storage.store import RunStore, canonical
 from local_judge.tasks.model import Guidance, Task
 from serving.types import Sampling
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.attributes import OpenRun
-from local_judge.runs.matching import matched_reports, score_pairs
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.scored import Nodes, Scored
-from local_judge.runs.store import RunStore
+from local_judge.base.errors import InputError
+from local_judge.runs.results.attributes import OpenRun
+from local_judge.runs.results.matching import matched_reports, score_pairs
+from local_judge.runs.results.scored import Nodes, Scored
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.paired import Pair
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from local_judge.runs import offline
-from local_judge.runs.offline import OfflineViolation
+from local_judge.runs.execution import offline
+from local_judge.runs.execution.offline import OfflineViolation
 from serving.engines.openai import OpenAIEngine
 from serving.types import Message, Sampling
 from tests.stub_server import Stub

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from local_judge.protocols.base import OtherReport
-from local_judge.runs.execute import other_reports_of, reports_by_task
-from local_judge.runs.inputs import RawReport
+from local_judge.runs.execution.execute import other_reports_of, reports_by_task
+from local_judge.runs.planning.inputs import RawReport
 from local_judge.tasks.model import Task
 
 ONE, TWO = Task(id="1", prompt="What did it cost?"), Task(id="2", prompt="Who paid?")

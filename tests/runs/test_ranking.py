@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.reporting.ranking import ranking_json, ranking_notes
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import execute
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.manifest import build_manifest
-from local_judge.runs.ranking import by_scores, compared
-from local_judge.runs.records import CaseRecord, ScoreRecord, load_run_scores, load_scores
-from local_judge.runs.scored import system_scores
-from local_judge.runs.seal import reseal_scores, seal_run
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import write_scores
+from local_judge.runs.execution.execute import execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.results.ranking import by_scores, compared
+from local_judge.runs.results.scored import system_scores
+from local_judge.runs.storage.manifest import build_manifest
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord, load_run_scores, load_scores
+from local_judge.runs.storage.seal import reseal_scores, seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import write_scores
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.ranking import Match, rank_systems
 from local_judge.tasks.files import TaskFiles

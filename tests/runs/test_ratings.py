@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.ratings import load_ratings
+from local_judge.base.errors import InputError
+from local_judge.runs.results.ratings import load_ratings
 
 HEADER = "task,system,annotator,score\n"
 

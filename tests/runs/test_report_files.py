@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.documents import UnreadableReport
-from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.report_files import left_out
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.report_files import left_out
 
 
 def test_a_folder_says_what_it_leaves_out(tmp_path: Path) -> None:

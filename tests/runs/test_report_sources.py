@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.documents import Source
-from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.report_sources import MAX_SOURCES, read_sources
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.report_sources import MAX_SOURCES, read_sources
 
 A, B = "https://a.example/1", "https://b.example/2"
 TITLED = (Source(key="1", address=A, title="Heat"), Source(key="2", address=B, title="Flow"))

@@ -11,11 +11,11 @@ import pytest
 from local_judge.protocols import base
 from local_judge.protocols.base import Decision
 from local_judge.protocols.fact import Fact, FactFindings
-from local_judge.runs import rescoring
-from local_judge.runs.items import file_key, findings_file
-from local_judge.runs.records import CaseRecord, load_run_scores, load_scores
-from local_judge.runs.rescoring import load_agreement, rescore
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage import rescoring
+from local_judge.runs.storage.items import file_key, findings_file
+from local_judge.runs.storage.records import CaseRecord, load_run_scores, load_scores
+from local_judge.runs.storage.rescoring import load_agreement, rescore
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import Profile, ScoreNode
 

@@ -13,11 +13,11 @@ import pytest
 
 from indexes.archive.cdxj import Cdxj
 from indexes.errors import DigestMismatch
-from local_judge.errors import InputError, RunError, one_line
+from local_judge.base.errors import InputError, RunError, one_line
+from local_judge.base.rows import attributes_of, read_jsonl
 from local_judge.reporting.formats import _csv  # pyright: ignore[reportPrivateUsage]
-from local_judge.rows import attributes_of, read_jsonl
-from local_judge.runs.qualifications import load_qualification
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.qualifications import load_qualification
+from local_judge.runs.storage.store import RunStore
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r"])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import RunError
-from local_judge.runs.records import load_records
-from local_judge.runs.seal import (
+from local_judge.base.errors import RunError
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.seal import (
     check_seal,
     differences,
     modifications,
@@ -19,7 +19,7 @@ from local_judge.runs.seal import (
     seal_run,
     unseal_scores,
 )
-from local_judge.runs.store import MANIFEST, RunStore
+from local_judge.runs.storage.store import MANIFEST, RunStore
 
 from ..rubric_run import record
 

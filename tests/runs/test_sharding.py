@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.errors import ConfigError
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.sharding import parse_shard, shards
-from local_judge.runs.sweep import Sweep
+from local_judge.base.errors import ConfigError
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.sweeps.sharding import parse_shard, shards
+from local_judge.runs.sweeps.sweep import Sweep
 
 
 def sweep_of(reports: list[RawReport]) -> Sweep:

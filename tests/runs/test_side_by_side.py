@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError, RunError
-from local_judge.runs.records import CaseRecord, ScoreRecord
-from local_judge.runs.seal import seal_run
-from local_judge.runs.side_by_side import score_columns
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import load_system_scores, write_scores
+from local_judge.base.errors import InputError, RunError
+from local_judge.runs.results.side_by_side import score_columns
+from local_judge.runs.storage.records import CaseRecord, ScoreRecord
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import load_system_scores, write_scores
 from local_judge.scoring.node import Score, ScoreNode
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import RunError
-from local_judge.runs.items import file_key
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
-from problems.files import remove_partials
-from serving.types import Frozen
+from local_judge.base.errors import RunError
+from local_judge.base.files import remove_partials
+from local_judge.base.model import Frozen
+from local_judge.runs.storage.items import file_key
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 
 
 class Row(Frozen):

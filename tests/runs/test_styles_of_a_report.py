@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from indexes.snapshot import Snapshot
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.records import load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.execute import execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.records import load_scores
+from local_judge.runs.storage.store import RunStore
 
 from ..scripted_judge import MakeJudge
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from local_judge.errors import ConfigError, InputError, UserError
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.job import selected
-from local_judge.runs.run_file import Selection, load_run_file
-from local_judge.runs.sweep_file import NamedRun, expanded, load_sweep_file
+from local_judge.base.errors import ConfigError, InputError, UserError
+from local_judge.runs.execution.job import selected
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.planning.run_file import Selection, load_run_file
+from local_judge.runs.sweeps.file import NamedRun, expanded, load_sweep_file
 
 REPORTS = [
     RawReport(f"{system}-{task}", b"", None, "", system, task)

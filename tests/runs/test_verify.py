@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import InputError
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import InputError
 from local_judge.judge.judge import Judge
-from local_judge.runs.verify import ClaimRow, load_claim_rows, verify_rows
+from local_judge.runs.execution.verify import ClaimRow, load_claim_rows, verify_rows
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 
@@ -127,7 +127,7 @@ def test_bad_rows(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None
 
 
 def test_a_file_of_claims_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local_judge.runs.verify.MOST_BYTES", 10)
+    monkeypatch.setattr("local_judge.runs.execution.verify.MOST_BYTES", 10)
     (tmp_path / "claims.jsonl").write_text(json.dumps({"claim": "A.", "url": RENEWAL}))
     with pytest.raises(InputError, match="more than 10; split the file"):
         load_claim_rows(tmp_path / "claims.jsonl")

@@ -27,7 +27,7 @@ from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.composed import Composed, ComposeSettings, compose
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.planting.pages import plant_pages, usable
-from local_judge.runs.verify import VerifiedRow
+from local_judge.runs.execution.verify import VerifiedRow
 from scripts.benchmarking import prompt_extraction, prompt_scoring, prompt_verification
 from scripts.benchmarking.planted import quality, tokens_of
 from scripts.benchmarking.prompt_tables import COLUMNS, markers, stale, table_of, with_rows

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.config import RunConfig
-from local_judge.runs.execute import execute
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.manifest import build_manifest
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.base.errors import InputError
+from local_judge.runs.execution.execute import execute
+from local_judge.runs.planning.config import RunConfig
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.manifest import build_manifest
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 from scripts.benchmarking.scales import load_perturbed, scores_of
 from serving.engines.scripted import Call, Reply
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.runs.records import load_records, load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.records import load_records, load_scores
+from local_judge.runs.storage.store import RunStore
 from scripts.benchmarking import stored_runs
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from indexes.model import Page
 from local_judge.claims.evidence import PageEvidence
-from local_judge.runs.verify import ClaimRow, claim_of
+from local_judge.runs.execution.verify import ClaimRow, claim_of
 from scripts.benchmarking.ways import LABELS, WAYS, Case, first_of, parts_of
 
 pytestmark = pytest.mark.slow

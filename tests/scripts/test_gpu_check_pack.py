@@ -77,7 +77,7 @@ def test_the_folder_has_the_checkout_a_tokenizer_and_packages(
         "LICENSE",
         "configs",
         "supplies",
-        "problems",
+        "local_judge",
         "scripts",
         "serving",
     }

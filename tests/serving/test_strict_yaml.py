@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serving.strict_yaml import YamlError, load_yaml
+from local_judge.base.strict_yaml import YamlError, load_yaml
 
 BOMB = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [*a{i - 1}, *a{i - 1}]}}\n" for i in range(1, 40))
 

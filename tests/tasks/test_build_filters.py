@@ -11,7 +11,7 @@ import pytest
 
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
-from local_judge.errors import ConfigError, InputError
+from local_judge.base.errors import ConfigError, InputError
 from local_judge.lab.task_construction.filters import likenesses, method_of, necessary, qualified
 from local_judge.lab.task_construction.model import Assessment, Candidate, Qualification, task_id
 from local_judge.lab.task_construction.outcome import Build, settle

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.task_construction.commands import build_tasks, count_ballot, read_source
 from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.outcome import Outcome

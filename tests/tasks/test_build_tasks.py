@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import load_prompt

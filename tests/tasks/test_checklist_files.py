@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.inputs import dated, load_reports
+from local_judge.base.errors import InputError
+from local_judge.runs.planning.inputs import dated, load_reports
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.load import load_tasks, read_questions

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports
+from local_judge.base.errors import InputError
+from local_judge.runs.planning.inputs import load_reports
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.files import TaskFiles, load_references, with_references
 from local_judge.tasks.load import load_tasks

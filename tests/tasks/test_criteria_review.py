@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
 from local_judge.tasks.model import Task
 from local_judge.tasks.review import decide

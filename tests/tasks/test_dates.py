@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.dates import dated, filled, leaves_open
 from local_judge.tasks.model import Checklist, ChecklistItem, Guidance, Reference, Task
 

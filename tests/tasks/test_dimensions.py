@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.dimensions import DIMENSIONS_KIND, DimensionsRow, key_of
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import Keyed, Rows

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.claims.model import Quote
-from local_judge.errors import InputError
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, render
 from local_judge.tasks.model import Guidance

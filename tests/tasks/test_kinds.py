@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.checklists import CHECKLIST_KIND
 from local_judge.tasks.criteria import CRITERIA_KIND
 from local_judge.tasks.dimensions import DIMENSIONS_KIND

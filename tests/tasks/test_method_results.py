@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import InputError
 from local_judge.documents import parse_report
-from local_judge.errors import InputError
-from local_judge.runs.inputs import load_reports
+from local_judge.runs.planning.inputs import load_reports
 from local_judge.tasks.files import TaskFiles
 
 REQUEST = "What did the mill cost?"

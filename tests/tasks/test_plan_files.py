@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import InputError
-from local_judge.runs.inputs import dated, load_reports
+from local_judge.base.errors import InputError
+from local_judge.runs.planning.inputs import dated, load_reports
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.model import KeySource, Plan, Task
 from local_judge.tasks.plan_lint import lint

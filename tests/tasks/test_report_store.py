@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
-from local_judge.runs.config import parse_settings, with_batch_metrics
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.run_file import load_config
+from local_judge.base.errors import InputError
+from local_judge.runs.planning.config import parse_settings, with_batch_metrics
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.run_file import load_config
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import is_report_store, read_batch, read_index, stored_reports
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.layouts import MAX_BYTES, deer_folder, is_deer_folder
 from local_judge.tasks.load import load_tasks
 

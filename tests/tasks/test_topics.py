@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import (
@@ -25,7 +26,6 @@ from local_judge.cli.options import (
     View,
 )
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError
 from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
@@ -36,8 +36,8 @@ from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapsh
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.run_file import load_config
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.run_file import load_config
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.fitting import FOLDS
 from local_judge.terminal import count, stdout

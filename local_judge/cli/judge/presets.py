@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
+from local_judge.base.errors import ConfigError, plain
+from local_judge.base.files import MOST_YAML, read_utf8
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, plain
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import plain_table, stdout
-from problems.files import MOST_YAML, read_utf8
 from serving.memory import context_gib, gpus
 from serving.preset_code import ALLOWING, code_settings
 from serving.presets import Preset, list_presets, load_preset, preset_path

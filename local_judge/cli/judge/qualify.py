@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import ConfigError, RunError
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judge.compare import Scored, side_by_side
 from local_judge.cli.judging import JUDGE_HELP, ServerOptions, TaskFileOptions
 from local_judge.cli.options import AsJson, ConfigFile, Reports, SomeSnapshotDir
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, RunError
 from local_judge.judge.judge import Judge
 from local_judge.judge.qualification_record import Scale, remember
 from local_judge.lab.qualification.config import load_qualify_config
@@ -25,8 +25,8 @@ from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.qualify import DATA, PAGE, Qualification
 from local_judge.lab.qualification.qualify import qualify as examine
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.inputs import RawReport, load_reports
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.inputs import RawReport, load_reports
+from local_judge.runs.storage.store import RunStore
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import count
 

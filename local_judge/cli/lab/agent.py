@@ -14,6 +14,7 @@ from local_judge.agents.ask import AskedQuestion, ask_question
 from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
+from local_judge.base.errors import plain
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.modified import AllowModified, marked, print_marks
@@ -31,11 +32,10 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
-from local_judge.errors import plain
 from local_judge.reporting.agents import answer_text
-from local_judge.runs.agent_runs import claim_answer, stored_runs, write_answer
-from local_judge.runs.lock import locked
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.agent_runs import claim_answer, stored_runs, write_answer
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.store import RunStore
 
 app = CommandGroup(
     help="Answer questions with an agent that searches a snapshot, and print transcripts.",

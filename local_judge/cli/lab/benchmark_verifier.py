@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError
 from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OptionalJudge
@@ -26,7 +27,6 @@ from local_judge.cli.options import (
     SomeSnapshotDir,
 )
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
 from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers, compared_verifiers
@@ -49,8 +49,8 @@ from local_judge.lab.verifier_benchmark.verifiers import (
 from local_judge.protocols.base import OriginalVerifier
 from local_judge.protocols.originals import Original, PromptSource, prompt_words
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.config import parse_prompts, validated
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.config import parse_prompts, validated
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.terminal import count, stdout
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import RunError
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import (
     LABELS,
@@ -18,17 +19,16 @@ from local_judge.cli.options import (
     Seed,
     protocol_and_score,
 )
-from local_judge.errors import RunError
 from local_judge.lab.planting.commands import read_planted_flaws
 from local_judge.lab.prompt_comparison import compare_prompts, comparison_parts
 from local_judge.lab.prompt_people import RatedPrompts, rated_prompts
-from local_judge.runs.costs import Tokens, tokens_of
-from local_judge.runs.joining import Method, Source
-from local_judge.runs.labels import load_labels
-from local_judge.runs.material import material_of_run
-from local_judge.runs.ratings import join, load_ratings
-from local_judge.runs.scored import protocol_of, scored_reports
-from local_judge.runs.store import RunStore
+from local_judge.runs.proof.costs import Tokens, tokens_of
+from local_judge.runs.proof.material import material_of_run
+from local_judge.runs.results.joining import Method, Source
+from local_judge.runs.results.labels import load_labels
+from local_judge.runs.results.ratings import join, load_ratings
+from local_judge.runs.results.scored import protocol_of, scored_reports
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
 

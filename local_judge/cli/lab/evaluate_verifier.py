@@ -22,9 +22,9 @@ from local_judge.lab.annotations.load import load_annotations, sample_folder, sn
 from local_judge.lab.annotations.recall import RecallJudge
 from local_judge.lab.annotations.tables import verifier_tables
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.config import parse_settings
-from local_judge.runs.run_file import load_config
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.config import parse_settings
+from local_judge.runs.planning.run_file import load_config
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count, stdout
 
 PARTS: tuple[Part, ...] = get_args(Part)

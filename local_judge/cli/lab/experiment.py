@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import CLAIMS, TASK_FILES
 from local_judge.cli.judging import CriteriaFile, PlansFile, References, SeveralJudges
@@ -26,7 +27,6 @@ from local_judge.cli.options import (
 )
 from local_judge.cli.output import print_json
 from local_judge.cli.planned import print_plan
-from local_judge.errors import ConfigError, plain
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.model import Experiment, Name
 from local_judge.lab.experiments.paper import plan_rubric_of, reasoning_requests
@@ -55,12 +55,12 @@ from local_judge.lab.experiments.view import notes, plan_tables, results_tables
 from local_judge.reporting.plots import INSTALL, can_plot
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.config import RunConfig, parse_settings
-from local_judge.runs.job import Job
-from local_judge.runs.lock import locked
-from local_judge.runs.qualifications import recorded_qualifications
-from local_judge.runs.run_file import load_config
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.job import Job
+from local_judge.runs.execution.qualifications import recorded_qualifications
+from local_judge.runs.planning.config import RunConfig, parse_settings
+from local_judge.runs.planning.run_file import load_config
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.plans import PlanMethod

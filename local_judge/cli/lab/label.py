@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError, os_errors
 from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import SAMPLE, OneOfJudges, Seed, SnapshotDir, said
-from local_judge.errors import ConfigError, os_errors
 from local_judge.lab.labelling.server import LabelServer
 from local_judge.lab.labelling.session import LabelSession
-from local_judge.runs.labels import LONGEST_ANNOTATOR, draw_sample, verdicts_of
-from local_judge.runs.manifest import one_judge_of, read_manifest
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import LONGEST_ANNOTATOR, draw_sample, verdicts_of
+from local_judge.runs.storage.manifest import one_judge_of, read_manifest
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import count
 
 

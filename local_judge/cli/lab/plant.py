@@ -11,11 +11,11 @@ import typer
 from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import ConfigError, InputError
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import ChecklistsFile, OptionalJudge
 from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, InputError
 from local_judge.judge.failures import Failure
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.planting.claims import Draw, DrawSettings
@@ -32,9 +32,9 @@ from local_judge.lab.planting.pages import PlantPage
 from local_judge.lab.planting.restating import Restating, n_restated, restate
 from local_judge.lab.planting.tables import claims_notes, claims_table, reports_notes, reports_table
 from local_judge.reporting.progress import RunProgress
-from local_judge.runs.config import validated
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.judges import JudgeSpec
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.config import validated
+from local_judge.runs.planning.inputs import load_reports
 from local_judge.tasks.files import TaskFiles
 from local_judge.terminal import stdout
 

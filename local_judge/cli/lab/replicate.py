@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError, plain
 from local_judge.lab.replication import (
     Replication,
     commands_of,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import (
     SCORE,
@@ -24,7 +25,6 @@ from local_judge.cli.options import (
     protocol_and_score,
 )
 from local_judge.cli.output import print_json
-from local_judge.errors import ConfigError
 from local_judge.lab.experiments.plan_agreement import has_plan_ratings, load_plan_ratings, rated_aspects
 from local_judge.lab.experiments.planning import RATINGS
 from local_judge.reporting.agreement import (
@@ -39,18 +39,18 @@ from local_judge.reporting.agreement import (
 )
 from local_judge.reporting.item_agreement import item_agreement, item_json, item_notes, item_tables
 from local_judge.reporting.plots import agreement_scatter, require_plots, svg
-from local_judge.runs.item_labels import (
+from local_judge.runs.results.item_labels import (
     LabelledMetric,
     LabelledRuns,
     has_item_labels,
     label_items,
     load_item_labels,
 )
-from local_judge.runs.joining import Differ, join_runs
-from local_judge.runs.ratings import Joined, join, load_ratings, ratings_of_run
-from local_judge.runs.scored import method_reports, protocol_of
-from local_judge.runs.seal import modifications
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.joining import Differ, join_runs
+from local_judge.runs.results.ratings import Joined, join, load_ratings, ratings_of_run
+from local_judge.runs.results.scored import method_reports, protocol_of
+from local_judge.runs.storage.seal import modifications
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods

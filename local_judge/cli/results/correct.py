@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from local_judge.base.errors import InputError
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, AsJson, OneOfJudges
-from local_judge.errors import InputError
 from local_judge.reporting.corrected import corrected_notes, corrected_table
 from local_judge.reporting.run_tables import NO_SYSTEM
-from local_judge.runs.labels import labelled_run, load_labels, verdicts_of
-from local_judge.runs.manifest import one_judge_of
-from local_judge.runs.records import load_records
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.labels import labelled_run, load_labels, verdicts_of
+from local_judge.runs.storage.manifest import one_judge_of
+from local_judge.runs.storage.records import load_records
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.prediction_powered import Corrected, corrected_share
 from local_judge.terminal import count
 

@@ -21,8 +21,8 @@ from local_judge.cli.options import (
 from local_judge.cli.output import print_json
 from local_judge.reporting.differences import system_difference_parts, system_differences
 from local_judge.reporting.ranking import ranking_json, ranking_notes, ranking_table
-from local_judge.runs.attributes import open_runs
-from local_judge.runs.ranking import by_scores, compared
+from local_judge.runs.results.attributes import open_runs
+from local_judge.runs.results.ranking import by_scores, compared
 from local_judge.stats.estimate import DRAWS
 from local_judge.stats.ranking import rank_systems
 from local_judge.terminal import stdout

@@ -31,7 +31,7 @@ from local_judge.reporting.stats import (
     stability_notes,
     stability_table,
 )
-from local_judge.runs.side_by_side import Measure, judged_runs, score_columns
+from local_judge.runs.results.side_by_side import Measure, judged_runs, score_columns
 from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias

@@ -23,12 +23,12 @@ from indexes.making.building import Progress
 from indexes.making.fetching import Fetched, fetch_snapshot
 from indexes.snapshot import Snapshot
 from local_judge import __version__
+from local_judge.base.errors import ConfigError, plain, problem_of
 from local_judge.cli.options import AsJson, Options, Reports
 from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.snapshot.make import Workers, page_bar
-from local_judge.errors import ConfigError, plain, problem_of
 from local_judge.reporting.fetching import FetchProgress, fetch_table
-from local_judge.runs.cited import collect_urls
+from local_judge.runs.execution.cited import collect_urls
 from local_judge.terminal import stdout
 
 _DEFAULTS = FetchSettings()
@@ -205,7 +205,7 @@ def show_fetch(done: Fetched, out: Path, as_json: bool, **more: object) -> None:
             print(f"{plain(str(out))}: {statuses} after extraction; digest {done.manifest.digest}")
             if done.manifest.statuses.get("ok", 0) < done.manifest.n_pages:
                 print(
-                    "`snapshot pages` lists the reasons; a fetch to another directory with --base tries again"
+                    "`snapshot page` lists the reasons; a fetch to another directory with --base tries again"
                 )
     if done.manifest is None:
         sys.stderr.write(

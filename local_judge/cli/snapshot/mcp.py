@@ -11,7 +11,7 @@ from local_judge.agents.mcp_server import serve_stdio
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.cli.options import Tools, tools_named
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
-from local_judge.runs import offline
+from local_judge.runs.execution import offline
 
 
 def mcp(

@@ -24,12 +24,12 @@ from indexes.search.quality import MEASURES, Quality, evaluate, read_queries, un
 from indexes.search.searcher import Mode
 from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import UserError, first_problem
+from local_judge.base.files import read_utf8
 from local_judge.cli.options import QUERIES, AsJson, Seed
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
-from local_judge.errors import UserError, first_problem
 from local_judge.terminal import plain_table, safe, stdout
-from problems.files import read_utf8
 
 Model = Annotated[
     Path | None,

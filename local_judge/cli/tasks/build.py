@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.rows import write_lines
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import OneJudge
@@ -27,9 +28,8 @@ from local_judge.lab.task_construction.settings import load_build_config
 from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import audit_lines, build_notes, build_table
 from local_judge.reporting.progress import RunProgress
-from local_judge.rows import write_lines
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.lock import locked
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.storage.lock import locked
 from local_judge.scoring.node import Profile
 from local_judge.terminal import count, stdout
 

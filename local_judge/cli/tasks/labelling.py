@@ -12,14 +12,14 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.errors import ConfigError, InputError, UserError, plain
+from local_judge.base.rows import write_jsonl
 from local_judge.cli.options import AsJson, Options, said
 from local_judge.cli.output import print_json
 from local_judge.cli.tasks.asking import Command
 from local_judge.cli.tasks.kinds import Accept, Edit, FilePath, OneTask, Reject, Reviewer
 from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows
-from local_judge.errors import ConfigError, InputError, UserError, plain
 from local_judge.reporting.summary import estimate_text, unknown_lines
-from local_judge.rows import write_jsonl
 from local_judge.stats.estimate import Estimate
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.labels import (

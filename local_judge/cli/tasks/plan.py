@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, Tally, write_evidence_gaps
+from local_judge.base.errors import ConfigError
 from local_judge.cli.help import AGENT
 from local_judge.cli.options import (
     AsJson,
@@ -26,7 +27,6 @@ from local_judge.cli.snapshot.look import AsOf, SearchMode, day
 from local_judge.cli.tasks.asking import DraftOptions, ask_about, leave_drafts
 from local_judge.cli.tasks.kinds import commands, leave_findings
 from local_judge.cli.tasks.reviewing import Shown
-from local_judge.errors import ConfigError
 from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.plan_asking import PlanSettings, reply_tokens

@@ -19,14 +19,14 @@ from typing import Generic, Literal
 import typer
 from rich.console import RenderableType
 
+from local_judge.base.errors import InputError, UserError, plain
+from local_judge.base.files import read_utf8
 from local_judge.cli.options import said
 from local_judge.cli.output import print_json
-from local_judge.errors import InputError, UserError, plain
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.review import D, Decision, decide
 from local_judge.tasks.rowfile import RowFile
 from local_judge.terminal import stdout
-from problems.files import read_utf8
 
 Stop = Literal["skip", "quit"]
 _KEYS: dict[str, Decision | Stop] = {

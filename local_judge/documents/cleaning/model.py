@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Span
-from serving.types import Frozen
 
 RemovalKind = Literal["marker", "link", "bare_url", "reference_section", "footnote", "chatter"]
 """Kind of a removal. `marker`: a mark without words of the report: `[1]`, `(Kim, 2024)`, `([Reuters](https://…))`.

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
+from local_judge.base.model import Frozen
 from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import urls_of
 from local_judge.claims.model import VERIFIABLE, ClaimType
@@ -27,7 +28,6 @@ from local_judge.lab.annotations.extraction import ReadReport
 from local_judge.lab.annotations.figures import mean, share
 from local_judge.lab.annotations.model import follow, recovered_keys, traced
 from local_judge.stats.rates import Rate, rate
-from serving.types import Frozen
 
 WINDOWS = (5, 10, 15)
 """Numbers of sentences of a window, with the claim's own in the middle (DEER, section 6.5 and appendix F.2)."""

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import extract_claims
 from local_judge.judge.judge import Judge
@@ -39,7 +40,6 @@ from local_judge.lab.annotations.verification import (
     by_page,
     verification_scores,
 )
-from serving.types import Frozen
 
 Part = Literal["extraction", "backtracking", "verification", "coverage"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from local_judge.base.model import Frozen
 from local_judge.stats.rates import Rate, rate
-from serving.types import Frozen
 
 
 class Binary(Frozen):

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import InputError
+from local_judge.base.files import read_file
+from local_judge.base.rows import read_models
 from local_judge.documents import parse_report
 from local_judge.documents.kinds import TEXT_SUFFIXES
-from local_judge.errors import InputError
 from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim, traced
-from local_judge.rows import read_models
-from problems.files import read_file
 
 SUFFIX = ".claims.jsonl"
 SAMPLE = "sample"

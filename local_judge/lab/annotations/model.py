@@ -14,13 +14,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.backtrack import Rule, citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.build import further
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Document, Sentence
 from local_judge.lab.planting.model import AlterationKind
-from serving.types import Frozen
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 """Label of one page for one claim. `partial`: the page states a part, and nothing against the rest."""

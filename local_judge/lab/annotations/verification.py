@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import is_numeric
@@ -22,7 +23,6 @@ from local_judge.lab.annotations.figures import Binary, binary
 from local_judge.lab.annotations.model import AnnotatedReport, GoldLabel
 from local_judge.lab.planting.model import AlterationKind
 from local_judge.stats.rates import Rate, rate
-from serving.types import Frozen
 
 Version = Literal["original", "altered"]
 

@@ -23,7 +23,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import ConfigError, InputError
+from local_judge.base.errors import ConfigError, InputError
+from local_judge.base.model import Frozen
 from local_judge.lab.experiments.model import (
     Condition,
     EntryId,
@@ -45,7 +46,6 @@ from local_judge.lab.experiments.model import (
     taken,
 )
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 CLAIM_PAIRS = packaged("topics.yaml")
 """15 pairs, the number of the paper."""

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, StringConstraints, ValidationError
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.errors import ConfigError, InputError, first_problem
-from local_judge.rows import is_text, read_text
-from local_judge.runs.inputs import RawReport
+from local_judge.base.errors import ConfigError, InputError, first_problem
+from local_judge.base.model import Frozen
+from local_judge.base.rows import is_text, read_text
+from local_judge.base.strict_yaml import load_yaml
+from local_judge.runs.planning.inputs import RawReport
 from local_judge.tasks.model import Task
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")

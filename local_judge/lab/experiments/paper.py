@@ -15,10 +15,10 @@ import re
 import unicodedata
 from pathlib import Path
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.rows import read_text
 from local_judge.lab.experiments.corruption import Topic
 from local_judge.lab.experiments.model import PlainPage
-from local_judge.rows import read_text
 from local_judge.tasks.plan_asking import AXES, Rubric
 
 N_REQUESTS, N_PAIRS = 10, 15

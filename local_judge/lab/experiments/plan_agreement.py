@@ -13,8 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from local_judge.errors import InputError
-from local_judge.rows import read_jsonl
+from local_judge.base.errors import InputError
+from local_judge.base.rows import read_jsonl
 from local_judge.stats.agreement.concordance import RatedItem, concordance
 from local_judge.stats.agreement.items import LabelledItem
 from local_judge.stats.agreement.ratings import Measure

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models, write_jsonl
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.lab.experiments.model import Experiment, PlainPage, taken
 from local_judge.lab.experiments.run import with_files
 from local_judge.lab.experiments.temporal import TIMELINES, Timeline, load_timelines
-from local_judge.rows import read_models, write_jsonl
 from local_judge.scoring.algebra import answers, mean_of
 from local_judge.scoring.node import Score
 from local_judge.tasks.drafting import draft_all
@@ -46,7 +47,6 @@ from local_judge.tasks.plan_asking import (
 )
 from local_judge.tasks.plan_draft import plan_drafts
 from local_judge.tasks.plans import PLAN_KIND, PlanMethod, PlanTranscripts
-from serving.types import Frozen
 
 METHODS: tuple[PlanMethod, ...] = get_args(PlanMethod)
 LEAST, MOST = 1, 3

@@ -17,7 +17,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
 from local_judge.lab.experiments.model import (
     Condition,
     EntryId,
@@ -37,7 +38,6 @@ from local_judge.lab.experiments.model import (
     taken,
 )
 from local_judge.tasks.model import Plan, ReasoningQuestion, Reference, Task
-from serving.types import Frozen
 
 ARGUMENT_PAIRS = packaged("arguments.yaml")
 """Ten pairs, the number of the paper."""

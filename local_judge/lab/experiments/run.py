@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.errors import ConfigError, RunError
+from local_judge.base.errors import ConfigError, RunError
 from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, RATES, corruption
 from local_judge.lab.experiments.curves import Results, curves_of
@@ -30,13 +30,13 @@ from local_judge.lab.experiments.paper import claim_pairs
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, reasoning
 from local_judge.lab.experiments.temporal import TIMELINES, expectations, temporal
 from local_judge.reporting.plots import CurvePanel, can_plot, experiment_curves, svg
-from local_judge.runs.config import RunConfig, laid_over
-from local_judge.runs.inputs import joined
-from local_judge.runs.job import Job, Watch, run_job
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.manifest import judges_of, protocols_of
-from local_judge.runs.records import ENSEMBLE, CaseRecord, load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.job import Job, Watch, run_job
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.config import RunConfig, laid_over
+from local_judge.runs.planning.inputs import joined
+from local_judge.runs.storage.manifest import judges_of, protocols_of
+from local_judge.runs.storage.records import ENSEMBLE, CaseRecord, load_scores
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles, joins
 from serving.engines import PERSISTENT, Persistence

@@ -24,7 +24,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models
 from local_judge.lab.experiments.model import (
     Condition,
     EntryId,
@@ -45,10 +47,8 @@ from local_judge.lab.experiments.model import (
     relative_change,
     taken,
 )
-from local_judge.rows import read_models
-from local_judge.runs.inputs import RawReport
+from local_judge.runs.planning.inputs import RawReport
 from local_judge.tasks.model import Checklist, KeyInformation, KeySource, Plan, Reference, Task
-from serving.types import Frozen
 
 TIMELINES = packaged("timelines.yaml")
 """20 requests, the number of the paper, with three days each."""

@@ -17,9 +17,9 @@ from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
 from indexes.errors import IndexesError
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.labelling.session import LabelSession
-from local_judge.runs.labels import HumanLabel
+from local_judge.runs.results.labels import HumanLabel
 
 HOST = "127.0.0.1"
 _LONGEST = 10_000

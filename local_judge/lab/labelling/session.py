@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
+from local_judge.base.rows import alone, write_jsonl
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.nearest import nearest_sentences
-from local_judge.rows import alone, write_jsonl
-from local_judge.runs.labels import ClaimLabel, HumanLabel, Unit, VerdictOfRun, labels_of, load_labels
-from serving.types import Frozen
+from local_judge.runs.results.labels import ClaimLabel, HumanLabel, Unit, VerdictOfRun, labels_of, load_labels
 
 
 class LabelItem(Frozen):

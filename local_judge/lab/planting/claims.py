@@ -14,9 +14,9 @@ from random import Random
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.lab.planting.model import FALSE_KINDS, LENGTHS, FalseKind, Language, Length, PlantedClaim
 from local_judge.lab.planting.pages import Candidate, Misplacer, PlantPage
-from serving.types import Frozen
 
 
 class DrawSettings(Frozen):

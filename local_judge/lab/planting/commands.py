@@ -18,18 +18,18 @@ from pathlib import Path
 from pydantic import Field
 
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models, write_jsonl
 from local_judge.documents import UnreadableReport
-from local_judge.errors import InputError
 from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
 from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
 from local_judge.lab.planting.model import LANGUAGES, PerturbedRow, PlantedClaim, PlantedFlaw
 from local_judge.lab.planting.pages import PlantPage, plant_pages, usable
 from local_judge.protocols.probes import FlawKind
-from local_judge.rows import read_models, write_jsonl
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.store import RunStore
-from local_judge.runs.verify import ClaimRow
-from serving.types import Frozen
+from local_judge.runs.execution.verify import ClaimRow
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.store import RunStore
 
 CLAIMS, REPORTS, PLANTED, SUMMARY = "claims.jsonl", "reports.jsonl", "planted.jsonl", "summary.json"
 

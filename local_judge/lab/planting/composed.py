@@ -21,10 +21,10 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from indexes.model import Page
+from local_judge.base.model import Frozen
 from local_judge.documents import Document, parse_report
 from local_judge.lab.planting.model import LANGUAGES, Language
 from local_judge.lab.planting.sentences import standalone_sentences
-from serving.types import Frozen
 
 PER_SECTION = 3
 """Maximum number of planted sentences from one page."""

@@ -13,11 +13,11 @@ from importlib.resources import files
 from random import Random
 from typing import Literal, NamedTuple
 
+from local_judge.base.model import Frozen
 from local_judge.documents import Document, parse_report
 from local_judge.judge.layout import fence_mark, fill
 from local_judge.lab.planting.flaws.places import places
 from local_judge.lab.planting.model import Language
-from serving.types import Frozen
 
 AttackPlace = Literal["report", "page"]
 AttackTarget = Literal["support", "unsupport", "score", "winner", "checklist", "extraction"]

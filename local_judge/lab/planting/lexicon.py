@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import Field, JsonValue
 
+from local_judge.base.model import Frozen
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.lab.planting.model import AlterationKind, Language
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
 
 _NEVER = re.compile("(?!)")
 Table = Mapping[str, Any]

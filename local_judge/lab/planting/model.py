@@ -10,9 +10,10 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.documents import Source
 from local_judge.protocols.probes import FlawKind
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 AlterationKind = Literal["number", "date", "name", "unit", "direction", "negation", "scope", "causal"]
 """Altered detail: `direction` reverses a comparison or a trend, `scope` widens or narrows the subject, `causal`

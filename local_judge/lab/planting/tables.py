@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.lab.planting.commands import ClaimsSummary, ReportsSummary
 from local_judge.lab.planting.model import LENGTHS
 from local_judge.terminal import count

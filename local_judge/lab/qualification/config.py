@@ -12,7 +12,10 @@ from typing import Any, cast
 
 from pydantic import Field, model_validator
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
+from local_judge.base.files import MOST_YAML, read_utf8
+from local_judge.base.model import Frozen
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.judge.qualification_record import Scale
 from local_judge.lab.annotations.load import annotation_path
 from local_judge.lab.qualification.model import PartName
@@ -26,10 +29,7 @@ from local_judge.lab.qualification.parts.retest import RetestSettings
 from local_judge.lab.qualification.parts.sensitivity import SensitivitySettings
 from local_judge.lab.qualification.parts.verification import VerificationSettings
 from local_judge.lab.qualification.thresholds import Threshold, check_figure, protocols_of
-from local_judge.runs.config import laid_over, validated
-from problems.files import MOST_YAML, read_utf8
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
+from local_judge.runs.planning.config import laid_over, validated
 
 
 class QualifyConfig(Frozen):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.judge.qualification_record import ProtocolVerdict, in_all
 from local_judge.lab.qualification.model import Cost, Figure, PartRecord
 from local_judge.lab.qualification.parts import PARTS

@@ -18,22 +18,22 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger import Ledger
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Measure
 from local_judge.lab.qualification.model import Cost, Item, PartName, Unmeasured
-from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.config import RunConfig, settled
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import findings_file
-from local_judge.runs.job import Job, run_job, unwatched
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.manifest import build_manifest, changed, existing_manifest
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.store import RunStore
-from serving.types import Frozen
+from local_judge.runs.execution.job import Job, run_job, unwatched
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.calibrations import GivenCalibrations
+from local_judge.runs.planning.config import RunConfig, settled
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.manifest import build_manifest, changed, existing_manifest
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 
 S = TypeVar("S", bound=Frozen)
 T = TypeVar("T", bound=BaseModel)

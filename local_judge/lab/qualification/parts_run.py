@@ -21,9 +21,9 @@ from local_judge.lab.qualification.material import Subject
 from local_judge.lab.qualification.model import Cost, Figure, Item, PartName, PartRecord
 from local_judge.lab.qualification.part import PartContext, cost_of
 from local_judge.lab.qualification.thresholds import ALL
-from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.judges import JudgeSpec, judge_on, open_engines
-from local_judge.runs.store import RunStore
+from local_judge.runs.execution.judges import JudgeSpec, judge_on, open_engines
+from local_judge.runs.planning.calibrations import GivenCalibrations
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.rates import rate
 from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.lab.planting.commands import plant_reports
 from local_judge.lab.planting.flaws.flaws import FlawSettings
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.probes import FlawKind, InjectionProbe, SensitivityProbe
-from local_judge.runs.inputs import RawReport
+from local_judge.runs.planning.inputs import RawReport
 from local_judge.scoring.node import Scale, Score, Tree
 
 P = TypeVar("P", SensitivityProbe, InjectionProbe)

@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import local_judge
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
+from local_judge.base.files import remove_partials
+from local_judge.base.model import Frozen
 from local_judge.judge.qualification_record import (
     FORMAT,
     PeopleFigure,
@@ -42,14 +44,13 @@ from local_judge.lab.qualification.parts.labels import refuse_mixed
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, people_of, uncounted, verdicts_of
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, load_sets
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.judges import JudgeSpec
-from local_judge.runs.lock import locked
-from local_judge.runs.manifest import difference, prompts_digest
-from local_judge.runs.store import RunStore
-from problems.files import remove_partials
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.lock import locked
+from local_judge.runs.storage.manifest import difference, prompts_digest
+from local_judge.runs.storage.store import RunStore
 from serving.engines import PERSISTENT, Persistence
-from serving.types import EngineIdentity, Frozen, Sampling
+from serving.types import EngineIdentity, Sampling
 
 DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"
 COMPARED = ("config", "judge", "snapshot", "claims", "labels", "reports", "prompts")

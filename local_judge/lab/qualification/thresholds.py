@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
+from local_judge.base.model import Frozen
 from local_judge.judge.qualification_record import PeopleFigure, ProtocolVerdict, Verdict
 from local_judge.lab.qualification.model import Figure, PartName
 from local_judge.lab.qualification.part import EACH
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.protocols.base import AnyProtocol, load_protocol, protocol_names
-from serving.types import Frozen
 
 Severity = Literal["refuse", "limit"]
 """Effect on a judge that fails a threshold: refused, or qualified with this limit."""

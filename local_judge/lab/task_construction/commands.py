@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
 from local_judge.judge.judge import Judge
 from local_judge.lab.task_construction.asking import prompts_digest
 from local_judge.lab.task_construction.filters import Method

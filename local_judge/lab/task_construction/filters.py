@@ -23,7 +23,7 @@ import numpy as np
 from indexes.errors import IndexesError
 from indexes.search.encoder import Encoder
 from indexes.search.local import LocalEncoder
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.lab.task_construction.model import Assessment, Candidate, Likeness, Qualification
 from local_judge.lab.task_construction.settings import BuildConfig, DuplicateSettings
 from local_judge.tasks.alike import fingerprint, overlap

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.lab.task_construction.settings import Quality, Share
-from serving.types import Frozen
 
 Stage = Literal["generate", "qualify", "baseline", "necessity", "duplicates", "ranking"]
 Generator = Literal["personas", "clarify", "reformulate", "given"]

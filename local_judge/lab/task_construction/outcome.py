@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, get_args
 
+from local_judge.base.model import Frozen
 from local_judge.documents.words import count_words
 from local_judge.lab.task_construction.filters import Verdict, necessary, qualified
 from local_judge.lab.task_construction.model import (
@@ -27,7 +28,6 @@ from local_judge.lab.task_construction.model import (
 )
 from local_judge.lab.task_construction.ranking import Approval, Ballot, Place, approvals, standings
 from local_judge.lab.task_construction.settings import BuildConfig
-from serving.types import Frozen
 
 
 @dataclass

@@ -18,10 +18,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from local_judge.errors import InputError, brief
+from local_judge.base.errors import InputError, brief
+from local_judge.base.model import Frozen
+from local_judge.base.rows import harmless_cell, read_csv
 from local_judge.lab.task_construction.model import Candidate
-from local_judge.rows import harmless_cell, read_csv
-from serving.types import Frozen
 
 COLUMNS = ("rank", "approved", "id", "domain", "prompt")
 APPROVED: Mapping[str, bool] = {"yes": True, "no": False}

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from local_judge.runs.config import laid_over, read_mapping, validated
+from local_judge.base.model import Frozen
+from local_judge.base.strict_yaml import load_yaml
+from local_judge.runs.planning.config import laid_over, read_mapping, validated
 from local_judge.tasks.alike import SAME
 from local_judge.tasks.drafting import OWN, language_name
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
 
 Profile = Literal["paper", "upstream"]
 Quality = Literal["high", "medium", "low"]

@@ -14,8 +14,9 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from indexes.strict_json import strict_json
-from local_judge.errors import InputError, first_problem, not_json
+from local_judge.base.errors import InputError, first_problem, not_json
+from local_judge.base.rows import is_text, read_jsonl, read_models, read_text
+from local_judge.base.strict_json import strict_json
 from local_judge.lab.task_construction.model import (
     Assessment,
     Baseline,
@@ -26,7 +27,6 @@ from local_judge.lab.task_construction.model import (
     task_id,
 )
 from local_judge.lab.task_construction.settings import Domain, Quality, Share
-from local_judge.rows import is_text, read_jsonl, read_models, read_text
 from local_judge.tasks.load import load_tasks
 
 M = TypeVar("M", bound=BaseModel)

@@ -23,7 +23,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from local_judge.errors import RunError
+from local_judge.base.errors import RunError
+from local_judge.base.files import remove_partials
+from local_judge.base.model import Frozen
+from local_judge.base.rows import alone, write_jsonl
 from local_judge.lab.task_construction.model import (
     Assessment,
     Baseline,
@@ -39,12 +42,10 @@ from local_judge.lab.task_construction.model import (
 from local_judge.lab.task_construction.outcome import Build, Condition, DomainCounts, Outcome, settle
 from local_judge.lab.task_construction.ranking import Approval, Ballot
 from local_judge.lab.task_construction.settings import BuildConfig
-from local_judge.rows import alone, write_jsonl
-from local_judge.runs.manifest import difference
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.manifest import difference
+from local_judge.runs.storage.store import RunStore
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow
-from problems.files import remove_partials
-from serving.types import EngineIdentity, Frozen
+from serving.types import EngineIdentity
 
 T = TypeVar("T", bound=BaseModel)
 

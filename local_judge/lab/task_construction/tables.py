@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
 from local_judge.lab.task_construction.model import AuditRow
 from local_judge.lab.task_construction.outcome import DomainCounts, Outcome
 from local_judge.terminal import NONE, count, safe

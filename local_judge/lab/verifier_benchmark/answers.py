@@ -16,6 +16,7 @@ from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
 from indexes.text.tokens import tokenise
+from local_judge.base.model import Frozen
 from local_judge.claims.build import PageVerifier, verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
@@ -25,7 +26,6 @@ from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.lab.verifier_benchmark.verifiers import Verifier, gives_probabilities
 from local_judge.protocols.base import OriginalVerifier
-from serving.types import Frozen
 
 OVERLAP = "word overlap"
 """Name of the baseline that makes no model calls: the share of a claim's words that occur in the evidence."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from local_judge.base.model import Frozen
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answer, Answers
 from local_judge.lab.verifier_benchmark.measure import Partial
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.paired_calls import CallComparison, PairedCall, compare_calls
-from serving.types import Frozen
 
 
 class ComparedVerifiers(Frozen):

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens, evidence_groups
 from local_judge.claims.model import Quote
@@ -22,7 +23,6 @@ from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, claim_of_row
 from local_judge.stats.rates import Rate, rate
-from serving.types import Frozen
 
 
 class EvidenceFigures(Frozen):

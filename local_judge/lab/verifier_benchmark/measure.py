@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.lab.annotations.figures import mean
 from local_judge.lab.verifier_benchmark.answers import LENGTHS, OVERLAP, SHARES, Answer, Answers, Cost
 from local_judge.lab.verifier_benchmark.evidence import quotation_rate
@@ -26,7 +27,6 @@ from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
 from local_judge.stats.estimate import Estimate, Resamples, percentile, undefined, with_interval
 from local_judge.stats.rates import Rate
-from serving.types import Frozen
 
 Partial = Literal["unsupported", "left_out"]
 """Treatment of claims labelled `partial` in figures of two classes."""

@@ -14,10 +14,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from local_judge.errors import InputError, optional_module, os_errors
-from local_judge.rows import check_columns, parse_object, read_csv
-from local_judge.runs.verify import MOST_BYTES
-from problems.files import open_file
+from local_judge.base.errors import InputError, optional_module, os_errors
+from local_judge.base.files import open_file
+from local_judge.base.rows import check_columns, parse_object, read_csv
+from local_judge.runs.execution.verify import MOST_BYTES
 
 Row = Mapping[str, Any]
 

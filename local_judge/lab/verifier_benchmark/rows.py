@@ -37,15 +37,15 @@ from sentencex import get_sentence_boundaries
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
+from local_judge.base.errors import InputError, os_errors
+from local_judge.base.model import Frozen
+from local_judge.base.rows import row_of
 from local_judge.claims.model import Claim
-from local_judge.errors import InputError, os_errors
 from local_judge.judge.requests import sha256
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
 from local_judge.lab.verifier_benchmark.records import Row, json_lines, records
-from local_judge.rows import row_of
-from local_judge.runs.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
+from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 from local_judge.stats.units import united
-from serving.types import Frozen
 
 Gold = Literal["supported", "partial", "unsupported", "contradicted"]
 """Label by people. `unsupported`: the text does not state the claim, or is about something else."""

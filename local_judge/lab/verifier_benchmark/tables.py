@@ -14,17 +14,17 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.errors import plain
+from local_judge.base.errors import plain
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Cost
 from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import SetFigures
 from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.reporting.summary import estimate_text
-from local_judge.rows import read_models
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.terminal import NONE, count, plain_table, safe
-from serving.types import Frozen
 
 
 class Published(Frozen):

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from local_judge.base.errors import ConfigError
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError
 from local_judge.protocols.base import OriginalVerifier, load_protocol, protocol_names
 from local_judge.protocols.originals import PromptSource
-from local_judge.runs.config import read_mapping, validated
-from local_judge.runs.run_file import load_config
-from serving.strict_yaml import load_yaml
+from local_judge.runs.planning.config import read_mapping, validated
+from local_judge.runs.planning.run_file import load_config
 
 VERIFIERS: Mapping[str, ClaimsConfig] = {
     "scored": ClaimsConfig(method="scored", reliability=False, calibration="none"),

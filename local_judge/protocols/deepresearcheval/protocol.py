@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.facts.metric import Facts
 from local_judge.protocols.deepresearcheval.original_prompts import prompts_from

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import JsonValue, ValidationError
 
-from local_judge.errors import InputError, first_problem
+from local_judge.base.errors import InputError, first_problem
+from local_judge.base.rows import is_text, number_in, object_of, parse_object, read_text
 from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
@@ -31,7 +32,6 @@ from local_judge.protocols.deepresearcheval.protocol import DreFindings
 from local_judge.protocols.deepresearcheval.quality_criteria import TOP, CriterionScore, QualityFindings
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
 from local_judge.protocols.stated import Stated
-from local_judge.rows import is_text, number_in, object_of, parse_object, read_text
 from local_judge.tasks.dimensions import GENERAL, key_of
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 

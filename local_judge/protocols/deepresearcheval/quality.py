@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
@@ -33,7 +34,6 @@ from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.model import Criterion, QualityDimensions, Task
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 
 class QualitySettings(Frozen):

@@ -15,6 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from indexes.text.language import detect_language
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
@@ -25,7 +26,6 @@ from local_judge.protocols.asking import Requirement, ask_each, evaluated_on, lo
 from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
-from serving.types import Frozen
 
 TOP = 10.0
 """Highest score; the lowest is 0."""

@@ -22,7 +22,9 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import StrictFloat, StrictInt, ValidationError
 
-from local_judge.errors import InputError, first_problem, reason_of
+from local_judge.base.errors import InputError, first_problem, reason_of
+from local_judge.base.files import MOST_JSON, open_file
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.names import INTEGRATED_NAMES
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.rubric import upstream as rubric
@@ -38,8 +40,6 @@ from local_judge.protocols.file_formats import (
     json_text,
 )
 from local_judge.terminal import count
-from problems.files import MOST_JSON, open_file
-from serving.types import Frozen
 
 NA = "N/A"
 """Score that does not exist, as the published code writes it."""

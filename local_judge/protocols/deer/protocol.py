@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from pydantic import ValidationError
 
+from local_judge.base.errors import ConfigError, first_problem
 from local_judge.claims.build import ClaimMethod
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import ConfigError, first_problem
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from local_judge.errors import InputError, first_problem, os_errors
+from local_judge.base.errors import InputError, first_problem, os_errors
+from local_judge.base.files import MOST_TEXT, open_file
+from local_judge.base.rows import parse_object, read_text
 from local_judge.protocols.deer.export import (
     DeerFindings,
     Graded,
@@ -33,8 +35,6 @@ from local_judge.protocols.deer.names import INTEGRATED_NAMES, METRICS, REFERENC
 from local_judge.protocols.deer.verification import upstream
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest
 from local_judge.protocols.stated import ALL, Stated, StatedScore, Subject
-from local_judge.rows import parse_object, read_text
-from problems.files import MOST_TEXT, open_file
 
 DIGITS = "[0-9]*.json"
 PARTS = ("fact", "others", "final")

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import PathSetting
 from local_judge.protocols.deer.rubric.model import Mode
 from local_judge.protocols.metric import one_part
-from serving.types import Frozen
 
 Part = Literal["verification", "rubric"]
 Guided = Literal["paper", "upstream", "none"]

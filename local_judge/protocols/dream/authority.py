@@ -22,6 +22,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
@@ -34,7 +35,6 @@ from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
 from local_judge.scoring.algebra import answers, exactly, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 SCALE = 10.0
 """Factor from a domain's score to the metric's scale."""

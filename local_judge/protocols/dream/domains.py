@@ -24,9 +24,9 @@ from pydantic import Field
 from tldextract import TLDExtract
 
 from indexes.urls import UrlError, normalise_url
-from local_judge.errors import InputError
-from local_judge.rows import read_models
-from serving.types import Frozen
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
+from local_judge.base.rows import read_models
 
 _EXTRACT = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 

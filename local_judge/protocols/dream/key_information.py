@@ -17,6 +17,7 @@ from typing import Self
 from pydantic import Field, model_validator
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
@@ -25,7 +26,6 @@ from local_judge.scoring.algebra import undefined
 from local_judge.scoring.node import Profile, ScoreNode, noted
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Plan, Task
 from local_judge.terminal import count, item_table, safe
-from serving.types import Frozen
 
 DRAFTED = "by a plan that a judge drafted, without review"
 

@@ -23,7 +23,7 @@ from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.dream.key_information import missing_plan, plan_note, plan_of
 from local_judge.protocols.dream.reasoning_findings import (

@@ -20,6 +20,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
@@ -32,7 +33,6 @@ from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
 from local_judge.scoring.node import Profile, ScoreNode, node, noted
 from local_judge.terminal import NONE, count, item_table
-from serving.types import Frozen
 
 MOST = 100.0
 

@@ -10,11 +10,11 @@ from typing import Literal, Self, get_args
 
 from pydantic import model_validator
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.unread import Unread
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
-from serving.types import Frozen
 
 Outcome = Literal["supported", "unsupported", "unknown"]
 

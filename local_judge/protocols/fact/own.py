@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, create_model
 
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims import grouped
 from local_judge.claims.build import cited_urls
 from local_judge.claims.evidence import PageEvidence, evidence_groups, shared_report
@@ -32,7 +33,6 @@ from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair
 from local_judge.protocols.fact.pairs import Examined, Pairs, distinct, on_page, unread
 from local_judge.protocols.fact.repeats import failures_in, find_repeats, group_repeats, repeats_in
 from local_judge.protocols.fact.settings import FactSettings
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.fact")
 

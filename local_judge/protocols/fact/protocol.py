@@ -14,7 +14,7 @@ from typing import ClassVar
 from rich.table import Table
 
 from indexes.text.language import detect_language
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.fact.findings import FactFindings
 from local_judge.protocols.fact.scores import ACCURACY, CITATIONS, EFFECTIVE, LABELS
 from local_judge.protocols.file_formats import ImportedReport, folder_system, printed_lines

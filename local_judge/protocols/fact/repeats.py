@@ -17,11 +17,11 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, create_model
 
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Cited, Repeat
-from serving.types import Frozen
 
 REPLY_TOKENS_PER_STATEMENT = 24
 

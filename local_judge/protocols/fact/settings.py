@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from serving.types import Frozen
 
 
 class FactSettings(Frozen):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.liveresearchbench import metrics
 from local_judge.protocols.liveresearchbench.depth.games import DepthFindings

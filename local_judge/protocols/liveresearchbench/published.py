@@ -19,7 +19,16 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
+from local_judge.base.rows import (
+    is_text,
+    number_in,
+    object_of,
+    optional_text,
+    parse_object,
+    read_text,
+    row_id,
+)
 from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import Requirement
 from local_judge.protocols.checklist import Item
@@ -51,7 +60,6 @@ from local_judge.protocols.liveresearchbench.original_prompts import item_of, li
 from local_judge.protocols.liveresearchbench.protocol import LrbFindings
 from local_judge.protocols.metric import MetricFindings
 from local_judge.protocols.stated import ALL, Stated, StatedScore
-from local_judge.rows import is_text, number_in, object_of, optional_text, parse_object, read_text, row_id
 
 DETAILED, SUMMARY = "detailed_results*.json", "summary*.json"
 SUFFIX = "_grading_results"

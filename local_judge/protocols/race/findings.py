@@ -10,10 +10,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
 from local_judge.tasks.model import Criteria, JoinedBy
-from serving.types import Frozen
 
 Mode = Literal["reference", "pointwise", "vanilla"]
 """`reference`: report and reference compared. `pointwise`: the report alone, by the same criteria. `vanilla`: the

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from rich.table import Table
 
+from local_judge.base.errors import ConfigError
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource, original

@@ -15,7 +15,8 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from local_judge.errors import InputError, plain
+from local_judge.base.errors import InputError, plain
+from local_judge.base.rows import optional_text, read_jsonl, row_id
 from local_judge.protocols.file_formats import (
     FailedReport,
     Imported,
@@ -29,7 +30,6 @@ from local_judge.protocols.race.asking import label
 from local_judge.protocols.race.findings import RaceFindings
 from local_judge.protocols.race.upstream import MEANS, RESULTS, SCORES
 from local_judge.protocols.stated import ALL, Stated, StatedScore, Subject
-from local_judge.rows import optional_text, read_jsonl, row_id
 
 SCALE = 100.0
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import PathSetting
 from local_judge.protocols.race.findings import Cleaning, Mode, Order, Scoring, Source
-from serving.types import Frozen
 
 Positions = Literal["own", "swapped", "both"]
 """`own`: the articles as `order` has them. `swapped`: the other way round. `both`: once each."""

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from local_judge.errors import ConfigError, InputError, first_problem, reason_of
+from local_judge.base.errors import ConfigError, InputError, first_problem, reason_of
+from local_judge.base.files import MOST_YAML, read_utf8
+from local_judge.base.model import Frozen
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.tasks.criteria import CriteriaRow, CriterionRow, check_weights
 from local_judge.tasks.model import Criteria
-from problems.files import MOST_YAML, read_utf8
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
 
 
 class _Dimension(Frozen):

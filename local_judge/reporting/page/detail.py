@@ -8,17 +8,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
 from local_judge.judge.ledger import Trace
 from local_judge.protocols.base import AnyProtocol, ItemRow
 from local_judge.reporting.page.sources import Sources
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.scored import Nodes
-from local_judge.runs.store import RunStore
+from local_judge.runs.results.scored import Nodes
+from local_judge.runs.storage.items import claims_file, findings_file
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import Scale
-from serving.types import Frozen
 
 WORST_FIRST = (
     *("contradicted", "not_found", "off_topic", "partial"),

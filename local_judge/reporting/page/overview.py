@@ -10,24 +10,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.differences import SystemDifference, system_differences
 from local_judge.reporting.group_tables import Labels, label_counts
 from local_judge.reporting.groups import Groups, group_scores
 from local_judge.reporting.health import problem_text
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
-from local_judge.runs.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
-from local_judge.runs.joining import run_names
-from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.records import Steps, load_records, load_scores
-from local_judge.runs.rescoring import AgreementRecord, derived_scores, load_agreement
-from local_judge.runs.resume import is_finished, unfinished_records
-from local_judge.runs.scored import Nodes, Scored, meanings_of
-from local_judge.runs.store import RunStore
-from local_judge.runs.summaries import SystemScore, load_system_scores, summarised
+from local_judge.runs.results.attributes import NO_ATTRIBUTES, Attributes, OpenRun, groups_of
+from local_judge.runs.results.joining import run_names
+from local_judge.runs.results.scored import Nodes, Scored, meanings_of
+from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
+from local_judge.runs.storage.records import Steps, load_records, load_scores
+from local_judge.runs.storage.rescoring import AgreementRecord, derived_scores, load_agreement
+from local_judge.runs.storage.resume import is_finished, unfinished_records
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.coverage import known_share
 from local_judge.scoring.node import VERTICALS, Profile, Scale, ScoreNode, headlines
-from serving.types import Frozen
 
 DEEPEST = 3
 """Number of ids of the longest path that has a column: dimension, sub-dimension, and one level below."""

@@ -14,16 +14,16 @@ from pathlib import Path
 from indexes.errors import SnapshotError
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import RunError, UserError
 from local_judge.documents import document_id
-from local_judge.errors import RunError, UserError
 from local_judge.judge.errors import LedgerError
 from local_judge.judge.ledger import Ledger, Trace
 from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.manifest import read_manifest
-from local_judge.runs.material import NOWHERE, Places, recorded_file, snapshot_places
-from local_judge.runs.run_file import RunFile
-from local_judge.runs.store import RunStore
+from local_judge.runs.planning.inputs import load_reports
+from local_judge.runs.planning.run_file import RunFile
+from local_judge.runs.proof.material import NOWHERE, Places, recorded_file, snapshot_places
+from local_judge.runs.storage.manifest import read_manifest
+from local_judge.runs.storage.store import RunStore
 
 RECENT = 256
 """Pages kept in memory: the claims of a report cite the same ones."""

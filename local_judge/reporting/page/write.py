@@ -23,7 +23,9 @@ from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel
 
 from local_judge import __version__
-from local_judge.errors import RunError, os_errors
+from local_judge.base.errors import RunError, os_errors
+from local_judge.base.files import replacing
+from local_judge.base.model import Frozen
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
 from local_judge.reporting.page.overview import DEEPEST, Overview, Results, load_results, overview
@@ -36,14 +38,12 @@ from local_judge.reporting.page.reliability import (
     reliability,
 )
 from local_judge.reporting.page.sources import Sources
-from local_judge.runs.attributes import OpenRun
-from local_judge.runs.labels import ClaimLabel
-from local_judge.runs.manifest import judges_of, protocols_of, read_manifest
-from local_judge.runs.material import NOWHERE, Places
+from local_judge.runs.proof.material import NOWHERE, Places
+from local_judge.runs.results.attributes import OpenRun
+from local_judge.runs.results.labels import ClaimLabel
+from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
 from local_judge.scoring.node import Profile
 from local_judge.terminal import count
-from problems.files import replacing
-from serving.types import Frozen
 
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 """Chart library, as published; see vendor/LICENSES.txt."""

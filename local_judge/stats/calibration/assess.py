@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from local_judge.base.model import Frozen
 from local_judge.judge.calibration import Method, Objective, Quality
 from local_judge.stats.calibration.fitting import (
     FOLDS,
@@ -35,7 +36,6 @@ from local_judge.stats.calibration.measures import (
 )
 from local_judge.stats.estimate import Estimate, Resamples, with_interval
 from local_judge.stats.numeric import Floats
-from serving.types import Frozen
 
 Bools = npt.NDArray[np.bool_]
 

@@ -16,7 +16,7 @@ from indexes.fetch.settings import FetchSettings
 from indexes.fetch.state import FetchState
 from indexes.making.fetching import fetch_snapshot
 from indexes.manifest import database_of, part_of
-from indexes.sqlite_files import SUPER_JOURNAL
+from local_judge.base.sqlite_files import SUPER_JOURNAL
 
 CAPTURE = Capture(url="http://a.test/x", fetched="2024-05-01T10:00:00Z", outcome="dead")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import load_annotations, load_report, pages_beside
 
 from .conftest import Write

@@ -18,9 +18,9 @@ from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.model import Experiment
 from local_judge.lab.experiments.run import ExperimentRun, prepare, run_experiment, with_defaults
 from local_judge.lab.experiments.view import results_tables
-from local_judge.runs import judges
-from local_judge.runs.judges import judge_specs_of
-from local_judge.runs.run_file import load_config
+from local_judge.runs.execution import judges
+from local_judge.runs.execution.judges import judge_specs_of
+from local_judge.runs.planning.run_file import load_config
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ...scripted_judge import MakeJudge

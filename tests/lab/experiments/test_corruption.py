@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from local_judge.base.errors import ConfigError, RunError
 from local_judge.documents import parse_report
-from local_judge.errors import ConfigError, RunError
 from local_judge.lab.experiments.corruption import corruption, load_topics
 from local_judge.lab.experiments.curves import Results
 from local_judge.lab.experiments.run import RESULTS

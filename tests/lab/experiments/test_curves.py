@@ -9,7 +9,7 @@ import pytest
 from local_judge.lab.experiments.curves import Curve, Results, curves_of
 from local_judge.lab.experiments.model import Condition, Design, Expectation, Trial, relative_change
 from local_judge.lab.experiments.run import panels_of
-from local_judge.runs.records import ScoreRecord
+from local_judge.runs.storage.records import ScoreRecord
 from local_judge.scoring.node import Score, ScoreNode
 
 XS = (0.0, 0.5, 1.0)

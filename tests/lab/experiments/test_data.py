@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, corruption, load_topics
 from local_judge.lab.experiments.model import Experiment
 from local_judge.lab.experiments.reasoning import ARGUMENT_PAIRS, load_arguments, reasoning
 from local_judge.lab.experiments.run import with_defaults, with_files
 from local_judge.lab.experiments.temporal import TIMELINES, load_timelines, temporal
-from local_judge.runs.config import RunConfig
+from local_judge.runs.planning.config import RunConfig
 from local_judge.tasks.files import TaskFiles
 
 Change = Callable[[list[dict[str, Any]]], object]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import ConfigError, InputError
+from local_judge.base.errors import ConfigError, InputError
 from local_judge.lab.experiments.corruption import Topic, corruption, load_topics
 from local_judge.lab.experiments.paper import claim_pairs, plan_rubric_of, reasoning_requests
 from local_judge.lab.experiments.run import experiment_named

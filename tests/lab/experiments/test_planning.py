@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import InputError, RunError
+from local_judge.base.errors import InputError, RunError
 from local_judge.lab.experiments.planning import (
     RATINGS,
     PlanResults,
@@ -21,7 +21,7 @@ from local_judge.lab.experiments.planning import (
 )
 from local_judge.lab.experiments.run import prepare
 from local_judge.lab.experiments.temporal import Timeline, load_timelines, temporal
-from local_judge.runs.config import RunConfig
+from local_judge.runs.planning.config import RunConfig
 from local_judge.tasks.plans import PLAN_KIND
 from serving.engines.scripted import Call, Reply
 

@@ -14,13 +14,13 @@ import pytest
 
 from indexes.errors import DigestMismatch
 from indexes.snapshot import Snapshot
+from local_judge.base.errors import InputError
 from local_judge.claims.model import Claim, Verdict
 from local_judge.documents.model import Span
-from local_judge.errors import InputError
 from local_judge.lab.labelling.server import LabelServer
 from local_judge.lab.labelling.session import LabelItem, LabelSession
-from local_judge.runs.labels import ClaimLabel, VerdictOfRun, draw_sample, load_labels
-from local_judge.runs.records import CaseRecord
+from local_judge.runs.results.labels import ClaimLabel, VerdictOfRun, draw_sample, load_labels
+from local_judge.runs.storage.records import CaseRecord
 
 URL = "https://heat.example/fernholt/renewal"
 

@@ -11,8 +11,8 @@ from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
 from local_judge.lab.qualification.part import AnyPart, PartContext
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.judges import JudgeSpec
+from local_judge.runs.execution.judges import JudgeSpec
+from local_judge.runs.planning.inputs import RawReport
 from serving.presets import load_preset
 
 

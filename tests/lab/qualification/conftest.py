@@ -23,9 +23,9 @@ from local_judge.lab.qualification.material import sample_reports, sample_snapsh
 from local_judge.lab.qualification.model import Figure
 from local_judge.lab.qualification.part import AnyPart, Found, PartContext
 from local_judge.lab.qualification.qualify import Qualification, qualify
-from local_judge.runs import judges
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.judges import judge_specs_of
+from local_judge.runs.execution import judges
+from local_judge.runs.execution.judges import judge_specs_of
+from local_judge.runs.planning.inputs import RawReport
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 
 from ...scripted_judge import MakeJudge

@@ -10,7 +10,7 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.part import AnyPart, PartContext
-from local_judge.runs.judges import JudgeSpec
+from local_judge.runs.execution.judges import JudgeSpec
 from serving.presets import load_preset
 
 

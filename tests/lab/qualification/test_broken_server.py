@@ -10,8 +10,8 @@ from indexes.snapshot import Snapshot
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.parts_run import Subject, ask_parts, figures_of
-from local_judge.runs.inputs import load_reports
-from local_judge.runs.judges import judge_specs_of
+from local_judge.runs.execution.judges import judge_specs_of
+from local_judge.runs.planning.inputs import load_reports
 from local_judge.tasks.files import TaskFiles
 from tests.lab.qualification import broken
 from tests.stub_thread import StubThread, write_preset

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 import pytest
 
+from local_judge.base.model import Frozen
 from local_judge.lab.qualification.config import load_qualify_config
 from local_judge.lab.qualification.parts.injection_reports import target_of
 from local_judge.lab.qualification.parts.prompt_injection import PromptInjectionSettings
@@ -17,7 +18,6 @@ from local_judge.protocols import base
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
 from local_judge.scoring.node import TEN, Profile, Scale, Score, ScoreNode
-from serving.types import Frozen
 
 
 class ToneFindings(Findings):

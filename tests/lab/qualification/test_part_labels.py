@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import load_annotations, sample_folder
 from local_judge.lab.annotations.verification import questions
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError, InputError, RunError
+from local_judge.base.errors import ConfigError, InputError, RunError
 from local_judge.judge.calibration import CalibrationFile
 from local_judge.judge.layout import fence
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
@@ -25,8 +25,8 @@ from local_judge.lab.qualification.parts.labels import LabelsSettings
 from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.thresholds import check_figure
 from local_judge.reporting.qualification import qualification_lines
-from local_judge.runs.manifest import prompts_digest
-from local_judge.runs.qualifications import load_qualification
+from local_judge.runs.execution.qualifications import load_qualification
+from local_judge.runs.storage.manifest import prompts_digest
 from serving.engines.scripted import Call, Reply
 from serving.errors import RequestRefused
 from serving.types import EngineIdentity, Sampling

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.judge.qualification_record import ProtocolVerdict, basis_of, in_all
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.qualification.config import load_qualify_config

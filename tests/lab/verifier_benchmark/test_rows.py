@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.verifier_benchmark.answers import word_overlap
 from local_judge.lab.verifier_benchmark.measure import figures_of

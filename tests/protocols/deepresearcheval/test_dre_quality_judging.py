@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import ConfigError
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings

@@ -13,10 +13,10 @@ from local_judge.agents.actions import Open, Search
 from local_judge.agents.loop import agent_rules
 from local_judge.agents.result import EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox, ToolSettings
+from local_judge.base.errors import ConfigError
 from local_judge.claims.model import Claim, ClaimSet
 from local_judge.demo.outcome import sample_folder
 from local_judge.documents import parse_report
-from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.checking import agent_task

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.deepresearcheval import DreFindings
 from local_judge.protocols.deepresearcheval.export import DreFiles
 from local_judge.protocols.deepresearcheval.facts.files import read_results, result_files, result_rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.dream import Dream
 from local_judge.protocols.dream.authority import (

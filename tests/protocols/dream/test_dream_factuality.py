@@ -11,9 +11,9 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.agents.observations import PagePassage
 from local_judge.agents.toolbox import ToolSettings
+from local_judge.base.errors import ConfigError
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Quote
 from local_judge.documents.model import Span
-from local_judge.errors import ConfigError
 from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from local_judge.base.errors import ConfigError
 from local_judge.claims.evidence import shared_report
-from local_judge.errors import ConfigError
 from local_judge.judge.layout import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.checklist import Item

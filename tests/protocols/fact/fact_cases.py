@@ -7,10 +7,10 @@ from pathlib import Path
 
 from local_judge.judge.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
-from local_judge.runs.items import findings_file
-from local_judge.runs.records import CaseRecord
-from local_judge.runs.seal import seal_run
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.items import findings_file
+from local_judge.runs.storage.records import CaseRecord
+from local_judge.runs.storage.seal import seal_run
+from local_judge.runs.storage.store import RunStore
 
 LETTERS: dict[str, tuple[Outcome, Reason | None]] = {
     "s": ("supported", None),

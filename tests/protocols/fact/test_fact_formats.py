@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.fact.export import fact_result, read_validated, rows_of
 
 from .fact_cases import findings

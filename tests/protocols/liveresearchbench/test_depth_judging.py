@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import OtherReport
 from local_judge.protocols.liveresearchbench.depth.scores import score_depth
 from local_judge.protocols.liveresearchbench.metrics.depth import Depth, DepthSettings

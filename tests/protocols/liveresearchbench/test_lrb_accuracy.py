@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from indexes.model import Page, SourceStatus
+from local_judge.base.errors import ConfigError
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, Verdict
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.protocols.liveresearchbench.metrics.accuracy import (
     NOT_CODED,
     AccuracyFindings,

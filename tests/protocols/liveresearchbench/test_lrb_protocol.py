@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.export import grading_results
 from local_judge.protocols.liveresearchbench.metrics.accuracy import AccuracyFindings, CitedPage

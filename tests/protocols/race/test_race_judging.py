@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.errors import ConfigError
 from local_judge.documents import parse_report
-from local_judge.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings

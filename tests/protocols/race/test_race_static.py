@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.race import Race
 from local_judge.protocols.race.judging import criteria_of

@@ -14,6 +14,7 @@ from typing import NamedTuple, get_args
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.documents import Document, Sentence, parse_report
 from local_judge.lab.planting.flaws.citations import moved, shuffled
 from local_judge.lab.planting.flaws.dropping import dropped
@@ -21,7 +22,6 @@ from local_judge.lab.planting.flaws.insertions import contradictions, padding, r
 from local_judge.lab.planting.flaws.places import Cut, Plan
 from local_judge.lab.planting.model import LANGUAGES, Change, Language, PlantedFlaw
 from local_judge.protocols.probes import FlawKind
-from serving.types import Frozen
 
 FLAWS: tuple[FlawKind, ...] = get_args(FlawKind)
 _TRIES = 5

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from random import Random
 
+from local_judge.base.model import Frozen
 from local_judge.documents import Document, Sentence
 from local_judge.documents.words import count_words
 from local_judge.judge.layout import fill
@@ -21,7 +22,6 @@ from local_judge.lab.planting.alterations.names import NamePool
 from local_judge.lab.planting.flaws.places import Cut, Place, Plan, bare, joined, places
 from local_judge.lab.planting.model import AlterationKind, Edit, Language
 from local_judge.lab.planting.sentences import stands_alone
-from serving.types import Frozen
 
 KINDS: tuple[AlterationKind, ...] = ("number", "date", "unit", "direction", "negation")
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from local_judge.errors import InputError, reason_of
+from local_judge.base.errors import InputError, reason_of
+from local_judge.base.files import MOST_JSON, read_file
 from local_judge.judge.qualification_record import checked_record
 from local_judge.lab.qualification.comparing.ensembles import ensembles
 from local_judge.lab.qualification.comparing.expense import expenses, quality_costs
@@ -31,9 +32,8 @@ from local_judge.lab.qualification.model import Item, PartName
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.qualify import COMPARED, DATA, MANIFEST, Qualification
 from local_judge.reporting.plots import INSTALL, CostPanel, CostPoint, can_plot, quality_cost, svg
-from local_judge.runs.manifest import difference
-from local_judge.runs.store import RunStore
-from problems.files import MOST_JSON, read_file
+from local_judge.runs.storage.manifest import difference
+from local_judge.runs.storage.store import RunStore
 
 JSON, PAGE, PLOT = "comparison.json", "comparison.md", "comparison.svg"
 

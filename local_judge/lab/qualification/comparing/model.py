@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from local_judge.base.model import Frozen
 from local_judge.lab.qualification.model import PartName
 from local_judge.stats.estimate import Estimate
-from serving.types import Frozen
 
 Verdict = Literal["first", "second", "differs", "not_shown", "not_tested", "none"]
 """`first`, `second`: that judge is better. `differs`: neither direction is better. `not_tested`: there is no p-value,

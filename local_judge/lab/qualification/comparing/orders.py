@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.qualification.comparing.model import Agreeing, Stability
 from local_judge.lab.qualification.figures import Draws, draws_of
-from local_judge.runs.manifest import protocols_of, read_manifest
-from local_judge.runs.records import load_records, load_scores
-from local_judge.runs.store import RunStore
+from local_judge.runs.storage.manifest import protocols_of, read_manifest
+from local_judge.runs.storage.records import load_records, load_scores
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.agreement.icc import icc_2_1
 from local_judge.stats.agreement.stability import OrderStability, order_stability, ranks_of
 from local_judge.stats.correlation import kendall_draws

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference, Verdict
 from local_judge.lab.qualification.figures import (
     Better,

@@ -24,6 +24,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import Extraction as Extracted
 from local_judge.claims.extract import extract_claims
@@ -43,7 +44,6 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext
-from serving.types import Frozen
 
 Form = Literal["terse", "full"]
 FORMS: Final[tuple[Form, ...]] = ("terse", "full")

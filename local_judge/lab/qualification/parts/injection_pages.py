@@ -34,7 +34,7 @@ from local_judge.lab.qualification.parts.injection_trials import (
     trials,
 )
 from local_judge.protocols.fact.own import Finding, support_prompt
-from local_judge.runs.verify import ClaimRow, claim_of
+from local_judge.runs.execution.verify import ClaimRow, claim_of
 
 TARGETS: tuple[AttackTarget, ...] = ("support", "unsupport")
 ROOM = 1000

@@ -32,7 +32,7 @@ from local_judge.lab.qualification.parts.injection_trials import (
 from local_judge.lab.qualification.probes import Installed, injection_probes, scaled_scores
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, load_protocol
 from local_judge.protocols.probes import InjectionProbe
-from local_judge.runs.records import failures_in
+from local_judge.runs.storage.records import failures_in
 from local_judge.scoring.node import placed
 from local_judge.tasks.model import (
     Checklist,

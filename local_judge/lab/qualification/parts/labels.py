@@ -23,8 +23,9 @@ from typing import Final, Literal
 
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.base.errors import InputError
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.errors import InputError
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.evaluate import Measure as Similar
 from local_judge.lab.annotations.evaluate import evaluate
@@ -46,11 +47,10 @@ from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext
 from local_judge.lab.qualification.parts.verification import RANKS
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
-from local_judge.runs.verify import ClaimRow, verify_rows
+from local_judge.runs.execution.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
 from local_judge.terminal import count
-from serving.types import Frozen
 
 Method = Literal["scored", "grouped"]
 

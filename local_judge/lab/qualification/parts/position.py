@@ -21,6 +21,7 @@ from typing import Final, Literal, cast, get_args
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents import UnreadableReport, parse_report
@@ -48,11 +49,10 @@ from local_judge.protocols.liveresearchbench.depth.games import POINTS, Order, d
 from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.protocols.race.paper import comparison_scores
-from local_judge.runs.inputs import RawReport
-from local_judge.runs.items import file_key
-from local_judge.runs.verify import ClaimRow, claim_of
+from local_judge.runs.execution.verify import ClaimRow, claim_of
+from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage.items import file_key
 from local_judge.tasks.model import Reference
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.lab.qualification.parts")
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
@@ -26,10 +27,9 @@ from local_judge.lab.qualification.figures import Measure, MeasureRow, called_sh
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.protocols.race.findings import TOP, RaceFindings
-from local_judge.runs.verify import ClaimRow, verify_rows
+from local_judge.runs.execution.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.agreement.icc import icc_1_1
-from serving.types import Frozen
 
 
 class RetestSettings(Frozen):

@@ -19,6 +19,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, field_validator
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.failures import FailureKind
@@ -45,10 +46,9 @@ from local_judge.lab.qualification.probes import (
 )
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind, SensitivityProbe
-from local_judge.runs.items import claims_file, findings_file
-from local_judge.runs.records import CaseRecord, failures_in, load_records, load_scores
-from local_judge.runs.store import RunStore
-from serving.types import Frozen
+from local_judge.runs.storage.items import claims_file, findings_file
+from local_judge.runs.storage.records import CaseRecord, failures_in, load_records, load_scores
+from local_judge.runs.storage.store import RunStore
 
 Reports = Annotated[int, Field(ge=0)] | None
 

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.model import Label
 from local_judge.claims.yes_no import QUESTIONS
@@ -48,13 +49,12 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Cost, Item, JudgeAnswer, Unmeasured
 from local_judge.lab.qualification.part import Found, Part, PartContext, cost_of
-from local_judge.runs.calibrations import GivenCalibrations
-from local_judge.runs.store import RunStore
-from local_judge.runs.verify import ClaimRow, verify_rows
+from local_judge.runs.execution.verify import ClaimRow, verify_rows
+from local_judge.runs.planning.calibrations import GivenCalibrations
+from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import FOLDS, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL
-from serving.types import Frozen
 
 RANKS: Final[dict[Label, int]] = {
     "supported": 4,

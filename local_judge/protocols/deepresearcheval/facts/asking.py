@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, create_model
 
 from local_judge.agents.citations import CheckedCitation
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
 from local_judge.judge.layout import fence
 from local_judge.protocols.deepresearcheval.facts.findings import (
@@ -28,7 +29,6 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     borne_out,
 )
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
-from serving.types import Frozen
 
 MOST = 3
 """Maximum number of quotations for one statement."""

@@ -20,6 +20,7 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation, observation_text
 from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.model import Frozen
 from local_judge.judge.failures import Failure, failure_of
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, fill, load_prompt
@@ -40,7 +41,6 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     Statement,
 )
 from serving.errors import EngineError
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.deepresearcheval.facts")
 

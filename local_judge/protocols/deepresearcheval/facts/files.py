@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from local_judge.errors import InputError, first_problem, reason_of
+from local_judge.base.errors import InputError, first_problem, reason_of
+from local_judge.base.files import read_file
 from local_judge.protocols.deepresearcheval.facts.findings import (
     Evidence,
     FactsFindings,
@@ -22,7 +23,6 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     Statement,
     read_label,
 )
-from problems.files import read_file
 
 FILE = re.compile(r"task_(.+)\.json")
 

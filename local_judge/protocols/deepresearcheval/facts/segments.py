@@ -14,13 +14,13 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field, create_model
 
+from local_judge.base.model import Frozen
 from local_judge.documents.model import Document, Sentence, Span
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.judge.layout import Prompt, load_prompt
 from local_judge.protocols.asking import report_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Segment, SegmentSettings
-from serving.types import Frozen
 
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""

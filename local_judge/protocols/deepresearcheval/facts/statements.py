@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.extract import is_numeric, without_marks
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
@@ -27,7 +28,6 @@ from local_judge.judge.requests import sha256
 from local_judge.protocols.asking import at_most
 from local_judge.protocols.deepresearcheval.facts.findings import FactsSettings, Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment
-from serving.types import Frozen
 
 REPLY_TOKENS = 100
 """Limit of a reply, for each sentence, and again for each statement that one may have."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field
 
+from local_judge.base.model import Frozen
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
 from local_judge.judge.failures import Failure
@@ -38,7 +39,6 @@ from local_judge.protocols.deer.rubric.model import (
 )
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 CALLS: tuple[tuple[str, ...], ...] = (*((name,) for name in RUBRIC[:4]), RUBRIC[4:])
 """Dimensions that are asked about together: five calls, as in the published code."""

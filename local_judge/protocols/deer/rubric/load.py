@@ -19,12 +19,12 @@ from typing import Literal, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from local_judge.errors import ConfigError, problem_of, reason_of
+from local_judge.base.errors import ConfigError, problem_of, reason_of
+from local_judge.base.files import MOST_YAML, read_utf8
+from local_judge.base.model import Frozen
+from local_judge.base.strict_yaml import load_yaml
 from local_judge.protocols.deer.names import RUBRIC
 from local_judge.protocols.deer.rubric.model import Band, Dimension, Kind, Rubric
-from problems.files import MOST_YAML, read_utf8
-from serving.strict_yaml import load_yaml
-from serving.types import Frozen
 
 LONGEST_TEXT = 1000
 """Characters of one text. An item is a sentence or two; a page pasted in by mistake would push the report out of the

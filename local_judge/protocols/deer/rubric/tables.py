@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY
 from local_judge.protocols.deer.rubric.model import HIGHEST, Grade, Path, RubricFindings, kind_of, on_scale
 from local_judge.scoring.node import ScoreNode
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 
 class Cost(Frozen):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
+from local_judge.base.model import Frozen
 from local_judge.claims.build import cited_urls, further
 from local_judge.claims.model import (
     VERIFIABLE,
@@ -28,7 +29,6 @@ from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.votes import Vote, decide, majority
 from local_judge.documents.model import Document
 from local_judge.protocols.base import Decision
-from serving.types import Frozen
 
 Outcome = Literal["supported", "not_supported", "source_unavailable", "unusable", "judge_failed", "tied"]
 """`unusable`: the judge says that the page is an error message, a captcha or the like. `tied`: of several judges, as

@@ -24,6 +24,7 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation, PagePassage, observation_text
 from local_judge.agents.result import no_answer
 from local_judge.agents.toolbox import Toolbox, refused
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.failures import Failure
@@ -42,7 +43,6 @@ from local_judge.protocols.dream.factuality.findings import (
 )
 from local_judge.protocols.dream.factuality.query_leakage import given_away
 from local_judge.protocols.dream.factuality.searching import Group
-from serving.types import Frozen
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 

@@ -14,10 +14,11 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.errors import ConfigError
+from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import Source, UnreadableReport, parse_report
 from local_judge.documents.model import Document
-from local_judge.errors import ConfigError
 from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.judge.layout import Prompt, fence, load_prompt
@@ -27,7 +28,6 @@ from local_judge.protocols.liveresearchbench.depth.defects import defects
 from local_judge.protocols.liveresearchbench.depth.games import Marks, Opponent, Order, Outcome, Pair
 from local_judge.protocols.originals import Original
 from local_judge.tasks.model import Task
-from serving.types import Frozen
 
 REPLY_TOKENS = 1_500
 """Limit of a reply: 700 characters of analysis, six flaws of 200 characters in any script, and the JSON around them."""

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet, Label, Quote, leaves_open
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
@@ -43,7 +44,6 @@ from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.node import COUNT, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 NOT_CODED = "the published code has no citation accuracy"
 NOTHING_CITED = "the report cites no page"

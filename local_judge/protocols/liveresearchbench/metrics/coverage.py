@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
+from local_judge.base.model import Frozen
 from local_judge.judge.layout import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
 from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, Task
-from serving.types import Frozen
 
 DRAFTED = "by a checklist that a judge drafted, without review"
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from rich.table import Table
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Contest, Decision, EvalContext, ItemRow
 from local_judge.protocols.liveresearchbench.depth.defects import defects
@@ -33,7 +34,6 @@ from local_judge.protocols.metric import Metric
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe
-from serving.types import Frozen
 
 
 class DepthSettings(Frozen):

@@ -26,6 +26,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 from rich.table import Table as TerminalTable
 
+from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
@@ -47,7 +48,6 @@ from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.algebra import unknown
 from local_judge.scoring.node import Profile, Score, ScoreNode, node
 from local_judge.terminal import count, item_table, safe
-from serving.types import Frozen
 
 MIN_REPLY_TOKENS = 1000
 """Minimum room for the list, in tokens, that a prompt has to leave."""

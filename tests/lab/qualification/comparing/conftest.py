@@ -13,8 +13,8 @@ from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.parts.verification import VerificationSettings
 from local_judge.lab.qualification.qualify import qualify
-from local_judge.runs import judges
-from local_judge.runs.judges import judge_specs_of
+from local_judge.runs.execution import judges
+from local_judge.runs.execution.judges import judge_specs_of
 from serving.engines.scripted import ScriptedEngine
 
 from ....stub_thread import write_preset

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.comparing.comparison import compare, load_finished, write_comparison
 from local_judge.lab.qualification.comparing.model import Comparison

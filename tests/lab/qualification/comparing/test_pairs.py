@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.lab.qualification.comparing.model import Difference
 from local_judge.lab.qualification.comparing.pairs import differences
 from local_judge.lab.qualification.figures import Auc, Draws, Measure, share

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import StrictBool, StrictInt
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.export import Graded, Number, Parts
-from serving.types import Frozen
 
 
 class AveragesFile(Frozen):

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
+from local_judge.base.model import Frozen
 from local_judge.protocols.deer.export import NA, OthersFile, Sample, folder, read_file
 from local_judge.protocols.deer.names import METRICS
 from local_judge.protocols.deer.overall import Report, over_reports, score
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
-from serving.types import Frozen
 
 from ....originals import run_original
 from ..rubric_cases import FS, RF, drawn, everywhere, findings, tied

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from local_judge.errors import InputError
+from local_judge.base.errors import InputError
 from local_judge.protocols.deer.export import OthersFile, findings_of, others_file, read_file
 from local_judge.protocols.deer.rubric.model import RubricFindings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.errors import ConfigError
+from local_judge.base.errors import ConfigError
 from local_judge.protocols.deer.rubric.load import bands_for, load_rubric, rubric_digest
 
 from ..rubric_cases import PATHS

@@ -1,0 +1,1 @@
+"""Execution of runs: judges, jobs, imports."""

@@ -1,0 +1,1 @@
+"""Inputs and settings of runs."""

@@ -1,0 +1,1 @@
+"""Bundles and audits of finished runs."""

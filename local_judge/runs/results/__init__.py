@@ -1,0 +1,1 @@
+"""Numbers of finished runs, for tables and comparisons."""

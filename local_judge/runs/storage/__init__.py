@@ -1,0 +1,1 @@
+"""Files of a run: findings, scores, manifest, seal."""

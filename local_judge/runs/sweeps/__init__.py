@@ -1,0 +1,1 @@
+"""Many runs from one file, on one machine or several."""
