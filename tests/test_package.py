@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -214,3 +215,21 @@ def test_ci_installs_versions_that_the_project_admits() -> None:
         requirement = Requirement(line)
         if requirement.name != "local-judge":
             assert pinned[canonicalize_name(requirement.name)] in requirement.specifier, line
+
+
+@pytest.mark.parametrize("hiding", ["serving/__init__.py", "indexes.py"])
+def test_a_module_that_hides_a_package_is_named_in_one_line(tmp_path: Path, hiding: str) -> None:
+    path = tmp_path / hiding
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("", encoding="utf-8")
+    for words in (["-m", "local_judge", "judge", "list"], ["-c", "import local_judge; local_judge.evaluate"]):
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        ended = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+        *_, line = ended.stderr.splitlines()
+        assert ended.returncode == 1
+        assert (
+            f"{path} hides local_judge's package `{path.relative_to(tmp_path).parts[0].partition('.')[0]}`"
+            in line
+        )
