@@ -31,7 +31,8 @@ from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
 from serving.engines.wire import Once, TokenCount, TokenList, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
-from serving.presets import Preset, VllmSettings
+from serving.preset_sections import VllmSettings
+from serving.presets import Preset
 from serving.retry import Retry
 from serving.types import (
     ChatArgument,

@@ -21,7 +21,8 @@ from serving.engines.embedded import EmbeddedEngine
 from serving.engines.openvino_worker import Decoded, Request, Worker, encoded
 from serving.errors import UnsupportedRequest
 from serving.grammar import compact_json_grammar
-from serving.presets import EmbeddedSettings, Preset
+from serving.preset_sections import EmbeddedSettings
+from serving.presets import Preset
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
 from serving.weights import WeightsIdentity, require_weights, weights_identity
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from serving.judge_records import recorded, state_folder
 from serving.preset_code import ALLOWING
 from serving.presets import load_preset
-from serving.running import recorded, state_folder
 
 from ..waiting import wait_until
 from .conftest import Command, finish
