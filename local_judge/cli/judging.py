@@ -16,10 +16,10 @@ from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
 from local_judge.judge.judge import Judge
 from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.runs.execution.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
+from local_judge.runs.execution.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.tasks.files import TaskFiles
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
@@ -130,14 +130,6 @@ class ServerOptions(Options):
         typer.Option("--serve", help="Start the judge's servers, then stop them."),
     ] = False
 
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run the judge's vLLM in this process instead of asking a server.",
-            rich_help_panel=SERVER,
-        ),
-    ] = False
     allow_preset_code: AllowPresetCode = False
     offline: Annotated[
         bool,
@@ -178,11 +170,10 @@ class ServerOptions(Options):
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
-        """Return judges with their servers from --base-url or --serve, or in this process."""
-        specs = judge_specs_of(
+        """Return judges with their servers from --base-url or --serve."""
+        return judge_specs_of(
             judges, self.base_url or (), self.serve, allow_preset_code=self.allow_preset_code
         )
-        return in_this_process(specs) if self.in_process else specs
 
     @asynccontextmanager
     async def open_all(

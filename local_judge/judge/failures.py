@@ -30,7 +30,7 @@ FailureKind = Literal[
     "corrupt_reply",  # the stored reply does not match its digest; the next run requests it again
     "page_cut",  # the stored page ends before the passage that might support the claim
     "report_too_long",  # the report does not fit the judge's context
-    "planned",  # the call would have been made by a dry run, or is in a batch file
+    "planned",  # the call would have been made by a dry run
     "not_in_ledger",  # a replay: the ledger has no reply
 ]
 

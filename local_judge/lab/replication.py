@@ -41,7 +41,7 @@ COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"), *STATISTIC
 OUT, JUDGE = "out", "judge"
 """Places in a command that every file has: the output folder, and the options of the judge."""
 USER_OPTIONS = (
-    *("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home"),
+    *("--config", "--ledger", "--base-url", "--no-offline", "--home"),
     *("--ray", "--serve", "--storage"),
 )
 """Options that only the user gives, after `--`: they say where to write and what to connect to."""

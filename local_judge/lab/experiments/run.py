@@ -37,7 +37,7 @@ from local_judge.runs.storage.records import ENSEMBLE, CaseRecord, load_scores
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles, joins
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 
 DESIGN, RESULTS, RUN = "design.json", "results.json", "run"
 

@@ -26,7 +26,7 @@ from local_judge.runs.execution.judges import JudgeSpec, judge_on, open_engines
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.rates import rate
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity
 
 Watch = Callable[[PartName, Mapping[str, Judge]], contextlib.AbstractContextManager[object]]

@@ -49,7 +49,7 @@ from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.manifest import difference, prompts_digest
 from local_judge.runs.storage.store import RunStore
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Sampling
 
 DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"

@@ -21,7 +21,7 @@ from local_judge.protocols.base import path_settings
 from local_judge.runs.planning.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 
 BATCH_KEY = "input_files"
 """Key that every batch file of LiveResearchBench has."""
@@ -30,7 +30,7 @@ DRAWS = 1000
 """Maximum number of draws."""
 
 _OF_THE_MACHINE = {
-    *("out", "base_urls", "serve", "in_process", "offline", "wait_for_server", "attempts", "fail_after"),
+    *("out", "base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after"),
 }
 """Keys that say where and how persistently judges are asked, which no result depends on."""
 
@@ -73,8 +73,6 @@ class RunFile(TaskFiles, RunConfig):
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
     serve: bool = False
     """Start the servers of judges without a URL that are not running."""
-    in_process: bool = False
-    """True to run vLLM in this process instead of asking a server."""
     calibrations: tuple[Path, ...] = ()
     """Files of `judge calibrate`."""
     qualifications: tuple[Path, ...] = ()

@@ -173,10 +173,8 @@ def tasks_of(
         LedgerError: a shard's ledger cannot be read.
     """
     for run in sweep.runs:
-        if run.file.serve or run.file.in_process:
-            raise ConfigError(
-                "--ray: start the judges' servers first; tasks do not start them (serve, in_process)"
-            )
+        if run.file.serve:
+            raise ConfigError("--ray: start the judges' servers first; tasks do not start them (serve)")
     n = SHARDS_PER_WORKER * workers
     found = sorted((sweep.root / SHARDS).glob(f"*/{LEDGER}"))
     others = [one for one in found if not one.parent.name.endswith(f"-of-{n}")]
