@@ -109,3 +109,5 @@ def _print(found: Audit) -> None:
     console.print(table)
     for problem in (problem for check in found.checks for problem in check.problems):
         console.print(safe(problem), soft_wrap=True)
+    if found.recorded:
+        console.print(f"recorded, not checked: {', '.join(found.recorded)}", soft_wrap=True)

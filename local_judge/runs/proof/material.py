@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from indexes.errors import IndexesError
+from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError, UserError, first_problem
 from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl
 from local_judge.runs.execution.job import Inputs, reports_of
@@ -39,6 +40,11 @@ class Material(NamedTuple):
     """Digest of the run's snapshot, of which a bundle may have only a part."""
     absent: str = ""
     """Reason why something is not at hand."""
+
+    @property
+    def lacks_snapshot(self) -> bool:
+        """Whether the run used a snapshot that is not at hand."""
+        return self.snapshot is None and read_manifest(self.store).get("snapshot") is not None
 
 
 class Places(NamedTuple):
@@ -107,11 +113,24 @@ def material_of_run(store: RunStore, places: Places = NOWHERE) -> Material:
     ledger = kept if hidden else file.ledger or kept
     if isinstance(ledger, Path) and not ledger.exists():
         ledger = kept
-    snapshot = None
-    if manifest.get("snapshot") is not None:
-        found = [path for path in snapshot_places(file.snapshot, store) if path.is_dir()]
-        snapshot = next(iter(found), None)
     absent = _DATABASE if hidden else "the ledger is not there; give --ledger"
     if ledger is not None:
         absent = "the snapshot is not there; give --snapshot"
+    snapshot = None
+    if (digest := manifest.get("snapshot")) is not None:
+        by_user = places.snapshot is not None or (
+            places.file is not None and places.file.snapshot is not None
+        )
+        there = [path for path in snapshot_places(file.snapshot, store) if path.is_dir()]
+        snapshot = next((path for path in there if by_user or _may_be(path, digest)), None)
+        if there and snapshot is None and ledger is not None:
+            absent = f"{there[0]} holds another snapshot; give --snapshot"
     return Material(store, reports, snapshot, ledger, absent=absent)
+
+
+def _may_be(path: Path, digest: str) -> bool:
+    """Check whether a folder holds the snapshot with a digest; a damaged one may, and its check names the damage."""
+    try:
+        return Snapshot.open(path).digest == digest
+    except IndexesError:
+        return True
