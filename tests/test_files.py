@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from local_judge.ledger.jsonl import import_ledger
 
 from local_judge.base.errors import InputError
 from local_judge.base.files import each_line, open_file, read_file, read_utf8, replacing
 from local_judge.judge import ledger_jsonl
-from local_judge.judge.ledger_jsonl import import_ledger
 
 
 def _fifo(path: Path) -> Path:

@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from local_judge.base.model import Frozen
-from local_judge.judge.requests import Identified, canonical, sha256
+from local_judge.ledger.requests import Identified, canonical, sha256
 from serving.types import EngineIdentity
 
 POOLED = "all"

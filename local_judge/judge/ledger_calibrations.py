@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.ledger_database import COLUMNS, Database
-from local_judge.judge.requests import Identified, canonical, now, row_digest, sha256
+from local_judge.ledger.calibrations import Calibration
+from local_judge.ledger.database import COLUMNS, Database
+from local_judge.ledger.requests import Identified, canonical, now, row_digest, sha256
 
 TABLE = """
 CREATE TABLE calibrations (       -- of a judge, question and prompt the last set counts

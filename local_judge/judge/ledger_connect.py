@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_database import Database
-from local_judge.judge.ledger_file import connect_file, connect_file_to_read
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.database import Database
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.file import connect_file, connect_file_to_read
 
 
 def connect(place: LedgerPlace) -> Database:

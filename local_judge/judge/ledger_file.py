@@ -19,9 +19,9 @@ from pathlib import Path
 
 from local_judge.base.sqlite_files import foreign_journal, foreign_objects
 from local_judge.judge import ledger_calibrations
-from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
-from local_judge.judge.ledger_database import SqliteDatabase, transaction
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.database import SqliteDatabase, transaction
+from local_judge.ledger.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file, by which `file` and readers recognise a ledger."""

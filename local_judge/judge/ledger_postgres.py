@@ -16,12 +16,13 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, ClassVar, Self
 
-from local_judge.judge.errors import LedgerError, LedgerForeign, LedgerMissing, LedgerUnreachable
-from local_judge.judge.ledger_database import COLUMNS, Database, Row
-from local_judge.judge.ledger_file import TABLES, VERSION, empty
+from local_judge.judge.errors import LedgerUnreachable
 from local_judge.judge.ledger_place import PostgresUrl
-from local_judge.judge.ledger_rows import packed
 from local_judge.judge.ledger_session import Session
+from local_judge.ledger.database import COLUMNS, Database, Row
+from local_judge.ledger.errors import LedgerError, LedgerForeign, LedgerMissing
+from local_judge.ledger.file import TABLES, VERSION, empty
+from local_judge.ledger.rows import packed
 
 _LOCK = 0x4C4A4C47
 """Number of the advisory lock that a writer holds during a transaction."""

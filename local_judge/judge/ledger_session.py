@@ -12,9 +12,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from local_judge.base.errors import optional_module
-from local_judge.judge.errors import LedgerBusy, LedgerError, LedgerMissing, LedgerUnreachable
-from local_judge.judge.ledger_file import BUSY_SECONDS, damaged
+from local_judge.judge.errors import LedgerUnreachable
 from local_judge.judge.ledger_place import PostgresUrl
+from local_judge.ledger.errors import LedgerBusy, LedgerError, LedgerMissing
+from local_judge.ledger.file import BUSY_SECONDS, damaged
 
 if TYPE_CHECKING:
     from pg8000.native import Connection, Context

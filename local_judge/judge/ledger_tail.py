@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.ledger_connect import connect_to_read
-from local_judge.judge.ledger_database import PAGE, Row
-from local_judge.judge.ledger_file import damaged, ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.database import PAGE, Row
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.file import damaged, ledger_errors
 
 _LATEST_COMMIT = 60.0
 """Seconds after its end within which a call is committed: twice the time that a process waits for another's write."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from local_judge.base.model import Frozen
 from local_judge.judge.ledger_connect import connect, connect_to_read
-from local_judge.judge.ledger_database import COLUMNS, Database, transaction
-from local_judge.judge.ledger_file import ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.database import COLUMNS, Database, transaction
+from local_judge.ledger.file import ledger_errors
 from serving.types import EngineIdentity
 
 TABLES = ("replies", "requests", "texts", "failures", "token_counts", "judges", "calibrations")

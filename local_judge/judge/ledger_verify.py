@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.base.files import partial_of, remove_partials
-from local_judge.judge.errors import CorruptReply, LedgerMissing
-from local_judge.judge.ledger_calibrations import damaged_calibrations
 from local_judge.judge.ledger_connect import connect, connect_to_read
-from local_judge.judge.ledger_database import ANY_TEXT, COLUMNS, Database, Row, delete, pages, transaction
-from local_judge.judge.ledger_file import connect_file, connect_file_to_read, ledger_errors
 from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.judge.ledger_rows import (
+from local_judge.ledger.calibrations import damaged_calibrations
+from local_judge.ledger.database import ANY_TEXT, COLUMNS, Database, Row, delete, pages, transaction
+from local_judge.ledger.errors import CorruptReply, LedgerMissing
+from local_judge.ledger.file import connect_file, connect_file_to_read, ledger_errors
+from local_judge.ledger.rows import (
     UNASKED,
     DamagedText,
     StoredRequests,

@@ -17,12 +17,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerError, LedgerUnreachable
-from local_judge.judge.ledger_database import Database, Row, select, transaction
-from local_judge.judge.ledger_file import ledger_errors
+from local_judge.judge.errors import LedgerUnreachable
 from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.judge.ledger_rows import insert_requests
-from local_judge.judge.requests import Request
+from local_judge.ledger.database import Database, Row, select, transaction
+from local_judge.ledger.errors import LedgerError
+from local_judge.ledger.file import ledger_errors
+from local_judge.ledger.requests import Request
+from local_judge.ledger.rows import insert_requests
 
 GROUP = 256
 """Maximum number of writes per transaction."""

@@ -14,10 +14,10 @@ from typing import NamedTuple, get_args
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import QUESTIONS, SUPPORTED, question_digest
-from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.judge.judge import Judge
 from local_judge.lab.labelled.answers import Answer, ask_log_odds, data_digest
 from local_judge.lab.labelled.model import LabelledSet, Origin, refuse_duplicates
+from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.stats.calibration.assess import (
     Assessment,
     Settings,

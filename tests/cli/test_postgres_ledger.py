@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from local_judge.ledger.ledger import Ledger
 
-from local_judge.judge.ledger import Ledger
 from tests.postgres_server import PASSWORD, PostgresServer, needs_postgres, running
 from tests.stub_server import StubPlan
 

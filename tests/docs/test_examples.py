@@ -37,6 +37,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 import pytest
 import typer
+from local_judge.base.failures import FailureKind
 from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
@@ -48,7 +49,6 @@ from local_judge.agents.result import read_evidence_gaps
 from local_judge.base.rows import read_jsonl
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
-from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.model import GoldClaim
 from local_judge.lab.experiments.corruption import Topic, load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings

@@ -10,18 +10,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerCorrupt, LedgerError
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.rows import checked_text
+from local_judge.ledger.upkeep import ledger_problems, remove_damaged
+from local_judge.prompts import Prompt
 from pydantic import BaseModel
 
 from local_judge.base.sqlite_files import SUPER_JOURNAL
 from local_judge.judge import ledger_rows
-from local_judge.judge.errors import LedgerCorrupt, LedgerError
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_rows import checked_text
-from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
-from local_judge.judge.requests import Identified, Reply, Request
 from serving.engines.scripted import Call
 from serving.types import Choice
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from local_judge.ledger.ledger import Ledger
 
 from local_judge.base.errors import ConfigError
 from local_judge.judge.errors import LedgerUnreachable
-from local_judge.judge.ledger import Ledger
 from local_judge.judge.ledger_place import PostgresUrl, ledger_place
 from local_judge.runs.execution import offline
 from local_judge.runs.planning.run_file import load_run_file

@@ -14,20 +14,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerError, LedgerMissing
+from local_judge.ledger.jsonl import exported
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.merge import merge
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.tail import LedgerTail
+from local_judge.ledger.upkeep import collect, contents, ledger_problems, remove_damaged
+from local_judge.prompts import Prompt
 
-from local_judge.judge.errors import LedgerError, LedgerMissing, LedgerUnreachable
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
+from local_judge.judge.errors import LedgerUnreachable
 from local_judge.judge.ledger_connect import connect_to_read
-from local_judge.judge.ledger_jsonl import exported
-from local_judge.judge.ledger_merge import merge
 from local_judge.judge.ledger_place import PostgresUrl
 from local_judge.judge.ledger_session import Session
-from local_judge.judge.ledger_tail import LedgerTail
-from local_judge.judge.ledger_upkeep import collect, contents
-from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
-from local_judge.judge.requests import Identified, Reply, Request
 from serving.types import EngineIdentity, Generation, Sampling, Usage
 from tests.postgres_server import PASSWORD, PostgresServer, needs_postgres, running
 
@@ -215,7 +215,7 @@ async def test_damage_is_found_and_removed(server: PostgresServer, url: Postgres
 
 WRITER = """
 import asyncio, sys
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from tests.judge.test_ledger_postgres import answer, ask
 
 async def main() -> None:

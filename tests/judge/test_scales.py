@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import log, sqrt
 
 import pytest
+from local_judge.base.failures import Failure
+from local_judge.prompts import Prompt
 
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
 from local_judge.judge.scales import expected_score
 from serving.types import Choice
 

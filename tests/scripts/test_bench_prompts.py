@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from local_judge.base.failures import Failure
+from local_judge.prompts import Prompt
 
 from indexes.making.importing import import_pages
 from indexes.model import Page
@@ -20,8 +22,6 @@ from local_judge.claims.grouped import verification_prompt
 from local_judge.claims.model import Label
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents.clean import clean
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.composed import Composed, ComposeSettings, compose

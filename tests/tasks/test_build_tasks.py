@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from local_judge.ledger.errors import LedgerError
+from local_judge.prompts import load_prompt
 
 from local_judge.base.errors import RunError
-from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import load_prompt
 from local_judge.lab.task_construction.commands import Begun, build_tasks, outcome_of
 from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.judging import baseline_prompt, necessity_prompt, qualify_prompt

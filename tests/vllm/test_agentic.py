@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from local_judge.base.failures import FailureKind
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
@@ -14,7 +15,6 @@ from local_judge.claims.build import extract_claim_set
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval

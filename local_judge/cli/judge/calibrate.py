@@ -22,7 +22,6 @@ from local_judge.cli.options import (
     View,
 )
 from local_judge.cli.output import print_json
-from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.annotations.model import annotated_claims
@@ -31,6 +30,7 @@ from local_judge.lab.calibration_tables import calibration_notes, calibration_ta
 from local_judge.lab.labelled.answers import by_page
 from local_judge.lab.labelled.load import load_sets, snapshot_of, with_pages
 from local_judge.lab.labelled.model import LabelledSet
+from local_judge.ledger.calibrations import CalibrationFile, Method, Objective
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.planning.run_file import load_config

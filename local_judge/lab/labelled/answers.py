@@ -18,6 +18,7 @@ from sentencex import get_sentence_boundaries
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.base.failures import Failure
 from local_judge.claims import yes_no
 from local_judge.claims.build import PageVerifier, verify_page
 from local_judge.claims.config import ClaimsConfig
@@ -26,10 +27,9 @@ from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
 from local_judge.claims.yes_no import QUESTIONS, Asked, ask_about, log_odds
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.labelled.model import LabelledClaim, LabelledSet
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.protocols.base import OriginalVerifier
 
 RANKS: Final[Mapping[Label, int]] = {

@@ -18,8 +18,8 @@ from indexes.urls import normalise_url
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, Label, TruthLabel
-from local_judge.judge.requests import sha256
 from local_judge.lab.planting.model import PlantedClaim
+from local_judge.ledger.requests import sha256
 from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 
 TRUTH_LABELS: Mapping[Label, TruthLabel] = {

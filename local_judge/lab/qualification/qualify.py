@@ -32,7 +32,6 @@ from local_judge.judge.qualification_record import (
     in_all,
     qualification_digest,
 )
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.load import SAMPLE
 from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.labelled.model import LabelledClaim
@@ -44,6 +43,7 @@ from local_judge.lab.qualification.model import Figure, PartName, PartRecord
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, people_of, uncounted, verdicts_of
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.lock import locked

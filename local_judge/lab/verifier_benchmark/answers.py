@@ -14,10 +14,10 @@ from indexes.text.tokens import tokenise
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.labelled.answers import Answer, Verifier, ask_verdicts
 from local_judge.lab.labelled.model import LabelledSet
 from local_judge.lab.verifier_benchmark.verifiers import gives_probabilities
+from local_judge.ledger.requests import canonical, sha256
 
 OVERLAP = "word overlap"
 """Name of the baseline that makes no model calls: the share of a claim's words that occur in the evidence."""

@@ -21,8 +21,8 @@ from pydantic import StringConstraints
 
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
-from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.ledger_place import ledger_place
+from local_judge.ledger.errors import LedgerMissing
 from local_judge.runs.storage.manifest import existing_manifest
 from local_judge.runs.storage.resume import is_finished
 from local_judge.runs.storage.store import MANIFEST, RunStore

@@ -19,8 +19,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from local_judge.base.errors import ConfigError, RunError
-from local_judge.judge.ledger_merge import Merged, merge
 from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.merge import Merged, merge
 from local_judge.runs.execution.job import Watch, job_of
 from local_judge.runs.execution.judges import with_identities
 from local_judge.runs.planning.inputs import task_of

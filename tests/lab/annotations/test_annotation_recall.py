@@ -6,8 +6,9 @@ import json
 import re
 from typing import Any
 
+from local_judge.prompts import SYSTEM
+
 from local_judge.claims.extract import Extraction
-from local_judge.judge.layout import SYSTEM
 from local_judge.lab.annotations.extraction import extraction_scores, lexical, read_report
 from local_judge.lab.annotations.load import load_report
 from local_judge.lab.annotations.recall import judge_recall, recall_prompt

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import get_args
 
 import pytest
+from local_judge.prompts import fence
 
 from local_judge.demo.outcome import sample_folder
 from local_judge.documents import parse_report
-from local_judge.judge.layout import fence
 from local_judge.lab.planting.injections import Attack, AttackTarget, attacks, attacks_on, inject
 
 REPORT = (sample_folder() / "report.md").read_text(encoding="utf-8")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import SYSTEM
 from local_judge.lab.planting.claims import Draw, DrawSettings, draw_claims
 from local_judge.lab.planting.pages import PlantPage
 from local_judge.lab.planting.restating import n_restated, restate, wrong_by_code

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import pytest
+from local_judge.prompts import BARE_SYSTEM, SYSTEM
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
 from local_judge.lab.planting.injections import attacks
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.model import Figure, Item

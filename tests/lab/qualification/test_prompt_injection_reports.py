@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from local_judge.prompts import BARE_SYSTEM, SYSTEM
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.injection_reports import UNDELIVERED
 from local_judge.lab.qualification.parts.injection_trials import chosen, probe_names

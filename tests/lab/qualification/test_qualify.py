@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from local_judge.ledger.calibrations import CalibrationFile
+from local_judge.prompts import fence
 
 from local_judge.base.errors import ConfigError, InputError, RunError
-from local_judge.judge.calibration import CalibrationFile
-from local_judge.judge.layout import fence
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
 from local_judge.lab.annotations.load import load_annotations, sample_folder
 from local_judge.lab.annotations.model import annotated_claims

@@ -18,7 +18,6 @@ from pydantic import Field, field_validator
 
 from local_judge.base.model import Frozen
 from local_judge.documents import parse_report
-from local_judge.judge.layout import fenced
 from local_judge.lab.planting.injections import (
     Attack,
     AttackPlace,
@@ -31,6 +30,7 @@ from local_judge.lab.planting.injections import (
 from local_judge.lab.planting.model import Language
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.probes import check_probes, injection_probes
+from local_judge.prompts import fenced
 
 Method = Literal["scored", "grouped", "fact"]
 """`scored` and `grouped` verify claims for all protocols; `fact` is FACT's own question."""

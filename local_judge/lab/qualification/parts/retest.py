@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.lab.labelled.answers import ask_verdicts
 from local_judge.lab.labelled.model import LabelledClaim, LabelledSet
