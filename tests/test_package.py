@@ -89,7 +89,6 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "gpu",
         "mcp",
         "plots",
-        "postgresql",
         "ray",
         "signing",
         "test",
@@ -190,7 +189,7 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     named = PROJECT["optional-dependencies"]
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
-    extras = declared([one for name in ("frames", "mcp", "plots", "postgresql") for one in named[name]])
+    extras = declared([one for name in ("frames", "mcp", "plots") for one in named[name]])
     assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.live import Live
 
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import json_line
-from local_judge.judge.ledger_place import ledger_place
 from local_judge.reporting.live import LiveRun, LiveState, LiveSweep, ending, lines
 from local_judge.runs.sweeps.folder import sweep_manifest
 from local_judge.terminal import safe, stdout
@@ -25,11 +24,10 @@ def top(
     run: Annotated[Path, typer.Argument(help="A run directory, or the folder of a sweep.")],
     once: Annotated[bool, typer.Option("--once", help="Print the state now, and do not wait.")] = False,
     ledger: Annotated[
-        Any,
+        Path | None,
         typer.Option(
             "--ledger",
             metavar="LEDGER",
-            parser=ledger_place,
             help="The run's ledger, if it is not in the run directory.",
             envvar="LOCAL_JUDGE_LEDGER",
         ),

@@ -9,7 +9,6 @@
         ├── LedgerCorrupt
         │   └── CorruptReply
         ├── LedgerBusy
-        ├── LedgerUnreachable
         └── LedgerReadOnly
 
 Invariant: every message is one line for the user that names the value, the place and the remedy. The failure of one
@@ -53,10 +52,6 @@ class CorruptReply(LedgerCorrupt):
 
 class LedgerBusy(LedgerError):
     """Another process held the ledger for longer than the time limit."""
-
-
-class LedgerUnreachable(LedgerError):
-    """The database server cannot be reached, or the connection to it was lost."""
 
 
 class LedgerReadOnly(LedgerError):

@@ -8,13 +8,13 @@ calls.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from local_judge.base.model import Frozen
 from local_judge.judge.calibration import Calibration
@@ -26,11 +26,9 @@ from local_judge.judge.ledger_calibrations import (
     insert_calibrations,
     select_calibrations,
 )
-from local_judge.judge.ledger_connect import connect, connect_to_read
 from local_judge.judge.ledger_database import Database
 from local_judge.judge.ledger_explain import Explanation, nearest
-from local_judge.judge.ledger_file import damaged, ledger_errors
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
+from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
 from local_judge.judge.ledger_rows import (
     DamagedText,
     checked_judge,
@@ -44,8 +42,6 @@ from local_judge.judge.ledger_rows import (
 from local_judge.judge.ledger_writer import Writer
 from local_judge.judge.requests import Identified, Reply, Request, now
 from serving.types import EngineIdentity, Message, Sampling, Usage
-
-T = TypeVar("T")
 
 
 class Trace(Frozen):
@@ -84,7 +80,7 @@ class Ledger:
     """Replies by key. Open it with `open`, and close it when done; it is a context manager."""
 
     def __init__(
-        self, path: LedgerPlace, reader: Database, writer: Writer | None, base: Ledger | None = None
+        self, path: Path, reader: Database, writer: Writer | None, base: Ledger | None = None
     ) -> None:
         self.path = path
         self._base = base
@@ -94,10 +90,8 @@ class Ledger:
         """Keys of the replies found corrupt since the ledger was opened, with the reason."""
 
     @classmethod
-    def open(
-        cls, path: str | LedgerPlace, *, read_only: bool = False, base: str | LedgerPlace | None = None
-    ) -> Ledger:
-        """Open the ledger in a file or a PostgreSQL database, and create it if it is missing.
+    def open(cls, path: str | Path, *, read_only: bool = False, base: str | Path | None = None) -> Ledger:
+        """Open the ledger in a file, and create it if it is missing.
 
         With `read_only`, a missing file reads as an empty ledger and is not created. Replies and token counts that the
         ledger lacks are read from the ledger `base`, which is never written.
@@ -105,7 +99,7 @@ class Ledger:
         Raises:
             LedgerError: Any of its kinds; a file that is not a ledger is refused and left unchanged.
         """
-        path = ledger_place(path)
+        path = Path(path)
         writer = None if read_only else Writer(connect(path), path)
         try:
             below = None if base is None else cls.open(base, read_only=True)
@@ -136,11 +130,6 @@ class Ledger:
         """True if `put` is refused."""
         return self._writer is None
 
-    @property
-    def is_remote(self) -> bool:
-        """True if a read waits for a network."""
-        return self._reader.REMOTE or (self._base is not None and self._base.is_remote)
-
     def get(self, key: str) -> Reply | None:
         """Return the reply stored under `key`.
 
@@ -168,10 +157,6 @@ class Ledger:
         return CorruptReply(
             f"ledger {self.path}: {self._corrupt[key]}; `local-judge ledger verify {self.path}` lists what is damaged"
         )
-
-    async def apart(self, read: Callable[..., T], *given: Any) -> T:
-        """Call a method of this ledger that reads, without blocking the event loop while a server answers."""
-        return await asyncio.to_thread(read, *given) if self.is_remote else read(*given)
 
     async def set_aside(self, request: Request) -> Failure:
         """Replace the corrupt reply to `request` by a failure, which is returned, so that the next run asks again.

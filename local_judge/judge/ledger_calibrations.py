@@ -15,20 +15,6 @@ from local_judge.judge.calibration import Calibration
 from local_judge.judge.ledger_database import COLUMNS, Database
 from local_judge.judge.requests import Identified, canonical, now, row_digest, sha256
 
-TABLE = """
-CREATE TABLE calibrations (       -- of a judge, question and prompt the last set counts
-    id       TEXT NOT NULL,       -- SHA-256 of `body`
-    fit      TEXT NOT NULL,       -- SHA-256 of the ids of what was fitted together
-    judge    TEXT NOT NULL REFERENCES judges,
-    question TEXT NOT NULL,
-    prompt   TEXT NOT NULL,       -- SHA-256 of the question as it is sent
-    language TEXT NOT NULL,
-    body     TEXT NOT NULL,       -- canonical JSON
-    created  TEXT NOT NULL,
-    digest   TEXT NOT NULL        -- SHA-256 of the canonical JSON list of place and all other columns
-);
-"""
-
 _ALL = f"SELECT {COLUMNS['calibrations']} FROM calibrations ORDER BY rowid"
 
 _Key = tuple[str, str, str]

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from local_judge.judge.errors import LedgerMissing
 from local_judge.judge.failures import KINDS
 from local_judge.judge.ledger_calibrations import DamagedCalibrations, Fit, current_fits, insert_fit
-from local_judge.judge.ledger_connect import connect, connect_to_read
 from local_judge.judge.ledger_database import (
     ANY_TEXT,
     COLUMNS,
@@ -33,8 +32,7 @@ from local_judge.judge.ledger_database import (
     select,
     transaction,
 )
-from local_judge.judge.ledger_file import ledger_errors
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_rows import (
     UNASKED,
     StoredRequests,
@@ -64,7 +62,7 @@ class Merged:
     """A line for each row of a part that is damaged and was left out."""
 
 
-def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged:
+def merge(into: Path, parts: Iterable[Path]) -> Merged:
     """Merge ledgers into a ledger, which is created if it is missing.
 
     What `into` has stays. Of different replies to one request in the parts, the one that was made first is added; of
@@ -78,8 +76,7 @@ def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged
     Raises:
         LedgerError: A part is missing, is not a ledger of this version, or cannot be read or written.
     """
-    into = ledger_place(into)
-    paths = [path for path in dict.fromkeys(map(ledger_place, parts)) if not _same(path, into)]
+    paths = [path for path in dict.fromkeys(parts) if not _same(path, into)]
     for path in paths:
         if not path.exists():
             raise LedgerMissing(f"ledger {path}: no such file; nothing was merged")
@@ -97,16 +94,14 @@ def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged
         return merging.done
 
 
-def _same(path: LedgerPlace, other: LedgerPlace) -> bool:
-    if not isinstance(path, Path) or not isinstance(other, Path):
-        return path == other
+def _same(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.samefile(other)
 
 
 class _Merging:
     """One merge into a ledger."""
 
-    def __init__(self, target: Database, into: LedgerPlace) -> None:
+    def __init__(self, target: Database, into: Path) -> None:
         self.done = Merged()
         self._target = target
         self._into = into
@@ -147,7 +142,7 @@ class _Merging:
             for rows in pages(part.source, _REQUESTS, _WITH_REPLY):
                 with self._writing() as added:
                     self._add_requests(part, rows, added)
-            for (key,) in part.source.stream(UNASKED):
+            for (key,) in part.source.execute(UNASKED):
                 self._name_damage(part.place, f"reply {str(key)[:12]}: its request is missing")
             for rows in pages(part.source, "token_counts", COLUMNS["token_counts"]):
                 with self._writing() as added:
@@ -200,7 +195,7 @@ class _Merging:
             added.replies += new
             added.failures += failures
 
-    def _wanted(self, path: LedgerPlace, key: str, reply: Row, present: Row | None) -> list[Row]:
+    def _wanted(self, path: Path, key: str, reply: Row, present: Row | None) -> list[Row]:
         """Return the reply if it is to be stored, given that which is stored, and name what is wrong with it."""
         if reply[0] is None:
             return []
@@ -250,7 +245,7 @@ class _Merging:
 
     def add_calibrations(self, parts: Sequence[_Part]) -> None:
         """Add the current calibrations of all parts; a judge, question and prompt has one set of them."""
-        found: dict[tuple[str, str, str], list[tuple[Fit, LedgerPlace]]] = defaultdict(list)
+        found: dict[tuple[str, str, str], list[tuple[Fit, Path]]] = defaultdict(list)
         for source, place in [*((part.source, part.place) for part in parts), (self._target, self._into)]:
             with ledger_errors(place):
                 try:
@@ -271,12 +266,12 @@ class _Merging:
                     insert_fit(self._target, first)
                     self.done.calibrations += 1
 
-    def _name_conflict(self, what: str, path: LedgerPlace, other: LedgerPlace, *_: LedgerPlace) -> None:
+    def _name_conflict(self, what: str, path: Path, other: Path, *_: Path) -> None:
         if what not in self._named:
             self._named.add(what)
             self.done.conflicts.append(f"{what}: {path} and {other} differ")
 
-    def _name_damage(self, path: LedgerPlace, problem: str) -> None:
+    def _name_damage(self, path: Path, problem: str) -> None:
         self.done.damaged.append(f"{path}: {problem}")
 
 
@@ -300,7 +295,7 @@ class _Added:
 class _Part:
     """Ledger to merge."""
 
-    def __init__(self, source: Database, place: LedgerPlace) -> None:
+    def __init__(self, source: Database, place: Path) -> None:
         source.text_factory = ANY_TEXT
         self.source, self.place = source, place
         self.requests = StoredRequests(source)
@@ -308,7 +303,7 @@ class _Part:
     def sorted_keys(self, table: str, columns: str, number: int) -> Iterator[tuple[Any, int]]:
         """Yield the keys of a table, sorted, each with the number of this part."""
         with ledger_errors(self.place):
-            for key in self.source.stream(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
+            for key in self.source.execute(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
                 if all(map(is_text, key)):  # else damaged
                     yield key, number
 

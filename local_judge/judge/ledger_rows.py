@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from local_judge.judge.errors import CorruptReply
 from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_database import COLUMNS, Database, Row, pages, select
+from local_judge.judge.ledger_database import COLUMNS, Database, Row, select
 from local_judge.judge.requests import Identified, Reply, Request, canonical, row_digest, sha256
 from serving.types import EngineIdentity, Sampling, Usage
 
@@ -131,13 +131,6 @@ def select_reply(connection: Database, key: str) -> Reply | None:
 
 def stored_replies(connection: Database) -> Iterator[Reply | CorruptReply]:
     """Yield all replies in the order of their insertion; for each one that `select_reply` refuses, its error."""
-    if connection.REMOTE:  # a look-up would be a round trip, and a server finds its own damaged pages
-        for row in (row for page in pages(connection, "replies", COLUMNS["replies"]) for row in page):
-            try:
-                yield checked_reply(row)
-            except CorruptReply as error:
-                yield error
-        return
     for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid").fetchall():
         try:
             reply = select_reply(connection, str(key))

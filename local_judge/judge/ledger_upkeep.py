@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Set
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger_connect import connect, connect_to_read
 from local_judge.judge.ledger_database import COLUMNS, Database, transaction
-from local_judge.judge.ledger_file import ledger_errors
-from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from serving.types import EngineIdentity
 
 TABLES = ("replies", "requests", "texts", "failures", "token_counts", "judges", "calibrations")
@@ -51,7 +50,7 @@ class Contents(Frozen):
     """Failed calls by kind."""
 
 
-def contents(path: LedgerPlace) -> Contents:
+def contents(path: Path) -> Contents:
     """Return what a ledger contains; the rows are counted and not compared with their digests.
 
     Raises:
@@ -91,7 +90,7 @@ class Collected(NamedTuple):
 
 
 def collect(
-    path: LedgerPlace, *, keep: Set[str] | None = None, failures: bool = False, dry_run: bool = False
+    path: Path, *, keep: Set[str] | None = None, failures: bool = False, dry_run: bool = False
 ) -> Collected:
     """Remove replies, and the requests and texts that nothing refers to any more, and compact the file.
 
@@ -165,9 +164,7 @@ def _count(connection: Database, table: str) -> int:
 
 
 def _stored(connection: Database, table: str) -> int:
-    lengths = " + ".join(
-        f"coalesce({connection.BYTES_OF.format(name)}, 0)" for name in COLUMNS[table].split(", ")
-    )
+    lengths = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in COLUMNS[table].split(", "))
     return connection.execute(f"SELECT coalesce(sum({lengths}), 0) FROM {table}").fetchone()[0]
 
 

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 from local_judge.base.files import partial_of, remove_partials
 from local_judge.judge.errors import CorruptReply, LedgerMissing
 from local_judge.judge.ledger_calibrations import damaged_calibrations
-from local_judge.judge.ledger_connect import connect, connect_to_read
 from local_judge.judge.ledger_database import ANY_TEXT, COLUMNS, Database, Row, delete, pages, transaction
-from local_judge.judge.ledger_file import connect_file, connect_file_to_read, ledger_errors
-from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
 from local_judge.judge.ledger_rows import (
     UNASKED,
     DamagedText,
@@ -31,7 +29,7 @@ from local_judge.judge.ledger_rows import (
 )
 
 
-def ledger_problems(path: LedgerPlace) -> Iterator[str]:
+def ledger_problems(path: Path) -> Iterator[str]:
     """Yield a line for each damaged row of a ledger and for each finding of SQLite.
 
     Raises:
@@ -58,7 +56,7 @@ class Removed(NamedTuple):
     """True if the file was damaged and was rebuilt from the readable rows."""
 
 
-def remove_damaged(path: LedgerPlace) -> Removed:
+def remove_damaged(path: Path) -> Removed:
     """Remove the replies that do not match their digests, and the replies to damaged requests.
 
     The next run requests them again. If one calibration is damaged, all are removed. A file that SQLite finds damaged
@@ -68,7 +66,7 @@ def remove_damaged(path: LedgerPlace) -> Removed:
         LedgerError: The file is no ledger of this version, cannot be opened or written, or is entirely unreadable.
     """
     rebuilt, lost_replies = False, 0
-    if isinstance(path, Path) and not _is_sound(path):
+    if not _is_sound(path):
         rebuilt, lost_replies = True, _rebuild(path)
     with ledger_errors(path), closing(connect(path)) as connection, transaction(connection):
         connection.text_factory = ANY_TEXT
@@ -109,7 +107,7 @@ def _numbered(connection: Database, table: str) -> Iterator[tuple[int, Row]]:
 
 def _is_sound(path: Path) -> bool:
     """Check whether SQLite finds no damage in the file."""
-    with closing(connect_file_to_read(path)) as connection:
+    with closing(connect_to_read(path)) as connection:
         try:
             return next(_sqlite(connection), None) is None
         except sqlite3.DatabaseError:
@@ -125,8 +123,8 @@ def _rebuild(path: Path) -> int:
     try:
         with (
             ledger_errors(path),
-            closing(connect_file_to_read(path)) as old,
-            closing(connect_file(beside)) as new,
+            closing(connect_to_read(path)) as old,
+            closing(connect(beside)) as new,
         ):
             old.text_factory = ANY_TEXT
             with transaction(new):
@@ -198,7 +196,7 @@ def _requests(connection: Database) -> Iterator[str]:
 
 
 def _texts(connection: Database) -> Iterator[str]:
-    for digest, body in connection.stream("SELECT digest, body FROM texts"):
+    for digest, body in connection.execute("SELECT digest, body FROM texts"):
         try:
             checked_text(digest, body)
         except DamagedText as error:

@@ -3,9 +3,8 @@
 Invariant: the future of a write is done only after the commit, so that a kill cannot undo a write that a caller
 relies on. Cancelling the wait does not cancel the write.
 
-A file is written in the event loop: a commit without a sync to disk takes less time than two threads lose in contention
-for the interpreter's lock at a thousand replies per second. A server is written to in a thread, since the event loop
-must not wait for a network; writes that arrive meanwhile share the next transaction.
+The file is written in the event loop: a commit without a sync to disk takes less time than two threads lose in
+contention for the interpreter's lock at a thousand replies per second.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerError, LedgerUnreachable
-from local_judge.judge.ledger_database import Database, Row, select, transaction
+from local_judge.judge.errors import LedgerError
+from local_judge.judge.ledger_database import Database, Row, transaction
 from local_judge.judge.ledger_file import ledger_errors
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.ledger_rows import insert_requests
 from local_judge.judge.requests import Request
 
@@ -41,21 +39,15 @@ class _Write(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class _Done(NamedTuple):
-    results: Sequence[Any]
-    failure: LedgerError | None
-
-
 class Writer:
     """Queue of writes, run in order and grouped into transactions."""
 
-    def __init__(self, connection: Database, path: LedgerPlace) -> None:
+    def __init__(self, connection: Database, path: Path) -> None:
         self._connection = connection
         self._path = path
         self._waiting: list[_Write] = []
         self._due: asyncio.AbstractEventLoop | None = None
-        """Event loop in which a commit is scheduled or, in the thread, in progress."""
-        self._thread = ThreadPoolExecutor(1, "ledger") if connection.REMOTE else None
+        """Event loop in which a commit is scheduled."""
         self._closed = False
 
     async def write(
@@ -78,86 +70,52 @@ class Writer:
         self._waiting.append(_Write(work, rows, request, future))
         if self._due is not loop:  # also where an earlier loop ended before its commit
             self._due = loop
-            loop.call_later(GATHER_SECONDS, self._commit_due, loop)
+            loop.call_later(GATHER_SECONDS, self._commit_due)
         return await future
 
     def close(self) -> None:
         """Commit the waiting writes and close the connection. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._thread is not None:
-            self._thread.shutdown()
-        while group := self._next_group():
-            _resolve(group, self._commit(group))
-        self._connection.close()
+        if not self._closed:
+            self._closed = True
+            self._commit_waiting()
+            self._connection.close()
 
-    def _next_group(self) -> list[_Write]:
-        group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-        return group
-
-    def _commit_due(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Commit the waiting writes: all of them here, or one group in the thread, after which it is called again."""
+    def _commit_due(self) -> None:
         self._due = None
-        if self._closed:
-            return
-        if self._thread is None:
-            while group := self._next_group():
-                _resolve(group, self._commit(group))
-        elif group := self._next_group():
-            self._due = loop
-            self._thread.submit(self._commit_apart, loop, group)
+        self._commit_waiting()
 
-    def _commit_apart(self, loop: asyncio.AbstractEventLoop, group: Sequence[_Write]) -> None:
-        done = self._commit(group)
+    def _commit_waiting(self) -> None:
+        while group := self._waiting[:GROUP]:
+            del self._waiting[:GROUP]
+            results, failure = list[Any](), None
+            try:
+                with ledger_errors(self._path):
+                    results = self._run(group)
+            except LedgerError as error:
+                failure = error
+            except Exception as error:
+                failure = LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}")
+            _resolve(group, results, failure)
 
-        def resolve() -> None:
-            _resolve(group, done)
-            self._commit_due(loop)
-
-        with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
-            loop.call_soon_threadsafe(resolve)
-
-    def _commit(self, group: Sequence[_Write]) -> _Done:
-        try:
-            with ledger_errors(self._path):
-                try:
-                    return _Done(self._run(group), None)
-                except LedgerUnreachable:  # the server restarted, before or after the commit
-                    return _Done(self._run(group, again=True), None)
-        except LedgerError as error:
-            return _Done((), error)
-        except Exception as error:
-            return _Done((), LedgerError(f"ledger {self._path}: {type(error).__name__}: {error}"))
-
-    def _run(self, group: Sequence[_Write], again: bool = False) -> list[Any]:
-        """Run the writes in one transaction, and return their results.
-
-        Args:
-            group: the writes.
-            again: the rows may be stored already; those of failures have no key by which the database would know.
-        """
+    def _run(self, group: Sequence[_Write]) -> list[Any]:
+        """Run the writes in one transaction, and return their results."""
         rows: defaultdict[str, list[Row]] = defaultdict(list)
         for write in group:
             for table, row in write.rows:
                 rows[table].append(row)
         with transaction(self._connection):
-            if again:
-                failures = rows["failures"]
-                stored = select(self._connection, "failures", "key", {row[0] for row in failures})
-                rows["failures"] = [row for row in failures if row not in stored]
             insert_requests(self._connection, [write.request for write in group if write.request is not None])
-            added = {table: self._connection.insert(table, own) for table, own in rows.items()}
+            added = {table: self._connection.insert(table, new) for table, new in rows.items()}
             stored = set(added.get("replies", ()))
             return [write.work and write.work(self._connection, stored) for write in group]
 
 
-def _resolve(group: Sequence[_Write], done: _Done) -> None:
+def _resolve(group: Sequence[_Write], results: Sequence[Any], failure: LedgerError | None) -> None:
     for index, write in enumerate(group):
         if write.future.done():
             continue
         with contextlib.suppress(RuntimeError):  # the loop was closed, so that no task waits
-            if done.failure is None:
-                write.future.set_result(done.results[index])
+            if failure is None:
+                write.future.set_result(results[index])
             else:
-                write.future.set_exception(done.failure)
+                write.future.set_exception(failure)

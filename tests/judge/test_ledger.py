@@ -19,7 +19,6 @@ from local_judge.judge.errors import LedgerCorrupt, LedgerError, LedgerForeign, 
 from local_judge.judge.failures import Failure
 from local_judge.judge.layout import Prompt
 from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_place import ledger_place
 from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
 from local_judge.judge.requests import Identified, Reply, Request
 from serving.types import Choice, EngineIdentity, Generation, Sampling, Usage
@@ -99,7 +98,7 @@ async def test_a_tail_reads_no_row_before_a_call_that_ended_a_minute_too_early(
         for name, begun in (("wanted", since), ("early", since - 0.25 - seconds_before)):  # each takes 0.25 s
             created = {"created": datetime.fromtimestamp(begun, UTC).isoformat()}
             await ledger.put(ask(name), answer(ask(name), "yes").model_copy(update=created))
-    with closing(LedgerTail(ledger_place(tmp_path / "l.db"), since, frozenset([JUDGE.digest]))) as tail:
+    with closing(LedgerTail(tmp_path / "l.db", since, frozenset([JUDGE.digest]))) as tail:
         assert list(tail.answered()) == [AnsweredCall(since, since + 0.25, 7, 3, 4)] * n_read
 
 
@@ -284,3 +283,11 @@ def test_two_processes_may_share_a_ledger(tmp_path: Path) -> None:
     with Ledger.open(path, read_only=True) as ledger:
         assert ledger.stats().replies == 400
         assert all(ledger.get(key) is not None for key in keys)
+
+
+@pytest.mark.parametrize(
+    "place", ["postgresql://me:secret@db/replies", "/runs/postgresql:/me:secret@db/replies"]
+)
+def test_a_url_is_refused_without_its_text(place: str) -> None:
+    with pytest.raises(LedgerMissing, match=r"^ledger postgresql:\.\.\.: a ledger is a file"):
+        Ledger.open(place)
