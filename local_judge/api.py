@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from local_judge.base.errors import ConfigError, optional_module, plain
-from local_judge.judge.ledger import Ledger, Trace
+from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims

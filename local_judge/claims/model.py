@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from indexes.model import Page, SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 
 ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 """DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from local_judge.judge.failures import KEPT, FailureKind
+from local_judge.base.failures import KEPT, FailureKind
 from local_judge.judge.judge import THINKING_OFF
 from local_judge.runs.storage.records import TOO_LONG, CaseRecord
 from local_judge.runs.storage.rescoring import failure_kinds

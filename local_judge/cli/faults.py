@@ -198,8 +198,8 @@ def _ours() -> tuple[type[BaseException], ...]:
     """Return the error types whose messages are meant for users, as far as their modules can be imported."""
     with contextlib.suppress(Exception):
         from indexes.errors import IndexesError
+        from local_judge.base.errors import JudgeError
         from local_judge.documents import UnreadableReport
-        from local_judge.judge.errors import JudgeError
         from serving.errors import ServingError
 
         return UserError, ServingError, IndexesError, JudgeError, UnreadableReport

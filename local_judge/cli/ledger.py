@@ -17,11 +17,10 @@ from local_judge.base.errors import InputError, os_errors, plain
 from local_judge.base.files import replacing
 from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
-from local_judge.judge.ledger_jsonl import exported, import_ledger
-from local_judge.judge.ledger_merge import Merged
-from local_judge.judge.ledger_merge import merge as merge_ledgers
-from local_judge.judge.ledger_upkeep import collect, contents
-from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
+from local_judge.ledger.jsonl import exported, import_ledger
+from local_judge.ledger.merge import Merged
+from local_judge.ledger.merge import merge as merge_ledgers
+from local_judge.ledger.upkeep import Removed, collect, contents, ledger_problems, remove_damaged
 from local_judge.runs.proof.audit import used_replies
 from local_judge.runs.proof.material import Places, material_of_run
 from local_judge.runs.storage.store import RunStore

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from local_judge.judge.errors import CorruptReply, TooManyFailures
-from local_judge.judge.failures import Failure, failure_of
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
+from local_judge.base.failures import Failure
+from local_judge.judge.errors import TooManyFailures, failure_of
 from local_judge.judge.planning import STAGE, NotInLedger
-from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
+from local_judge.ledger.errors import CorruptReply
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request, now, prompt_digest
+from local_judge.prompts import Prompt
 from serving.engine import Engine
 from serving.errors import AnswerInReasoning, EngineError, PlannedCall, PromptCut, UnreportedOptions
 from serving.types import Choice, EngineLimits, Generation, Sampling

@@ -15,7 +15,6 @@ from indexes.snapshot import Snapshot
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import QUESTIONS, SUPPORTED, question_digest
-from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.judge.judge import Judge
 from local_judge.lab.labelled_claims import (
     ClaimAnswer,
@@ -25,6 +24,7 @@ from local_judge.lab.labelled_claims import (
     data_digest,
     refuse_duplicates,
 )
+from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.stats.calibration.assess import (
     Assessment,
     Settings,

@@ -15,6 +15,7 @@ from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.base.errors import InputError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import evidence_groups
@@ -22,12 +23,11 @@ from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
 from local_judge.claims.yes_no import QUESTIONS, Answer, Asked, answer, ask_about, log_odds
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.verification import Version, questions
 from local_judge.lab.verifier_benchmark.rows import LabelledRow
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.runs.execution.job import Watcher
 from local_judge.runs.execution.verify import ClaimRow, claim_of
 

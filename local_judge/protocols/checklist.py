@@ -16,10 +16,10 @@ from typing import ClassVar, Literal, TypeVar
 
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.scoring.algebra import answers, failures_of, weighted

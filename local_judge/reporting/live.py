@@ -17,8 +17,8 @@ from pydantic import Field
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
 from local_judge.judge.calls import Meter
-from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
-from local_judge.judge.requests import Identified
+from local_judge.ledger.requests import Identified
+from local_judge.ledger.tail import AnsweredCall, LedgerTail
 from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
 from local_judge.runs.storage.items import Journal
 from local_judge.runs.storage.lock import held_since

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from local_judge.judge.ledger import Trace
+from local_judge.ledger.ledger import Trace
 from scripts.benchmarking.one_token import Chat, Counting, OneToken, measured
 from scripts.benchmarking.original_layouts import Step, original_steps, shown_in
 from scripts.benchmarking.simulation import ServerModel, calls_of, simulate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.demo.outcome import sample_folder
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from serving.engines.asgi import AppClient, AppThread
 from serving.presets import Preset
 from tests.stub_server import StubPlan

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import execute
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.store import JOURNAL, RunStore

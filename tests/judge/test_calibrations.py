@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from local_judge.judge.calibration import Calibration, Quality, applying, differing
-from local_judge.judge.errors import LedgerCorrupt, LedgerReadOnly
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified
+from local_judge.ledger.calibrations import Calibration, Quality, applying, differing
+from local_judge.ledger.errors import LedgerCorrupt, LedgerReadOnly
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified
 from serving.types import EngineIdentity
 
 JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")

@@ -13,13 +13,13 @@ from typing import Any, Literal, cast, get_args
 import pytest
 from pydantic import BaseModel
 
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.calls import SingleFlight
 from local_judge.judge.errors import TooManyFailures
-from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, ChoiceResult, Judge, JudgeSettings
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
+from local_judge.ledger.ledger import Ledger
+from local_judge.prompts import Prompt
 from serving import errors
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.judge.errors import LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing, LedgerReadOnly
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
-from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing, LedgerReadOnly
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.tail import AnsweredCall, LedgerTail
+from local_judge.prompts import Prompt
 from serving.types import Choice, EngineIdentity, Generation, Sampling, Usage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -231,7 +231,7 @@ CHILD = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[3])
 import test_ledger as t
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 
 async def main():
     ledger = Ledger.open(sys.argv[1])

@@ -12,16 +12,16 @@ from random import Random
 import pytest
 from pydantic import BaseModel
 
+from local_judge.base.failures import Failure
 from local_judge.base.sqlite_files import SUPER_JOURNAL
-from local_judge.judge import ledger_rows
-from local_judge.judge.errors import LedgerCorrupt, LedgerError
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_rows import checked_text
-from local_judge.judge.ledger_verify import ledger_problems, remove_damaged
-from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.ledger import rows
+from local_judge.ledger.errors import LedgerCorrupt, LedgerError
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.rows import checked_text
+from local_judge.ledger.upkeep import ledger_problems, remove_damaged
+from local_judge.prompts import Prompt
 from serving.engines.scripted import Call
 from serving.types import Choice
 
@@ -163,7 +163,7 @@ async def test_a_text_that_many_requests_share_is_unpacked_once(
         unpacked.append(len(body) if isinstance(body, bytes) else 0)
         return checked_text(digest, body)
 
-    monkeypatch.setattr(ledger_rows, "checked_text", counted)
+    monkeypatch.setattr(rows, "checked_text", counted)
     assert list(ledger_problems(path)) == []
     # Each of the 2 reports, the 20 questions of each, and the system text, which is short, as all questions are.
     assert sum(size > 0 for size in unpacked) == 2

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from local_judge.judge.errors import LedgerForeign, LedgerMissing
-from local_judge.judge.failures import Failure
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_merge import merge
-from local_judge.judge.ledger_verify import ledger_problems
-from local_judge.judge.requests import Reply, Request
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerForeign, LedgerMissing
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.merge import merge
+from local_judge.ledger.requests import Reply, Request
+from local_judge.ledger.upkeep import ledger_problems
 
 from .test_calibrations import calibration
 from .test_ledger import JUDGE, ROOT, answer, ask
@@ -230,7 +230,7 @@ async def test_a_killed_merge_continues(tmp_path: Path) -> None:
 
 def _merged_until_killed(into: Path, part: Path) -> int:
     """Kill a merge after its first transaction; the number of replies that it has stored."""
-    code = f"from local_judge.judge.ledger_merge import merge; merge({str(into)!r}, [{str(part)!r}])"
+    code = f"from local_judge.ledger.merge import merge; merge({str(into)!r}, [{str(part)!r}])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment)
     try:

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import InputError
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.failures import Failure
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_jsonl import exported, import_ledger
-from local_judge.judge.ledger_upkeep import collect, contents
-from local_judge.judge.ledger_verify import ledger_problems
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.jsonl import exported, import_ledger
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.upkeep import collect, contents, ledger_problems
 
 from .test_calibrations import calibration
 from .test_ledger import JUDGE, answer, ask

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_tail import LedgerTail
-from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.tail import LedgerTail
+from local_judge.prompts import Prompt
 from local_judge.reporting.live import LiveRun, LiveState, ending, lines
 from local_judge.runs.storage.items import file_key
 from local_judge.runs.storage.lock import LOCK, held_since, locked

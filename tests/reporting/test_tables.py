@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console, RenderableType
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.protocol import DeerFindings
 from local_judge.protocols.deer.verification.rows import Rows

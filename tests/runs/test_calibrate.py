@@ -9,9 +9,9 @@ import pytest
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import question_digest
-from local_judge.judge.failures import Failure
 from local_judge.lab.annotations.load import load_annotations, sample_folder
 from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge, fits_of
 from local_judge.lab.labelled_claims import (

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
+from local_judge.base.failures import FailureKind
 from local_judge.documents import parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.race import judging
 from local_judge.protocols.race.scores import score

@@ -26,13 +26,13 @@ from local_judge.cli.options import (
     View,
 )
 from local_judge.cli.output import print_json
-from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
 from local_judge.lab.labelled_claims import annotated_claims, labelled_claims
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
+from local_judge.ledger.calibrations import CalibrationFile, Method, Objective
 from local_judge.reporting.plots import reliability_diagram, require_plots, svg
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines

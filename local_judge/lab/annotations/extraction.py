@@ -17,10 +17,10 @@ from typing import Literal, NamedTuple, get_args
 
 from indexes.search.encoder import Encoder
 from indexes.search.local import LocalEncoder
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import VERIFIABLE, Claim, ClaimType
-from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.figures import Binary, binary, mean, share
 from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim
 from local_judge.stats.rates import Rate, rate

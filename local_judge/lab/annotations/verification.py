@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple, get_args
 
 from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.build import verify_page
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, Label
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.figures import Binary, binary
 from local_judge.lab.annotations.model import AnnotatedReport, GoldLabel

@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.material import Subject
 from local_judge.lab.qualification.model import Cost, Figure, Item, PartName, PartRecord
 from local_judge.lab.qualification.part import PartContext, cost_of
 from local_judge.lab.qualification.thresholds import ALL
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution.judges import JudgeSpec, judge_on, open_engines
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.runs.storage.store import RunStore

@@ -32,7 +32,6 @@ from local_judge.judge.qualification_record import (
     in_all,
     qualification_digest,
 )
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.load import SAMPLE
 from local_judge.lab.planting.claims import Cell
 from local_judge.lab.planting.commands import write_claims
@@ -44,6 +43,7 @@ from local_judge.lab.qualification.parts.labels import refuse_mixed
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, people_of, uncounted, verdicts_of
 from local_judge.lab.verifier_benchmark.rows import LabelledRow, load_sets
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.lock import locked

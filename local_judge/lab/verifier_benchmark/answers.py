@@ -22,9 +22,9 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow, claim_of_row
 from local_judge.lab.verifier_benchmark.verifiers import Verifier, gives_probabilities
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.protocols.base import OriginalVerifier
 
 OVERLAP = "word overlap"

@@ -41,9 +41,9 @@ from local_judge.base.errors import InputError, os_errors
 from local_judge.base.model import Frozen
 from local_judge.base.rows import row_of
 from local_judge.claims.model import Claim
-from local_judge.judge.requests import sha256
 from local_judge.lab.annotations.load import SAMPLE, sample_folder, snapshot_beside
 from local_judge.lab.verifier_benchmark.records import Row, json_lines, records
+from local_judge.ledger.requests import sha256
 from local_judge.runs.execution.verify import LONGEST_CLAIM, LONGEST_ID, ClaimRow, claim_of
 from local_judge.stats.units import united
 

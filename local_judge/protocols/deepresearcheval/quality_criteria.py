@@ -15,13 +15,13 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from indexes.text.language import detect_language
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, ask_each, evaluated_on, look_up
 from local_judge.protocols.metric import MetricFindings
 from local_judge.tasks.drafting import language_name

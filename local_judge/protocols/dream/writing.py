@@ -20,12 +20,12 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer
-from local_judge.judge.layout import fill, load_prompt
+from local_judge.prompts import fill, load_prompt
 from local_judge.protocols.asking import Requirement, ask_each, look_up, no_boolean
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.checklist import reasons

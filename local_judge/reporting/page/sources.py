@@ -16,8 +16,8 @@ from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError, UserError
 from local_judge.documents import document_id
-from local_judge.judge.errors import LedgerError
-from local_judge.judge.ledger import Ledger, Trace
+from local_judge.ledger.errors import LedgerError
+from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.runs.planning.inputs import load_reports
 from local_judge.runs.planning.run_file import RunFile
 from local_judge.runs.proof.material import NOWHERE, Places, recorded_file, snapshot_places

@@ -18,11 +18,11 @@ from pydantic import Field
 from indexes.rank import DenseRanker
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError
+from local_judge.base.failures import KEPT
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import KEPT
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fenced
 from local_judge.judge.planning import PlanningEngine
+from local_judge.prompts import fenced
 from local_judge.runs.execution.execute import Gates, check_inputs, execute
 from local_judge.runs.execution.judges import (
     JudgeSpec,

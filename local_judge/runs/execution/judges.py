@@ -16,8 +16,8 @@ from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from local_judge.base.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import offline
 from local_judge.runs.planning.calibrations import GivenCalibrations, calibrations_for, check_given
 from local_judge.terminal import is_quiet

@@ -22,16 +22,15 @@ from typing import Any, Literal, NamedTuple, cast
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
-from local_judge.base.errors import RunError, UserError, brief
+from local_judge.base.errors import JudgeError, RunError, UserError, brief
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_verify import ledger_problems
 from local_judge.judge.planning import ReplayEngine
+from local_judge.ledger.calibrations import Calibration
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.upkeep import ledger_problems
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.execution.execute import execute
 from local_judge.runs.execution.job import selected

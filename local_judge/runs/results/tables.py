@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from local_judge.base.errors import RunError
 from local_judge.claims.model import ClaimSet, Quote, Source
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified, canonical
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, canonical
 from local_judge.protocols.base import ItemRow, load_protocol
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import judge_of, judges_of, protocols_of, read_manifest

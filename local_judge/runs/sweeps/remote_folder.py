@@ -21,9 +21,8 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from indexes.text.child import child_command
-from local_judge.base.errors import ConfigError, UserError, one_line, optional_module
-from local_judge.judge.errors import JudgeError
-from local_judge.judge.ledger_file import connect_to_read, ledger_errors
+from local_judge.base.errors import ConfigError, JudgeError, UserError, one_line, optional_module
+from local_judge.ledger.file import connect_to_read, ledger_errors
 
 UPLOAD_SECONDS = 5.0
 """Time between two uploads of a ledger that grows."""

@@ -26,8 +26,8 @@ from uuid import uuid4
 from indexes.zips import DAMAGED, ZipRefused, checked_entries, pack_file, unpack_entry
 from local_judge.base.errors import RunError, one_line
 from local_judge.base.files import open_file
-from local_judge.judge.ledger_file import connect_to_read
-from local_judge.judge.ledger_merge import Merged, merge
+from local_judge.ledger.file import connect_to_read
+from local_judge.ledger.merge import Merged, merge
 from local_judge.runs.execution.job import unwatched
 from local_judge.runs.storage.seal import is_run_file
 from local_judge.runs.storage.store import MANIFEST

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.base.model import Frozen
-from local_judge.judge.calibration import Method, Objective, Quality
+from local_judge.ledger.calibrations import Method, Objective, Quality
 from local_judge.stats.calibration.fitting import (
     FOLDS,
     IDENTITY,

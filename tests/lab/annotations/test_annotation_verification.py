@@ -12,11 +12,11 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
 from local_judge.lab.annotations.evaluate import Measure, evaluate, steps
 from local_judge.lab.annotations.extraction import lexical
 from local_judge.lab.annotations.load import load_report
 from local_judge.lab.annotations.verification import JudgedPair, questions, verification_scores
+from local_judge.ledger.ledger import Ledger
 from serving.engines.scripted import Call, ScriptedEngine
 
 from .conftest import Write

@@ -12,16 +12,14 @@ from functools import partial
 
 from indexes.model import Chunk, Page
 from indexes.urls import normalise_url
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, estimate_tokens
 from local_judge.claims.grouped import REPLY_TOKENS_PER_CLAIM, verify_grouped
 from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS, SUPPORTED, log_odds, question, question_digest
-from local_judge.judge.calibration import sigmoid
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import sha256
 from local_judge.lab.planting.injections import AttackTarget
 from local_judge.lab.planting.model import LANGUAGES, PlantedClaim
 from local_judge.lab.qualification.model import JudgeAnswer
@@ -33,6 +31,8 @@ from local_judge.lab.qualification.parts.injection_trials import (
     Question,
     trials,
 )
+from local_judge.ledger.calibrations import sigmoid
+from local_judge.ledger.requests import sha256
 from local_judge.protocols.fact.own import Finding, support_prompt
 from local_judge.runs.execution.verify import ClaimRow, claim_of
 

@@ -21,15 +21,14 @@ from typing import Final, Literal, cast, get_args
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.clean import clean
 from local_judge.documents.words import count_words
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
 from local_judge.lab.labelled_claims import claim_prompts
 from local_judge.lab.planting.flaws.flaws import FlawSettings
 from local_judge.lab.planting.model import PlantedClaim
@@ -44,6 +43,7 @@ from local_judge.lab.qualification.figures import (
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.lab.qualification.probes import Family, families
+from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import POINTS, Order, decided
 from local_judge.protocols.probes import FlawKind

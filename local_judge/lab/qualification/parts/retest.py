@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Measure, MeasureRow, called_share, measures, where

@@ -23,7 +23,6 @@ from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.model import Label
 from local_judge.claims.yes_no import QUESTIONS
-from local_judge.judge.calibration import CalibrationFile, sigmoid
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.calibrate import fits_of
@@ -49,6 +48,7 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Cost, Item, JudgeAnswer, Unmeasured
 from local_judge.lab.qualification.part import Found, Part, PartContext, cost_of
+from local_judge.ledger.calibrations import CalibrationFile, sigmoid
 from local_judge.runs.execution.verify import ClaimRow, verify_rows
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.runs.storage.store import RunStore

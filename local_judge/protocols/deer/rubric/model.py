@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Decision, ItemRow
 from local_judge.protocols.deer.names import OVERALL
 from local_judge.tasks.model import Guidance

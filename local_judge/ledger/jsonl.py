@@ -22,10 +22,10 @@ from typing import IO, Any, cast
 
 from local_judge.base.errors import InputError, os_errors
 from local_judge.base.files import each_line, open_file
-from local_judge.judge.ledger_database import ANY_TEXT, COLUMNS, PAGE, Row, pages, transaction
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
-from local_judge.judge.ledger_merge import Merged, merge
-from local_judge.judge.ledger_rows import DamagedText, checked_text, text_row
+from local_judge.ledger.database import ANY_TEXT, COLUMNS, PAGE, Row, pages, transaction
+from local_judge.ledger.file import connect, connect_to_read, ledger_errors
+from local_judge.ledger.merge import Merged, merge
+from local_judge.ledger.rows import DamagedText, checked_text, text_row
 
 MOST_LINE = 64 << 20
 """Maximum number of bytes of a row: a prompt of the longest context has about 5 MB."""

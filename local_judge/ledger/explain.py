@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger_database import Database
-from local_judge.judge.ledger_rows import read_text, request_parts
-from local_judge.judge.requests import Request, canonical
+from local_judge.ledger.database import Database
+from local_judge.ledger.requests import Request, canonical
+from local_judge.ledger.rows import read_text, request_parts
 
 _WEIGHTS = {"own": 16, "shared": 8}
 """Weights of the parts in the similarity of two calls; the question counts most, then the report or page."""

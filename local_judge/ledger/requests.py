@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 from serving.types import Choice, EngineIdentity, FinishReason, Generation, Message, Sampling, Usage
 
 if TYPE_CHECKING:

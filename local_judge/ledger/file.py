@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from local_judge.base.sqlite_files import foreign_journal, foreign_objects
-from local_judge.judge.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
-from local_judge.judge.ledger_database import TABLES, TOKEN_COUNTS, Database, transaction
+from local_judge.ledger.database import TABLES, TOKEN_COUNTS, Database, transaction
+from local_judge.ledger.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 APPLICATION_ID = 0x4C4A4C47
 """`LJLG` in the header of the file, by which `file` and readers recognise a ledger."""

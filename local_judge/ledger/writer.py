@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerError
-from local_judge.judge.ledger_database import Database, Row, transaction
-from local_judge.judge.ledger_file import ledger_errors
-from local_judge.judge.ledger_rows import insert_requests
-from local_judge.judge.requests import Request
+from local_judge.ledger.database import Database, Row, transaction
+from local_judge.ledger.errors import LedgerError
+from local_judge.ledger.file import ledger_errors
+from local_judge.ledger.requests import Request
+from local_judge.ledger.rows import insert_requests
 
 GROUP = 256
 """Maximum number of writes per transaction."""

@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_database import PAGE, Row
-from local_judge.judge.ledger_file import connect_to_read, damaged, ledger_errors
+from local_judge.ledger.database import PAGE, Row
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.file import connect_to_read, damaged, ledger_errors
 
 _LATEST_COMMIT = 60.0
 """Seconds after its end within which a call is committed: twice the time that a process waits for another's write."""

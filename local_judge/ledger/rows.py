@@ -16,10 +16,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from local_judge.judge.errors import CorruptReply
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_database import COLUMNS, Database, Row, select
-from local_judge.judge.requests import Identified, Reply, Request, canonical, row_digest, sha256
+from local_judge.ledger.database import COLUMNS, Database, Row, select
+from local_judge.ledger.errors import CorruptReply
+from local_judge.ledger.requests import Identified, Reply, Request, canonical, row_digest, sha256
+from local_judge.prompts import Prompt
 from serving.types import EngineIdentity, Sampling, Usage
 
 SHORT = 1024

@@ -16,20 +16,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.errors import CorruptReply, LedgerReadOnly
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger_calibrations import (
+from local_judge.ledger.calibrations import (
+    Calibration,
     DamagedCalibrations,
     insert_calibrations,
     select_calibrations,
 )
-from local_judge.judge.ledger_database import Database
-from local_judge.judge.ledger_explain import Explanation, nearest
-from local_judge.judge.ledger_file import connect, connect_to_read, damaged, ledger_errors
-from local_judge.judge.ledger_rows import (
+from local_judge.ledger.database import Database
+from local_judge.ledger.errors import CorruptReply, LedgerReadOnly
+from local_judge.ledger.explain import Explanation, nearest
+from local_judge.ledger.file import connect, connect_to_read, damaged, ledger_errors
+from local_judge.ledger.requests import Identified, Reply, Request, now
+from local_judge.ledger.rows import (
     DamagedText,
     checked_judge,
     rebuilt_request,
@@ -39,8 +39,8 @@ from local_judge.judge.ledger_rows import (
     stored_replies,
     token_count_row,
 )
-from local_judge.judge.ledger_writer import Writer
-from local_judge.judge.requests import Identified, Reply, Request, now
+from local_judge.ledger.writer import Writer
+from local_judge.prompts import Prompt
 from serving.types import EngineIdentity, Message, Sampling, Usage
 
 

@@ -18,10 +18,9 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.failures import KINDS
-from local_judge.judge.ledger_calibrations import DamagedCalibrations, Fit, current_fits, insert_fit
-from local_judge.judge.ledger_database import (
+from local_judge.base.failures import KINDS
+from local_judge.ledger.calibrations import DamagedCalibrations, Fit, current_fits, insert_fit
+from local_judge.ledger.database import (
     ANY_TEXT,
     COLUMNS,
     PAGE,
@@ -32,8 +31,10 @@ from local_judge.judge.ledger_database import (
     select,
     transaction,
 )
-from local_judge.judge.ledger_file import connect, connect_to_read, ledger_errors
-from local_judge.judge.ledger_rows import (
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.file import connect, connect_to_read, ledger_errors
+from local_judge.ledger.requests import Request
+from local_judge.ledger.rows import (
     UNASKED,
     StoredRequests,
     checked_reply,
@@ -42,7 +43,6 @@ from local_judge.judge.ledger_rows import (
     is_text,
     is_token_count,
 )
-from local_judge.judge.requests import Request
 
 
 @dataclass
