@@ -254,7 +254,7 @@ def record_run(run: Path, out: Path, printed: str) -> None:
     (run.parent / "ratings.csv").write_text(ratings, encoding="utf-8")
     shown: dict[str, Sequence[str | Path]] = {
         "show": ("show", run),
-        "verticals": ("results", "verticals", run),
+        "verticals": ("show", run, "--verticals"),
     }
     for protocol in PROTOCOLS:
         for profile in ("paper", "upstream"):

@@ -78,8 +78,11 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Verify a sample report whose altered claims are known.",
         EVALUATE,
     ),
-    "show": Lazy("show:show", "Print the tables of a run, or the scores of groups of reports.", RESULTS),
-    "top": Lazy("top:top", "Show how far a run is, and how fast, until it ends.", RESULTS),
+    "show": Lazy(
+        "show:show",
+        "Print the tables of a run, the scores of groups of reports, or the progress of a run that has not ended.",
+        RESULTS,
+    ),
     "report": Lazy(
         "report:report",
         "Write runs as a web page: scores, claims, quotations, prompts, replies.",
@@ -125,10 +128,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "Correct the share of supported claims by people's labels of a random sample of them.",
             ),
             "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
-            "verticals": Lazy(
-                "results.verticals:verticals",
-                "Print the metrics of all protocols in four groups: presentation, task compliance, depth and sources.",
-            ),
         },
     ),
     "judge": _group(
@@ -197,11 +196,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
             "page": Lazy(
                 "snapshot.look:page",
-                "Print one page: its text, its archived bytes, or its complete record.",
-            ),
-            "pages": Lazy(
-                "snapshot.look:pages",
-                "List the pages: status, address as cited, and the reason if there is no text.",
+                "List the pages, or print one: its text, its archived bytes, or its complete record.",
             ),
             "verify": Lazy(
                 "snapshot.look:verify",

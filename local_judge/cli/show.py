@@ -25,6 +25,7 @@ from local_judge.cli.run_output import (
     print_results,
     print_warnings,
 )
+from local_judge.cli.watch import watch
 from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.differences import system_difference_parts, system_differences
@@ -32,6 +33,8 @@ from local_judge.reporting.group_tables import group_tables, label_counts, label
 from local_judge.reporting.groups import group_scores
 from local_judge.reporting.run_tables import TableOptions, by_whom
 from local_judge.reporting.tables import cost_table, score_notes, score_table, trees
+from local_judge.reporting.verticals import vertical_tables
+from local_judge.reporting.verticals import verticals as metrics_by_vertical
 from local_judge.reporting.warnings import unread_citations
 from local_judge.runs.proof.costs import RunCost, tokens_of
 from local_judge.runs.proof.material import material_of_run
@@ -39,7 +42,13 @@ from local_judge.runs.results.attributes import NO_ATTRIBUTES, OpenRun, groups_o
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.manifest import judge_of, judges_of, one_judge_of, protocols_of
-from local_judge.runs.storage.records import load_records, read_records
+from local_judge.runs.storage.records import (
+    CaseRecord,
+    load_records,
+    load_run_scores,
+    load_scores,
+    read_records,
+)
 from local_judge.runs.storage.rescoring import rescore as compute
 from local_judge.runs.storage.seal import reseal_scores, unseal_scores
 from local_judge.runs.storage.store import RunStore
@@ -138,53 +147,95 @@ def show(
         bool,
         typer.Option("--differences", help="Print the differences of all pairs of systems, paired by task."),
     ] = False,
+    verticals: Annotated[
+        bool,
+        typer.Option(
+            "--verticals",
+            help="Print the metrics of all protocols in four groups: presentation, task compliance, depth and "
+            "sources; each on its own scale and from 0 to 100.",
+        ),
+    ] = False,
+    watching: Annotated[
+        bool, typer.Option("--watch", help="Print how far a run or sweep is, and how fast, until it ends.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --watch: print the state now.")] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="LEDGER",
+            help="With --watch: the ledger, if it is not in the run directory.",
+            envvar="LOCAL_JUDGE_LEDGER",
+        ),
+    ] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the tables of a run, or the scores of groups of reports."""
+    """Print the tables of a run, the scores of groups of reports, or the progress of a run that has not ended."""
+    if watching:
+        _require(len(runs) == 1, "--watch follows one run or sweep")
+        watch(runs[0], once=once, ledger=ledger, as_json=as_json)
+        return
+    _require(not once, "--once needs --watch")
     runs, swept = _expanded(runs)
     groups = GroupOptions(tuple(score or ()), mean, ranks, labels, attributes)
     tables = TableOptions(profile or "paper", with_reports, all_scores, bounds)
+    plain_tables = tables == TableOptions(tables.profile)
+    of_one = report is not None or claims or items
     if cost:
-        unused = (by, report, profile, judge) != (None,) * 4 or claims or items or differences
-        if unused or groups != GroupOptions() or tables != TableOptions():
-            raise ConfigError(
-                "--cost prints the cost of whole runs: it allows only --allow-modified and --json"
-            )
+        whole = (by, report, profile, judge) == (None,) * 4 and not (claims or items or differences)
+        _require(
+            whole and groups == GroupOptions() and tables == TableOptions(),
+            "--cost prints the cost of whole runs: it allows only --allow-modified and --json",
+        )
         _show_costs(open_runs(runs), as_json)
         return
-    if swept and by is None and report is None:
-        by = BY_RUN
-    if by is not None:
-        if report is not None or claims or items or tables != TableOptions(tables.profile):
-            raise ConfigError(
-                "--by prints groups of reports: leave out --report, --reports, --claims, --items, --all-scores and "
-                "--bounds"
-            )
+    if by is not None or (swept and report is None):
+        _require(
+            not of_one and plain_tables,
+            "--by prints groups of reports: leave out --report, --reports, --claims, --items, --all-scores and "
+            "--bounds",
+        )
         opened = open_runs(runs, judge, unfinished=swept)
-        _show_groups(opened, [name.strip() for name in by.split(",")], groups, profile, as_json)
+        keys = [name.strip() for name in (by or BY_RUN).split(",")]
+        _show_groups(opened, keys, groups, profile, as_json)
         return
-    if groups != GroupOptions():
-        raise ConfigError("--score, --mean, --rank, --labels and --attributes need --by")
-    if len(runs) > 1:
-        raise ConfigError("several runs need --by, such as --by system")
-    if (report is not None or claims or items) and tables != TableOptions(tables.profile):
-        raise ConfigError(
-            "--report, --claims and --items print all scores of one report: leave out --reports, --all-scores and "
-            "--bounds"
-        )
+    _require(groups == GroupOptions(), "--score, --mean, --rank, --labels and --attributes need --by")
+    _require(len(runs) == 1, "several runs need --by, such as --by system")
+    _require(
+        plain_tables or not of_one,
+        "--report, --claims and --items print all scores of one report: leave out --reports, --all-scores and "
+        "--bounds",
+    )
     if differences:
-        if report is not None or claims or items:
-            raise ConfigError("--differences compares systems: leave out --report, --claims and --items")
-        (run,) = open_runs(runs, judge)
-        found = system_differences(run, tables.profile, all_scores=all_scores)
-        print_found(
-            {"differences": [one.model_dump(mode="json") for one in found]},
-            system_difference_parts(found),
-            as_json,
+        _require(not of_one, "--differences compares systems: leave out --report, --claims and --items")
+        _show_differences(runs, judge, tables, as_json)
+    elif verticals:
+        _require(
+            plain_tables and not (claims or items),
+            "--verticals prints metrics: leave out --claims, --items, --reports, --all-scores and --bounds",
         )
-        return
-    _show_run(runs[0], report, judge, profile, tables, claims=claims, items=items, as_json=as_json)
+        _show_verticals(runs[0], report, judge, tables.profile, as_json)
+    else:
+        _show_run(runs[0], report, judge, profile, tables, claims=claims, items=items, as_json=as_json)
+
+
+def _require(condition: bool, message: str) -> None:
+    """Refuse options that exclude each other.
+
+    Raises:
+        ConfigError: the condition does not hold.
+    """
+    if not condition:
+        raise ConfigError(message)
+
+
+def _show_differences(runs: Sequence[Path], judge: str | None, tables: TableOptions, as_json: bool) -> None:
+    """Print the differences of all pairs of systems of a run."""
+    (run,) = open_runs(runs, judge)
+    found = system_differences(run, tables.profile, all_scores=tables.all_scores)
+    dumped = {"differences": [one.model_dump(mode="json") for one in found]}
+    print_found(dumped, system_difference_parts(found), as_json)
 
 
 BY_RUN = "run,system"
@@ -247,6 +298,20 @@ def _show_groups(
     print_found(dumped, parts, as_json)
 
 
+def _show_verticals(
+    run: Path, report: str | None, judge: str | None, profile: Profile, as_json: bool
+) -> None:
+    """Print the metrics of all protocols of a run or of one report in four groups."""
+    store = RunStore(run)
+    records = load_records(store)
+    if report is not None:
+        records = _records_of(store, records, report)
+    protocols, judges = protocols_of(store), (judge_of(store, judge),)
+    aggregates = load_run_scores(store, protocols, judges) if report is None else ()
+    found = metrics_by_vertical(records, load_scores(store, protocols, judges), profile, aggregates)
+    print_found(found.model_dump(mode="json"), vertical_tables(found), as_json)
+
+
 def _show_run(
     run: Path,
     report: str | None,
@@ -291,12 +356,22 @@ def _show_run(
 
 def _of_report(found: Results, report: str) -> Results:
     """Return the results of one report; the judges' agreement and the scores by rules over reports are of the run."""
-    records = [record for record in found.records if record.id == report]
-    if not records:
-        raise RunError(
-            f"{found.store.root}: no report {report!r}; `local-judge show {found.store.root} --reports` lists them"
-        )
+    records = _records_of(found.store, found.records, report)
     return found._replace(records=records, systems=summarised(records, found.scores(report)))
+
+
+def _records_of(store: RunStore, records: Sequence[CaseRecord], report: str) -> list[CaseRecord]:
+    """Return the records of one report.
+
+    Raises:
+        RunError: the run has no such report.
+    """
+    found = [record for record in records if record.id == report]
+    if not found:
+        raise RunError(
+            f"{store.root}: no report {report!r}; `local-judge show {store.root} --reports` lists them"
+        )
+    return found
 
 
 def _details(found: Results, judge: str | None, items: bool) -> Details:

@@ -41,7 +41,7 @@ from local_judge.ledger.rows import (
 )
 from local_judge.ledger.writer import Writer
 from local_judge.prompts import Prompt
-from serving.types import EngineIdentity, Message, Sampling, Usage
+from serving.types import EngineIdentity, Message, Sampling
 
 
 class Trace(Frozen):
@@ -59,19 +59,14 @@ class Trace(Frozen):
 
 
 class LedgerStats(Frozen):
-    """Statistics of a ledger."""
+    """Tokens and time of all replies of a ledger; `upkeep.contents` counts its rows."""
 
-    requests: int
     replies: int
-    failures: int
-    judges: int
-    texts: int
     prompt_tokens: int
     cached_tokens: int
     warm_tokens: int
     """Cached tokens of the first call of each prefix, which were in the engine's cache before."""
     completion_tokens: int
-    bytes: int
     busy_seconds: float
     """Seconds during which at least one call was in progress."""
 
@@ -323,30 +318,17 @@ class Ledger:
                 raise damaged(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
-        """Return counts over the whole ledger, without damaged replies, which are never used."""
+        """Return sums over all replies but the damaged ones, which are never used."""
         with ledger_errors(self.path):
-
-            def one(sql: str) -> tuple[int, ...]:
-                return self._reader.execute(sql).fetchone()
-
-            usage: list[Usage] = []
-            calls: list[tuple[str, float]] = []
-            for reply in stored_replies(self._reader):
-                if isinstance(reply, Reply):
-                    usage.append(reply.usage)
-                    calls.append((reply.created, reply.latency))
+            replies = (reply for reply in stored_replies(self._reader) if isinstance(reply, Reply))
+            calls = [(reply.usage, reply.created, reply.latency) for reply in replies]
             return LedgerStats(
-                requests=one("SELECT count(*) FROM requests")[0],
-                replies=len(usage),
-                failures=one("SELECT count(*) FROM failures")[0],
-                judges=one("SELECT count(*) FROM judges")[0],
-                texts=one("SELECT count(*) FROM texts")[0],
-                prompt_tokens=sum(one.prompt_tokens for one in usage),
-                cached_tokens=sum(one.cached_tokens or 0 for one in usage),
-                warm_tokens=one(_WARM)[0],
-                completion_tokens=sum(one.completion_tokens for one in usage),
-                bytes=self._reader.size()[0],
-                busy_seconds=_busy(calls),
+                replies=len(calls),
+                prompt_tokens=sum(usage.prompt_tokens for usage, _, _ in calls),
+                cached_tokens=sum(usage.cached_tokens or 0 for usage, _, _ in calls),
+                warm_tokens=self._reader.execute(_WARM).fetchone()[0],
+                completion_tokens=sum(usage.completion_tokens for usage, _, _ in calls),
+                busy_seconds=_busy((created, latency) for _, created, latency in calls),
             )
 
     def _writable(self) -> Writer:

@@ -57,7 +57,7 @@ READERS = (
     ("rescore", "run"),
     ("export", "run", "out", "--format", "csv"),
     ("export", "run", "out", "--format", "inspect"),
-    ("results", "verticals", "run"),
+    ("show", "run", "--verticals"),
 )
 
 

@@ -217,9 +217,9 @@ def test_one_altered_byte_of_a_snapshot_is_found_and_named(command: Command, tmp
 def test_what_a_snapshot_lacks_is_said(command: Command, snapshot: Path, tmp_path: Path) -> None:
     lacking = command("snapshot", "page", snapshot, "https://no.example")
     assert lacking.line() == (
-        "local-judge: https://no.example is not in the snapshot; `local-judge snapshot pages` lists its URLs"
+        "local-judge: https://no.example is not in the snapshot; `local-judge snapshot page` lists its URLs"
     )
-    unknown = command("snapshot", "pages", snapshot, "--status", "foo")
+    unknown = command("snapshot", "page", snapshot, "--status", "foo")
     assert (unknown.code, "--status foo: unknown name; choose from ok" in unknown.line()) == (1, True)
     empty = tmp_path / "empty.jsonl"
     empty.touch()

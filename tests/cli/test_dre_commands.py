@@ -111,16 +111,16 @@ def test_from_tasks_to_the_result_file(
     dumped = json.loads(command("show", run, "--report", "ada/1", "--items", "--json").out)
     assert len(dumped["deepresearcheval"]["quality"]["scores"]) == 12
 
-    profile = command("results", "verticals", run).out
+    profile = command("show", run, "--verticals").out
     assert "2 reports of ada (paper profile)" in profile and "Task compliance" in profile
     assert "deepresearcheval: Insight" in profile and "80.0" in profile
-    line = json.loads(command("results", "verticals", run, "--report", "bob/1", "--json").out)["metrics"][0]
+    line = json.loads(command("show", run, "--verticals", "--report", "bob/1", "--json").out)["metrics"][0]
     assert (line["path"], line["vertical"], line["normalised"]) == (
         ["quality", "general", "clarity"],
         "presentation",
         80.0,
     )
-    assert "no report 'x'" in command("results", "verticals", run, "--report", "x").line()
+    assert "no report 'x'" in command("show", run, "--verticals", "--report", "x").line()
 
     out = tmp_path / "out"
     ended = command("export", run, out, "--format", "deepresearcheval")

@@ -260,10 +260,10 @@ def test_commands_accept_an_imported_run(command: Command, tmp_path: Path, make:
     )
     protocol, path = score.split(":")
     ask = ("--protocol", protocol, "--score", path)
-    assert "finished" in command("top", one).out
+    assert "finished" in command("show", one, "--watch").out
     assert command("results", "rank", *map(str, runs), *ask).code == 0
     assert command("results", "agree", ratings, one, *ask).code == 0
-    assert command("results", "verticals", one).code == 0
+    assert command("show", one, "--verticals").code == 0
     assert command("show", one, "--report", rows[0]["id"], "--items").code == 0
     assert command("results", "diff", *map(str, runs)).code == 0
     assert command("report", *map(str, runs), "--out", tmp_path / "page.html").code == 0

@@ -28,7 +28,7 @@ from .test_interrupted_run import files
 READERS = (
     ("show",),
     ("rescore",),
-    ("results", "verticals"),
+    ("show", "--verticals"),
     ("results", "stats", "length"),
     ("results", "rank", "--score", "overall"),
     ("export", "--format", "csv"),

@@ -105,7 +105,7 @@ def test_a_sweep_is_ordinary_runs_in_one_folder(
     assert len(server.chats) == n_calls
     shown = command("show", out)
     assert shown.out == again.out == ended.out
-    assert "out: finished: 8 of 8 reports" in command("top", out).out
+    assert "out: finished: 8 of 8 reports" in command("show", out, "--watch").out
     assert command("report", out, "--out", tmp_path / "page.html").code == 0
     assert "warm" in (tmp_path / "page.html").read_text(encoding="utf-8")
     packed = command("bundle", out / "runs/stub", "--out", tmp_path / "stub.ljz")
@@ -229,7 +229,7 @@ def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) 
         process = start("sweep", "sweep.yaml", "--base-url", server.url, cwd=folder)
         try:
             wait_for(server, 20)
-            state = json.loads(command("top", folder / "out", "--once", "--json").out)
+            state = json.loads(command("show", folder / "out", "--watch", "--once", "--json").out)
             assert (state["status"], state["reports"]) == ("running", 8)
             assert state["judges"] == ["stub", "warm"]
             refused = command(*swept(folder, server))
@@ -238,7 +238,7 @@ def test_a_running_sweep_is_shown(command: Command, write: Any, tmp_path: Path) 
             process.kill()
             shown.set()
             finish(process)
-    stopped = command("top", folder / "out")
+    stopped = command("show", folder / "out", "--watch")
     assert stopped.code == 1 and "stopped after" in stopped.out
     # The finished reports of the stopped sweep, if there are any, or one line.
     table = command("show", folder / "out")

@@ -205,7 +205,7 @@ def show_fetch(done: Fetched, out: Path, as_json: bool, **more: object) -> None:
             print(f"{plain(str(out))}: {statuses} after extraction; digest {done.manifest.digest}")
             if done.manifest.statuses.get("ok", 0) < done.manifest.n_pages:
                 print(
-                    "`snapshot pages` lists the reasons; a fetch to another directory with --base tries again"
+                    "`snapshot page` lists the reasons; a fetch to another directory with --base tries again"
                 )
     if done.manifest is None:
         sys.stderr.write(

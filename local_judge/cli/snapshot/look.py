@@ -1,9 +1,10 @@
-"""`local-judge snapshot info`, `page`, `pages`, `verify` and `diff`: inspection of snapshots."""
+"""`local-judge snapshot info`, `page`, `verify` and `diff`: inspection of snapshots."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Collection
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -42,13 +43,31 @@ def info(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
 
 def page(
     snapshot: SnapshotPath,
-    url: Annotated[str, typer.Argument(help="URL of the page, in any form or before redirection.")],
+    url: Annotated[
+        str | None,
+        typer.Argument(
+            help="URL of the page, in any form or before redirection.", show_default="list all pages"
+        ),
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the text (the default).")] = False,
     html: Annotated[bool, typer.Option("--html", help="Print the page's archived bytes.")] = False,
+    status: Annotated[
+        list[str] | None,
+        typer.Option("--status", help="Without URL: list only pages with this status; repeatable."),
+    ] = None,
     as_of: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print one page: its text, its archived bytes, or its complete record."""
+    """List the pages, or print one: its text, its archived bytes, or its complete record."""
+    if url is None:
+        if text or html or as_of is not None:
+            raise typer.BadParameter("--text, --html and --as-of need the URL of a page")
+        _list_pages(
+            Snapshot.open(snapshot), chosen("--status", status, get_args(SourceStatus)) or (), as_json
+        )
+        return
+    if status:
+        raise typer.BadParameter("--status lists pages: leave out the URL")
     if text + html + as_json > 1:
         raise typer.BadParameter("give one of --text, --html and --json")
     opened = Snapshot.open(snapshot)
@@ -64,34 +83,20 @@ def page(
         raise SystemExit(1)
 
 
-def pages(
-    snapshot: SnapshotPath,
-    status: Annotated[
-        list[str] | None, typer.Option("--status", help="List only pages with this status; repeatable.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the pages: status, address as cited, and the reason if there is no text."""
-    statuses = chosen("--status", status, get_args(SourceStatus))
-    for record in Snapshot.open(snapshot).records():
+LISTED = {
+    "url", "original_url", "aliases", "status", "reason", "title", "language", "fetched", "published", "changed",
+    "truncated", "found_by",
+}  # fmt: skip
+"""Fields of a page in a list."""
+
+
+def _list_pages(snapshot: Snapshot, statuses: Collection[str], as_json: bool) -> None:
+    """Print a line for each page: status, address as cited, and the reason if there is no text."""
+    for record in snapshot.records():
         if statuses and record.status not in statuses:
             continue
         if as_json:
-            fields = {
-                "url",
-                "original_url",
-                "aliases",
-                "status",
-                "reason",
-                "title",
-                "language",
-                "fetched",
-                "published",
-                "changed",
-                "truncated",
-                "found_by",
-            }
-            print_json(record.model_dump(mode="json", include=fields))
+            print_json(record.model_dump(mode="json", include=LISTED))
         else:
             why = f"  ({record.reason})" if record.reason else ""
             print(plain(f"{record.status:16} {record.original_url}{why}"))
@@ -162,7 +167,7 @@ def _why_no_text(page: Page) -> str:
     if page.status != "not_in_snapshot":
         return f"{page.url}: {page.status}: {page.reason}"
     why = "" if page.reason == NOT_THERE else f" ({page.reason})"
-    return f"{page.url} is not in the snapshot{why}; `local-judge snapshot pages` lists its URLs"
+    return f"{page.url} is not in the snapshot{why}; `local-judge snapshot page` lists its URLs"
 
 
 def _described(snapshot: Snapshot, page: Page) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`top` beside a run in another process, until the run ends or is killed."""
+"""`show --watch` beside a run in another process, until the run ends or is killed."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_run_is_watched_until_its_end(tmp_path: Path, snapshot: Path, command:
         run = start(*arguments(tmp_path, snapshot, server.url), cwd=tmp_path)
         wait_for(server, 12)
         wait_until(lambda: stored(tmp_path / "run/ledger.sqlite"))
-        state = json.loads(command("top", tmp_path / "run", "--once", "--json").out)
+        state = json.loads(command("show", tmp_path / "run", "--watch", "--once", "--json").out)
         assert (state["status"], state["reports"], state["judges"]) == ("running", 3, ["stub"])
         assert 0 < state["calls"] < len(server.chats)
         assert state["last_minute"]["calls"] > 0
-        once = command("top", tmp_path / "run", "--once")
+        once = command("show", tmp_path / "run", "--watch", "--once")
         assert once.code == 0 and "/3 reports: " in once.out and " calls/s, " in once.out
-        watching = start("top", "run", cwd=tmp_path)
+        watching = start("show", "run", "--watch", cwd=tmp_path)
         assert watching.stdout is not None
         assert "/3 reports: " in watching.stdout.readline()
         shown = in_terminal(tmp_path, server.release)
@@ -50,9 +50,9 @@ def test_a_run_is_watched_until_its_end(tmp_path: Path, snapshot: Path, command:
 
 
 def in_terminal(folder: Path, shown: Callable[[], None]) -> str:
-    """What `top` draws in a terminal until the run ends; `shown` is called once it has drawn something."""
+    """What `show --watch` draws in a terminal until the run ends; `shown` is called once it has drawn something."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "local_judge", "top", "run"]
+    command = [sys.executable, "-m", "local_judge", "show", "run", "--watch"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs) as process:
         os.close(theirs)
@@ -76,15 +76,15 @@ def test_a_killed_run_was_stopped(tmp_path: Path, snapshot: Path, command: Comma
         wait_for(server, 12)
         run.kill()
         assert finish(run).code == -signal.SIGKILL
-    ended = command("top", tmp_path / "run")
+    ended = command("show", tmp_path / "run", "--watch")
     assert ended.code == 1
     assert " of 3 reports; repeat " in ended.out
     assert ended.out.count("\n") == 1 and "stopped after" in ended.out
-    state = json.loads(command("top", tmp_path / "run", "--json").out)
+    state = json.loads(command("show", tmp_path / "run", "--watch", "--json").out)
     assert (state["status"], state["last_minute"]) == ("stopped", None)
 
 
 def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path, command: Command) -> None:
-    ended = command("top", tmp_path)
+    ended = command("show", tmp_path, "--watch")
     assert ended.code == 1
     assert ended.line() == f"local-judge: {tmp_path}: not a run; `local-judge run` makes one"

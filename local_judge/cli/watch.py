@@ -1,15 +1,13 @@
-"""`local-judge top`: progress of a run that another process is making."""
+"""Progress of a run that another process is making, for `local-judge show --watch`."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.live import Live
 
-from local_judge.cli.options import AsJson
 from local_judge.cli.output import json_line
 from local_judge.reporting.live import LiveRun, LiveState, LiveSweep, ending, lines
 from local_judge.runs.sweeps.folder import sweep_manifest
@@ -20,21 +18,8 @@ LINE_SECONDS = 10.0
 """Time between two lines outside a terminal, or two states as JSON."""
 
 
-def top(
-    run: Annotated[Path, typer.Argument(help="A run directory, or the folder of a sweep.")],
-    once: Annotated[bool, typer.Option("--once", help="Print the state now, and do not wait.")] = False,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="LEDGER",
-            help="The run's ledger, if it is not in the run directory.",
-            envvar="LOCAL_JUDGE_LEDGER",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show how far a run is, and how fast, until it ends."""
+def watch(run: Path, *, once: bool, ledger: Path | None, as_json: bool) -> None:
+    """Print how far a run or sweep is until it ends, or once; exit with code 1 if it stopped unfinished."""
     with LiveRun(run, ledger) if sweep_manifest(run) is None else LiveSweep(run, ledger) as live:
         last = _printed(live, as_json, once) if as_json or once or not stdout().is_terminal else _drawn(live)
     if not as_json and last.status in ("finished", "stopped"):
