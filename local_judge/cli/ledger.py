@@ -17,7 +17,7 @@ from local_judge.base.errors import InputError, os_errors, plain
 from local_judge.base.files import replacing
 from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
-from local_judge.ledger.jsonl import exported, import_ledger
+from local_judge.ledger.jsonl import export_ledger, import_ledger
 from local_judge.ledger.merge import Merged
 from local_judge.ledger.merge import merge as merge_ledgers
 from local_judge.ledger.upkeep import Removed, collect, contents, ledger_problems, remove_damaged
@@ -125,7 +125,7 @@ def export(
         replacing(out) as file,
         gzip.GzipFile("", "wb", fileobj=file) if out.suffix == ".gz" else nullcontext(file) as rows,
     ):
-        for line in exported(ledger, damaged):
+        for line in export_ledger(ledger, damaged):
             rows.write(line.encode())
             n_rows += 1
     if as_json:

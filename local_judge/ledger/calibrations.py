@@ -231,7 +231,7 @@ def current_fits(connection: Database) -> dict[_Key, Fit]:
     return found
 
 
-def damaged_calibrations(connection: Database) -> Iterator[str]:
+def find_damaged_calibrations(connection: Database) -> Iterator[str]:
     """Yield a line for each damaged row of the table."""
     for problem in connection.problems("calibrations"):
         yield f"calibrations: {problem}"
@@ -243,7 +243,7 @@ def damaged_calibrations(connection: Database) -> Iterator[str]:
 
 def _rows(connection: Database) -> list[tuple[Any, ...]]:
     """Return all rows without their digests, in order of insertion."""
-    for problem in damaged_calibrations(connection):
+    for problem in find_damaged_calibrations(connection):
         raise DamagedCalibrations(problem)
     return [row[:-1] for row in connection.execute(_ALL)]
 

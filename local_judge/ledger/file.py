@@ -62,18 +62,18 @@ def ledger_errors(path: Path) -> Generator[None]:
                 "file sizes (ulimit -f)"
             ) from error
         if "no such table" in text or "no such column" in text or "decode" in text:
-            raise damaged(path, text) from error
+            raise damage_error(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "not a database" in text:
             raise _foreign(path) from error
         if "malformed" in text:
-            raise damaged(path, text) from error
+            raise damage_error(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
 
 
-def damaged(path: Path, what: str) -> LedgerCorrupt:
+def damage_error(path: Path, what: str) -> LedgerCorrupt:
     """Return the error that describes the damage and names the command that lists it."""
     return LedgerCorrupt(
         f"ledger {path}: damaged ({what[:_SHOWN]}); `local-judge ledger verify {path} --remove` keeps what is whole; "

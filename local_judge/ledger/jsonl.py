@@ -25,7 +25,7 @@ from local_judge.base.files import each_line, open_file
 from local_judge.ledger.database import ANY_TEXT, COLUMNS, PAGE, Row, pages, transaction
 from local_judge.ledger.file import connect, connect_to_read, ledger_errors
 from local_judge.ledger.merge import Merged, merge
-from local_judge.ledger.rows import DamagedText, checked_text, text_row
+from local_judge.ledger.rows import DamagedText, text_row, verify_text
 
 MOST_LINE = 64 << 20
 """Maximum number of bytes of a row: a prompt of the longest context has about 5 MB."""
@@ -33,7 +33,7 @@ _DIGESTS = frozenset({"digest", "system", "shared", "own", "schema"})
 """Columns of `texts` and `requests` that contain digests in bytes."""
 
 
-def exported(path: Path, damaged: list[str]) -> Iterator[str]:
+def export_ledger(path: Path, damaged: list[str]) -> Iterator[str]:
     """Yield the lines of a ledger's export.
 
     Args:
@@ -51,7 +51,7 @@ def exported(path: Path, damaged: list[str]) -> Iterator[str]:
                 values = dict(zip(names, row, strict=True))
                 if table == "texts":
                     try:
-                        values["body"] = checked_text(*row)
+                        values["body"] = verify_text(*row)
                     except DamagedText as error:
                         damaged.append(str(error))
                         continue

@@ -26,18 +26,18 @@ from local_judge.ledger.calibrations import (
 )
 from local_judge.ledger.database import Database
 from local_judge.ledger.errors import CorruptReply, LedgerReadOnly
-from local_judge.ledger.explain import Explanation, nearest
-from local_judge.ledger.file import connect, connect_to_read, damaged, ledger_errors
+from local_judge.ledger.explain import Explanation, explain_miss
+from local_judge.ledger.file import connect, connect_to_read, damage_error, ledger_errors
 from local_judge.ledger.requests import Identified, Reply, Request, now
 from local_judge.ledger.rows import (
     DamagedText,
-    checked_judge,
-    rebuilt_request,
     reply_row,
+    select_replies,
     select_reply,
+    select_request,
     select_token_count,
-    stored_replies,
     token_count_row,
+    verify_judge,
 )
 from local_judge.ledger.writer import Writer
 from local_judge.prompts import Prompt
@@ -214,7 +214,7 @@ class Ledger:
             try:
                 insert_calibrations(connection, kept)
             except DamagedCalibrations as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
         await self._writable().write(work)
 
@@ -228,7 +228,7 @@ class Ledger:
             try:
                 return select_calibrations(self._reader, judge)
             except DamagedCalibrations as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     async def put_token_count(self, judge: Identified, messages: str, tokens: int) -> None:
         """Store the length of a prompt, given by the digest of its messages, in a judge's tokens."""
@@ -252,9 +252,9 @@ class Ledger:
         """
         with ledger_errors(self.path):
             try:
-                return [checked_judge(*row).identity for row in self._reader.execute(_JUDGES)]
+                return [verify_judge(*row).identity for row in self._reader.execute(_JUDGES)]
             except ValueError as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def failures(self, key: str) -> list[Failure]:
         """Return the failures stored under `key`, oldest first."""
@@ -299,9 +299,9 @@ class Ledger:
         """
         with ledger_errors(self.path):
             try:
-                return rebuilt_request(self._reader, key)
+                return select_request(self._reader, key)
             except ValueError as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def explain(self, request: Request) -> Explanation:
         """Compare a request with the most similar stored call, by the parts of the key.
@@ -313,14 +313,14 @@ class Ledger:
             if self.get(request.key) is not None:
                 return Explanation(hit=True, nearest=request.key)
             try:
-                return nearest(self._reader, request)
+                return explain_miss(self._reader, request)
             except DamagedText as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
         """Return sums over all replies but the damaged ones, which are never used."""
         with ledger_errors(self.path):
-            replies = (reply for reply in stored_replies(self._reader) if isinstance(reply, Reply))
+            replies = (reply for reply in select_replies(self._reader) if isinstance(reply, Reply))
             calls = [(reply.usage, reply.created, reply.latency) for reply in replies]
             return LedgerStats(
                 replies=len(calls),

@@ -37,11 +37,11 @@ from local_judge.ledger.requests import Request
 from local_judge.ledger.rows import (
     UNASKED,
     StoredRequests,
-    checked_reply,
-    holds,
     insert_requests,
     is_text,
     is_token_count,
+    passes,
+    verify_reply,
 )
 
 
@@ -131,7 +131,7 @@ class _Merging:
             own = [(part, found[key]) for part, found in zip(parts, values, strict=True) if key in found]
             places = {value.content: part.place for part, value in own}
             if len(places) > 1:
-                whole = [value for part, value in own if part.holds(table, key)]
+                whole = [value for part, value in own if part.is_whole(table, key)]
                 value = min(whole or [value for _, value in own], key=attrgetter("rank"))
                 self._chosen[key] = value.content
                 self._name_conflict(_what(table, key), *places.values())
@@ -166,7 +166,7 @@ class _Merging:
     def _add_requests(self, part: _Part, rows: Sequence[Row], added: _Added) -> None:
         keys = [row[0] for row in rows if is_text(row[0])]
         stored = {row[0]: row for row in select(self._target, "replies", "key", keys)}
-        whole = {key: row for key, row in stored.items() if holds(checked_reply, row)}
+        whole = {key: row for key, row in stored.items() if passes(verify_reply, row)}
         known = set(select(self._target, "failures", "key", keys))
         failed: dict[str, list[Row]] = defaultdict(list)
         for failure in dict.fromkeys(select(part.source, "failures", "key", keys)):
@@ -202,7 +202,7 @@ class _Merging:
         if reply == present:
             self.done.present += 1
             return []
-        if not holds(checked_reply, reply):
+        if not passes(verify_reply, reply):
             self._name_damage(path, f"reply {str(key)[:12]}: does not match its digest")
             return []
         content = _content(reply)
@@ -314,11 +314,11 @@ class _Part:
                 counts = _token_counts(self.source, keys)
                 return {key: _Value(row[2], -row[2]) for key, row in counts.items() if is_token_count(row)}
             rows = select(self.source, table, "key", [key for (key,) in keys])
-            return {(row[0],): _Value(_content(row), _age(row)) for row in rows if holds(checked_reply, row)}
+            return {(row[0],): _Value(_content(row), _age(row)) for row in rows if passes(verify_reply, row)}
 
-    def holds(self, table: str, key: tuple[str, ...]) -> bool:
+    def is_whole(self, table: str, key: tuple[str, ...]) -> bool:
         """Check whether the request of a reply, or the judge of a token count, is whole."""
-        return holds(self.requests.request if table == "replies" else self.requests.judge_of, key[0])
+        return passes(self.requests.request if table == "replies" else self.requests.judge_of, key[0])
 
 
 def _what(table: str, key: tuple[str, ...]) -> str:

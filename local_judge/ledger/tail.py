@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from local_judge.ledger.database import PAGE, Row
 from local_judge.ledger.errors import LedgerMissing
-from local_judge.ledger.file import connect_to_read, damaged, ledger_errors
+from local_judge.ledger.file import connect_to_read, damage_error, ledger_errors
 
 _LATEST_COMMIT = 60.0
 """Seconds after its end within which a call is committed: twice the time that a process waits for another's write."""
@@ -97,7 +97,7 @@ class LedgerTail:
         below = _BEYOND
         while rows := self._connection.execute(page, (last, below)).fetchall():
             if rows[-1][0] >= below:
-                raise damaged(self._path, "rows are not in order")
+                raise damage_error(self._path, "rows are not in order")
             yield from rows
             below = rows[-1][0]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from local_judge.base.files import partial_of, remove_partials
 from local_judge.base.model import Frozen
-from local_judge.ledger.calibrations import damaged_calibrations
+from local_judge.ledger.calibrations import find_damaged_calibrations
 from local_judge.ledger.database import ANY_TEXT, COLUMNS, Database, Row, delete, pages, transaction
 from local_judge.ledger.errors import CorruptReply, LedgerMissing
 from local_judge.ledger.file import connect, connect_to_read, ledger_errors
@@ -23,12 +23,12 @@ from local_judge.ledger.rows import (
     UNASKED,
     DamagedText,
     StoredRequests,
-    checked_judge,
-    checked_reply,
-    checked_text,
-    holds,
     is_token_count,
-    stored_replies,
+    passes,
+    select_replies,
+    verify_judge,
+    verify_reply,
+    verify_text,
 )
 from serving.types import EngineIdentity
 
@@ -232,14 +232,14 @@ def remove_damaged(path: Path) -> Removed:
         rebuilt, lost_replies = True, _rebuild(path)
     with ledger_errors(path), closing(connect(path)) as connection, transaction(connection):
         connection.text_factory = ANY_TEXT
-        for table, check in (("texts", checked_text), ("judges", checked_judge)):
-            bad = [number for number, row in _numbered(connection, table) if not holds(check, *row)]
+        for table, check in (("texts", verify_text), ("judges", verify_judge)):
+            bad = [number for number, row in _numbered(connection, table) if not passes(check, *row)]
             delete(connection, table, "rowid", bad)
         stored, asked, lost = StoredRequests(connection), set[Any](), list[int]()
         for page in pages(connection, "requests", "requests.rowid, key"):
             stored.read([key for _, key in page])
             for number, key in page:
-                if holds(stored.request, key):
+                if passes(stored.request, key):
                     asked.add(key)
                 else:
                     lost.append(number)
@@ -247,7 +247,7 @@ def remove_damaged(path: Path) -> Removed:
         bad = [
             number
             for number, row in _numbered(connection, "replies")
-            if row[0] not in asked or not holds(checked_reply, row)
+            if row[0] not in asked or not passes(verify_reply, row)
         ]
         delete(connection, "replies", "rowid", bad)
         connection.execute(
@@ -256,7 +256,7 @@ def remove_damaged(path: Path) -> Removed:
         lost = [number for number, row in _numbered(connection, "token_counts") if not is_token_count(row)]
         delete(connection, "token_counts", "rowid", lost)
         calibrations = 0
-        if any(damaged_calibrations(connection)):
+        if any(find_damaged_calibrations(connection)):
             calibrations = connection.execute("DELETE FROM calibrations").rowcount
     return Removed(len(bad) + lost_replies, calibrations, rebuilt)
 
@@ -334,7 +334,7 @@ def _token_counts(connection: Database) -> Iterator[str]:
 
 
 def _replies(connection: Database) -> Iterator[str]:
-    for reply in stored_replies(connection):
+    for reply in select_replies(connection):
         if isinstance(reply, CorruptReply):
             yield str(reply)
     for (key,) in connection.execute(UNASKED).fetchall():
@@ -357,7 +357,7 @@ def _requests(connection: Database) -> Iterator[str]:
 def _texts(connection: Database) -> Iterator[str]:
     for digest, body in connection.execute("SELECT digest, body FROM texts"):
         try:
-            checked_text(digest, body)
+            verify_text(digest, body)
         except DamagedText as error:
             yield str(error)
 
@@ -365,7 +365,7 @@ def _texts(connection: Database) -> Iterator[str]:
 def _judges(connection: Database) -> Iterator[str]:
     for digest, identity in connection.execute("SELECT digest, identity FROM judges"):
         try:
-            checked_judge(digest, identity)
+            verify_judge(digest, identity)
         except ValueError as error:
             yield str(error)
 
@@ -376,6 +376,6 @@ _CHECKS = {
     "requests": _requests,
     "texts": _texts,
     "judges": _judges,
-    "calibrations": damaged_calibrations,
+    "calibrations": find_damaged_calibrations,
     "token_counts": _token_counts,
 }
