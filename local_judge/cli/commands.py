@@ -80,7 +80,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     ),
     "show": Lazy(
         "show:show",
-        "Print the tables of a run, the scores of groups of reports, or the progress of a run that has not ended.",
+        "Print the tables of a run, the scores of groups of reports, or progress.",
         RESULTS,
     ),
     "report": Lazy(
@@ -237,22 +237,20 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "tasks.topics:topics",
                 "Show the distribution of tasks over topics, and how far a judge agrees with given topics.",
             ),
-            "guidance": Lazy(
-                "tasks.groups:guidance", "Draft and review guidance: what a good report on a task must do."
+            "draft": Lazy(
+                "tasks.drafts:draft",
+                "Let the judge draft data of a kind for the tasks that have none. The same command continues.",
             ),
-            "criteria": Lazy(
-                "tasks.groups:criteria", "Draft and review criteria for comparing reports on a task."
+            "show": Lazy(
+                "tasks.drafts:show",
+                "Print a table of the rows of a file, or with --task all details of one task.",
             ),
-            "dimensions": Lazy(
-                "tasks.groups:dimensions",
-                "Draft and review dimensions for judging a single report on a task.",
+            "review": Lazy(
+                "tasks.drafts:review", "Accept, edit or reject drafts. Each decision is stored at once."
             ),
-            "checklist": Lazy(
-                "tasks.groups:checklist", "Draft and review checklists: what a report on a task must contain."
-            ),
-            "plan": Lazy(
-                "tasks.plan:plan",
-                "Draft and review evaluation plans: key information and reasoning questions.",
+            "lint": Lazy(
+                "tasks.drafts:lint",
+                "Check checklists or plans against rules in code. The exit code is 1 if a rule is broken.",
             ),
             "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
         },

@@ -47,20 +47,24 @@ ChecklistsFile = Annotated[
     Path | None,
     typer.Option(
         "--checklists",
-        help="Checklists of tasks (`local-judge tasks checklist`, or LiveResearchBench's).",
+        help="Checklists of tasks (`local-judge tasks draft checklist`, or LiveResearchBench's).",
         rich_help_panel=TASK_FILES,
     ),
 ]
 CriteriaFile = Annotated[
     Path | None,
     typer.Option(
-        "--criteria", help="Criteria of tasks (`local-judge tasks criteria`).", rich_help_panel=TASK_FILES
+        "--criteria",
+        help="Criteria of tasks (`local-judge tasks draft criteria`).",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 PlansFile = Annotated[
     Path | None,
     typer.Option(
-        "--plans", help="Evaluation plans of tasks (`local-judge tasks plan`).", rich_help_panel=TASK_FILES
+        "--plans",
+        help="Evaluation plans of tasks (`local-judge tasks draft plan`).",
+        rich_help_panel=TASK_FILES,
     ),
 ]
 References = Annotated[
@@ -295,7 +299,7 @@ class TaskFileOptions(Options):
         Path | None,
         typer.Option(
             "--guidance",
-            help="Guidance for tasks (`local-judge tasks guidance`).",
+            help="Guidance for tasks (`local-judge tasks draft guidance`).",
             rich_help_panel=TASK_FILES,
         ),
     ] = None
@@ -304,7 +308,7 @@ class TaskFileOptions(Options):
         Path | None,
         typer.Option(
             "--dimensions",
-            help="Dimensions of tasks (`local-judge tasks dimensions`, or DeepResearchEval's).",
+            help="Dimensions of tasks (`local-judge tasks draft dimensions`, or DeepResearchEval's).",
             rich_help_panel=TASK_FILES,
         ),
     ] = None

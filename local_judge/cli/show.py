@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from local_judge.base.errors import ConfigError, RunError
 from local_judge.claims.model import ClaimSet
+from local_judge.cli.help import ADVANCED
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
@@ -158,7 +159,9 @@ def show(
     watching: Annotated[
         bool, typer.Option("--watch", help="Print how far a run or sweep is, and how fast, until it ends.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --watch: print the state now.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="With --watch: print the state now.", rich_help_panel=ADVANCED)
+    ] = False,
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -166,12 +169,13 @@ def show(
             metavar="LEDGER",
             help="With --watch: the ledger, if it is not in the run directory.",
             envvar="LOCAL_JUDGE_LEDGER",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the tables of a run, the scores of groups of reports, or the progress of a run that has not ended."""
+    """Print the tables of a run, the scores of groups of reports, or progress."""
     if watching:
         _require(len(runs) == 1, "--watch follows one run or sweep")
         watch(runs[0], once=once, ledger=ledger, as_json=as_json)

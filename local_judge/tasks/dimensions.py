@@ -1,6 +1,6 @@
 """Dimensions of quality: one row per task, the four general dimensions and those made for the task, with criteria.
 
-    FILE.jsonl    one row per task, as `local-judge tasks dimensions` writes
+    FILE.jsonl    one row per task, as `local-judge tasks draft dimensions` writes
     FILE.json     results of DeepResearchEval, ours or its own: `query_results` by task id
     FOLDER        its cache, `point_quality/outputs/cache`: JSON files with keys `dimensions_ID`, `weights_ID_K` and
                   `criteria_ID_DIMENSION`; a single file of it may be given too

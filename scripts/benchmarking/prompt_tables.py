@@ -1,4 +1,4 @@
-"""The tables of docs/reference/prompts.md: what was measured, by which judge, of which prompt.
+"""The tables of docs/appendix/prompts.md: what was measured, by which judge, of which prompt.
 
 Invariant: a row is there because it was measured, and says by a digest of which prompt; measuring a prompt again with
 the same judge replaces its row and leaves all others as they are.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scripts.benchmarking.prompt_rows import Kind
 
-DOCUMENT = "docs/reference/prompts.md"
+DOCUMENT = "docs/appendix/prompts.md"
 Row = dict[str, Any]
 """Row that the benchmark prints for one prompt."""
 

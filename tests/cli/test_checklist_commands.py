@@ -1,4 +1,4 @@
-"""`local-judge tasks checklist`: drafted by the stub, checked, shown, decided on, and given to a run."""
+"""`local-judge tasks ... checklist`: drafted by the stub, checked, shown, decided on, and given to a run."""
 
 from __future__ import annotations
 
@@ -45,28 +45,28 @@ def drafted(command: Command, tmp_path: Path, server: StubThread, preset: Path) 
     out = tmp_path / "checklists.jsonl"
     tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
     options = ("--judge", preset, "--base-url", server.url, "--out", out)
-    ended = command("tasks", "checklist", "draft", tasks, *options)
+    ended = command("tasks", "draft", "checklist", tasks, *options)
     assert (ended.code, ended.out) == (0, f"2 drafted, 1 had a checklist, 0 failed: {out}\n")
     asked = len(server.chats)
-    assert command("tasks", "checklist", "draft", tasks, *options).out.startswith("0 drafted, 3 had")
+    assert command("tasks", "draft", "checklist", tasks, *options).out.startswith("0 drafted, 3 had")
     assert len(server.chats) == asked
     return out
 
 
 def test_show_and_lint(command: Command, drafted: Path) -> None:
-    table = command("tasks", "checklist", "show", drafted).out.splitlines()
+    table = command("tasks", "show", "checklist", drafted).out.splitlines()
     assert [cell.strip() for cell in table[2].split("│")][:5] == ["mill", "drafted", "3", "1", ""]
-    shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
+    shown = command("tasks", "show", "checklist", drafted, "--task", "mill").out
     assert "What did the [b]retrofit[/b] of the mill change?" in shown
     assert "q3. What was [b]built[/b]?\n   yes-or-no: asks 'What'" in shown
-    ended = command("tasks", "checklist", "lint", drafted)
+    ended = command("tasks", "lint", "checklist", drafted)
     assert ended.code == 1
     assert [line.partition(",")[0] for line in ended.out.splitlines()[:3]] == [
         "mill q3: yes-or-no: asks 'What'",
         "votes q3: yes-or-no: asks 'What'",
         "2 findings in 2 checklists",
     ]
-    found = json.loads(command("tasks", "checklist", "lint", drafted, "--json").out)
+    found = json.loads(command("tasks", "lint", "checklist", drafted, "--json").out)
     [finding] = found["checklists"][0]["findings"]
     assert finding.pop("reason").startswith("asks 'What'")
     assert finding == {"rule": "yes-or-no", "item": "q3", "hard": True}
@@ -76,39 +76,39 @@ def test_show_and_lint(command: Command, drafted: Path) -> None:
 def test_lint_of_other_forms_and_where_nothing_is_wrong(command: Command, tmp_path: Path) -> None:
     items = [f"Does the report name the {what} of Fernholt?" for what in ("mill", "pump", "owner")]
     clean = write_jsonl(tmp_path / "own.jsonl", [{"task_id": "mill", "items": items}])
-    ended = command("tasks", "checklist", "lint", clean)
+    ended = command("tasks", "lint", "checklist", clean)
     assert ended.code == 0
     assert ended.out.splitlines()[0] == "0 findings in 1 checklist"
     last = ended.out.splitlines()[-1]
     assert last.startswith("not checked in 1 checklist, ") and last.endswith(": no-answer, same-language")
     tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
-    assert "not checked" not in command("tasks", "checklist", "lint", clean, "--tasks", tasks).out
+    assert "not checked" not in command("tasks", "lint", "checklist", clean, "--tasks", tasks).out
     prefixed = write_jsonl(tmp_path / "prefixed.jsonl", [{"task_id": "qid_mill", "items": items}])
-    assert "not checked" not in command("tasks", "checklist", "lint", prefixed, "--tasks", tasks).out
-    dataset = command("tasks", "checklist", "lint", write_csv(tmp_path / "dataset.csv", ROWS))
+    assert "not checked" not in command("tasks", "lint", "checklist", prefixed, "--tasks", tasks).out
+    dataset = command("tasks", "lint", "checklist", write_csv(tmp_path / "dataset.csv", ROWS))
     assert dataset.out.splitlines()[:2] == [
         "pumps: number: has 2 items, should have 3 to 20",
         "mill: number: has 1 items, should have 3 to 20",
     ]
-    assert command("tasks", "checklist", "lint", tasks).out.startswith("own: number:")
+    assert command("tasks", "lint", "checklist", tasks).out.startswith("own: number:")
     assert (
         "no checklists in it"
-        in command("tasks", "checklist", "lint", write_jsonl(tmp_path / "e.jsonl", [])).line()
+        in command("tasks", "lint", "checklist", write_jsonl(tmp_path / "e.jsonl", [])).line()
     )
 
 
 def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ("tasks", "checklist", "review", drafted, "--reviewer", "Ada")
+    review = ("tasks", "review", "checklist", drafted, "--reviewer", "Ada")
     monkeypatch.setenv("VISUAL", "sed -i '3d'")
     assert command(*review, "--task", "mill", "--edit").out == "task mill: reviewed\n"
     assert command(*review, "--reject").out == "task votes: rejected\n"
     rows = CHECKLIST_KIND.file(drafted).load()
     assert [(len(row.items), row.status) for row in rows.values()] == [(2, "reviewed"), (3, "rejected")]
     assert rows["mill"].items_before is not None and len(rows["mill"].items_before) == 3
-    shown = command("tasks", "checklist", "show", drafted, "--task", "mill").out
+    shown = command("tasks", "show", "checklist", drafted, "--task", "mill").out
     assert "mill: reviewed by Ada" in shown and shown.partition("as drafted")[2].count("\n") == 4
     # A rejected checklist is not checked.
-    assert command("tasks", "checklist", "lint", drafted).out.startswith("mill: number: has 2 items")
+    assert command("tasks", "lint", "checklist", drafted).out.startswith("mill: number: has 2 items")
 
 
 def test_failed_drafts_are_named(command: Command, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_failed_drafts_are_named(command: Command, tmp_path: Path) -> None:
     with StubThread(StubPlan(answer=drafter, faults=(Fault("400"),))) as server:
         options = ("--judge", write_preset(tmp_path, concurrency=1), "--base-url", server.url, "--out", out)
         ended = command(
-            "tasks", "checklist", "draft", write_jsonl(tmp_path / "tasks.jsonl", TASKS[:1]), *options
+            "tasks", "draft", "checklist", write_jsonl(tmp_path / "tasks.jsonl", TASKS[:1]), *options
         )
     assert ended.code == 3 and ended.line().startswith("task mill: refused: ")
 
@@ -147,7 +147,7 @@ def test_drafts_for_the_dataset_are_for_the_form_that_a_run_reads(
     judge = ("--judge", preset, "--base-url", server.url)
     for form, request in (((), FIXED), (("--open-dates",), OPEN)):
         out = tmp_path / f"checklists{len(form)}.jsonl"
-        assert command("tasks", "checklist", "draft", dataset, *judge, "--out", out, *form).code == 0
+        assert command("tasks", "draft", "checklist", dataset, *judge, "--out", out, *form).code == 0
         assert CHECKLIST_KIND.file(out).load()["pumps"].task == request
 
 
@@ -182,7 +182,7 @@ def test_reviewers_label_items_and_the_next_round_has_the_disputed_ones(
     ]
     file = write_jsonl(tmp_path / "c.jsonl", rows)
     labels, second = (tmp_path / name for name in ("l.jsonl", "l2.jsonl"))
-    review = ("tasks", "checklist", "review", file, "--labels")
+    review = ("tasks", "review", "checklist", file, "--labels")
     for reviewer, given in LABELS.items():
         for (task, item), label in zip(TEXTS, given, strict=True):
             options = (
@@ -249,14 +249,14 @@ def test_labels_that_cannot_be(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "task": "Why?", "items": ["Is it?"]}])
-    review = ("tasks", "checklist", "review", "c.jsonl", "--reviewer", "Ada")
+    review = ("tasks", "review", "checklist", "c.jsonl", "--reviewer", "Ada")
     assert message in command(*review, "--labels", "l.jsonl", "--task", "mill", *options).line()
     assert "need --labels" in command(*review, "--label", "appropriate").line()
 
 
 def test_labels_are_of_the_text_that_they_were_given_for(command: Command, tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "c.jsonl", [{"task_id": "mill", "items": ["Is it?"]}])
-    review = ("tasks", "checklist", "review", file, "--reviewer", "Ada", "--labels", tmp_path / "l.jsonl")
+    review = ("tasks", "review", "checklist", file, "--reviewer", "Ada", "--labels", tmp_path / "l.jsonl")
     assert command(*review, "--task", "mill", "--item", "q1", "--label", "appropriate").code == 0
     write_jsonl(file, [{"task_id": "mill", "items": ["Was it?"]}])
     assert "q1 of task 'mill' has another text" in command(*review).line()
@@ -267,7 +267,7 @@ def test_labels_at_a_terminal(tmp_path: Path) -> None:
         tmp_path / "c.jsonl", [{"task_id": "mill", "task": "Why?", "items": ["Is it?", "Was it?"]}]
     )
     labels = tmp_path / "l.jsonl"
-    terminal = Terminal("tasks", "checklist", "review", file, "--reviewer", "Ada", "--labels", labels)
+    terminal = Terminal("tasks", "review", "checklist", file, "--reviewer", "Ada", "--labels", labels)
     for question, reply in (
         ("[3] not appropriate, [s]kip, [q]uit?", "1"),
         ("[4] not appropriate, [s]kip, [q]uit?", "4"),

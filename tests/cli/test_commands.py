@@ -97,7 +97,7 @@ finally:
         (["lab", "--help"], "evaluate-verifier"),
         (["--version"], f"local-judge {__version__}"),
         (["snapshot", "--help"], "evaluate"),
-        (["tasks", "--help"], "checklist"),
+        (["tasks", "--help"], "review"),
     ],
 )
 def test_help_loads_nothing_that_commands_need(arguments: list[str], says: str) -> None:
@@ -135,7 +135,7 @@ def test_completion_knows_commands_and_their_options(monkeypatch: pytest.MonkeyP
         return done.stdout.split()
 
     assert completed("local-judge ver") == ["verify"]
-    assert completed("local-judge tasks guidance ") == ["draft", "show", "review"]
+    assert completed("local-judge tasks draft gui") == ["guidance"]
     assert "--allow-modified" in completed("local-judge show out --al")
 
 

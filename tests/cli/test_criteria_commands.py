@@ -1,4 +1,4 @@
-"""`local-judge tasks criteria show` and `review`; `draft` is in test_race_commands.py."""
+"""`local-judge tasks show criteria` and `review`; `draft` is in test_race_commands.py."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_show(command: Command, file: Path) -> None:
-    table = command("tasks", "criteria", "show", file).out.splitlines()
+    table = command("tasks", "show", "criteria", file).out.splitlines()
     assert [name.strip() for name in table[0].split("┃")][:3] == ["task", "status", "comprehensiveness"]
     weight, number = ROW["dimension_weight"]["insight"], len(ROW["criterions"]["insight"])
     assert f"{weight:.2f} ({number})" in table[2]
-    shown = command("tasks", "criteria", "show", file, "--task", "b").out
+    shown = command("tasks", "show", "criteria", file, "--task", "b").out
     assert "What of [b]b[/b]? [31m" in shown and "\x1b" not in shown
     assert f"instruction following ({ROW['dimension_weight']['instruction_following']:.2f})" in shown
     assert ROW["criterions"]["insight"][0]["criterion"] in shown
-    dumped = json.loads(command("tasks", "criteria", "show", file, "--json").out)
+    dumped = json.loads(command("tasks", "show", "criteria", file, "--json").out)
     assert [row["id"] for row in dumped] == ["a", "b", "c"]
     assert (
-        "`local-judge tasks criteria show" in command("tasks", "criteria", "show", file, "--task", "z").line()
+        "`local-judge tasks show criteria" in command("tasks", "show", "criteria", file, "--task", "z").line()
     )
 
 
 def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ("tasks", "criteria", "review", file, "--reviewer", "Ada")
+    review = ("tasks", "review", "criteria", file, "--reviewer", "Ada")
     assert command(*review, "--task", "a", "--reject").out == "task a: rejected\n"
     name = ROW["criterions"]["insight"][0]["criterion"]
     monkeypatch.setenv("VISUAL", f"sed -i 's/criterion: {name}$/criterion: Mine/'")
@@ -67,5 +67,5 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
 )
 def test_a_review_has_a_reviewer(command: Command, file: Path, reviewer: str, line: str) -> None:
     before = file.read_bytes()
-    assert command("tasks", "criteria", "review", file, "--reviewer", reviewer, "--accept").line() == line
+    assert command("tasks", "review", "criteria", file, "--reviewer", reviewer, "--accept").line() == line
     assert (file.read_bytes(), list(file.parent.glob(".*"))) == (before, [])

@@ -66,18 +66,18 @@ def test_from_tasks_to_the_result_file(
     judge = ("--judge", preset, "--base-url", server.url)
     tasks, drafted = tmp_path / "tasks.jsonl", tmp_path / "dimensions.jsonl"
     tasks.write_text("".join(json.dumps(task) + "\n" for task in TASKS))
-    draft = ("tasks", "dimensions", "draft", tasks, *judge, "--out", drafted)
+    draft = ("tasks", "draft", "dimensions", tasks, *judge, "--out", drafted)
     assert command(*draft).out == f"2 drafted, 0 had dimensions, 0 failed: {drafted}\n"
     asked = len(server.chats)
     assert asked == 2 * (1 + 1 + 6)
     assert command(*draft).out == f"0 drafted, 2 had dimensions, 0 failed: {drafted}\n"
     assert len(server.chats) == asked
 
-    table = command("tasks", "dimensions", "show", drafted).out
+    table = command("tasks", "show", "dimensions", drafted).out
     assert "Cost accounting 0.20 (2)" in table and "drafted" in table
-    review = ("tasks", "dimensions", "review", drafted, "--reviewer", "Ada")
+    review = ("tasks", "review", "dimensions", drafted, "--reviewer", "Ada")
     assert command(*review, "--task", "1", "--accept").out == "task 1: reviewed\n"
-    shown = command("tasks", "dimensions", "show", drafted, "--task", "1").out
+    shown = command("tasks", "show", "dimensions", drafted, "--task", "1").out
     assert "reviewed by Ada" in shown and "Sources-of money (specific, 0.10)" in shown
 
     run = tmp_path / "run"

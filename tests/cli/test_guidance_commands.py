@@ -1,4 +1,4 @@
-"""`local-judge tasks guidance`: drafted by the stub, decided on by flags, by an editor and at a terminal."""
+"""`local-judge tasks ... guidance`: drafted by the stub, decided on by flags, by an editor and at a terminal."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def test_draft_continues_where_it_stopped(
 ) -> None:
     out = tmp_path / "guidance.jsonl"
     options = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", out)
-    ended = command("tasks", "guidance", "draft", tasks, *options)
+    ended = command("tasks", "draft", "guidance", tasks, *options)
     assert (ended.code, ended.out) == (0, f"2 drafted, 1 had guidance, 0 failed: {out}\n")
     drafted = GUIDANCE_KIND.file(out).load()
     assert list(drafted) == ["mill", "votes"]
     assert all(row.points[0].source is not None and row.snapshot for row in drafted.values())
     assert (tmp_path / "guidance.ledger.sqlite").is_file()
     asked = len(server.chats)
-    again = command("tasks", "guidance", "draft", tasks, *options)
+    again = command("tasks", "draft", "guidance", tasks, *options)
     assert (again.code, again.out) == (0, f"0 drafted, 3 had guidance, 0 failed: {out}\n")
     assert len(server.chats) == asked
     # The file is lost and the ledger is not: the same bytes, and no question.
     whole = out.read_bytes()
     out.unlink()
-    assert command("tasks", "guidance", "draft", tasks, *options).code == 0
+    assert command("tasks", "draft", "guidance", tasks, *options).code == 0
     assert out.read_bytes() == whole
     assert len(server.chats) == asked
 
@@ -78,37 +78,37 @@ def test_failed_drafts_are_named_one_a_line(command: Command, tasks: Path, tmp_p
     out = tmp_path / "guidance.jsonl"
     with StubThread(StubPlan(answer=answer, faults=(Fault("400"), Fault("400")))) as server:
         options = ("--judge", write_preset(tmp_path), "--base-url", server.url, "--out", out)
-        ended = command("tasks", "guidance", "draft", tasks, *options)
+        ended = command("tasks", "draft", "guidance", tasks, *options)
         assert (ended.code, ended.out) == (3, f"0 drafted, 1 had guidance, 2 failed: {out}\n")
         assert [line.split(":")[0] for line in ended.err.splitlines()] == ["task mill", "task votes"]
-        assert command("tasks", "guidance", "draft", tasks, *options).code == 0
+        assert command("tasks", "draft", "guidance", tasks, *options).code == 0
     assert list(GUIDANCE_KIND.file(out).load()) == ["mill", "votes"]
 
 
 def test_show(command: Command, file: Path) -> None:
-    table = command("tasks", "guidance", "show", file).out
+    table = command("tasks", "show", "guidance", file).out
     assert [line.replace("│", " ").split()[:2] for line in table.splitlines()[2:]] == [
         ["a", "drafted"],
         ["b", "drafted"],
         ["c", "drafted"],
     ]
-    one = command("tasks", "guidance", "show", file, "--task", "b").out
+    one = command("tasks", "show", "guidance", file, "--task", "b").out
     assert "Who [bold]paid[/bold]? [31m" in one and "\x1b" not in one
     assert 'quotation in no passage: "no such words"' in one
     assert [
-        entry["task_id"] for entry in json.loads(command("tasks", "guidance", "show", file, "--json").out)
+        entry["task_id"] for entry in json.loads(command("tasks", "show", "guidance", file, "--json").out)
     ] == [
         "a",
         "b",
         "c",
     ]
-    ended = command("tasks", "guidance", "show", file, "--task", "z")
+    ended = command("tasks", "show", "guidance", file, "--task", "z")
     assert ended.code == 1
     assert "no task 'z'" in ended.line()
 
 
 def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ("tasks", "guidance", "review", file, "--reviewer", "Ada")
+    review = ("tasks", "review", "guidance", file, "--reviewer", "Ada")
     assert command(*review, "--task", "a", "--reject").out == "task a: rejected\n"
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", "sed -i 's/who paid/all who paid/'")
@@ -126,12 +126,12 @@ def test_review_by_flags(command: Command, file: Path, monkeypatch: pytest.Monke
     # A decision can be taken back by name.
     assert command(*review, "--task", "a", "--accept").out == "task a: reviewed\n"
     assert all(row.content for row in GUIDANCE_KIND.file(file).load().values())
-    assert "text\n1. Names all who paid." in command("tasks", "guidance", "show", file, "--task", "b").out
+    assert "text\n1. Names all who paid." in command("tasks", "show", "guidance", file, "--task", "b").out
 
 
 def test_review_refuses_in_one_line(command: Command, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert command("tasks", "guidance", "review", file, "--accept").code == 2  # nobody says who decides
-    review = ("tasks", "guidance", "review", file, "--reviewer", "Ada")
+    assert command("tasks", "review", "guidance", file, "--accept").code == 2  # nobody says who decides
+    review = ("tasks", "review", "guidance", file, "--reviewer", "Ada")
     ended = command(*review)
     assert ended.code == 1
     assert ended.line() == (
@@ -189,7 +189,7 @@ class Terminal:
 @pytest.fixture
 def terminal(file: Path) -> Iterator[Terminal]:
     opened = Terminal(
-        "tasks", "guidance", "review", file, "--reviewer", "Ada", EDITOR="sed -i 's/who/all who/'", VISUAL=""
+        "tasks", "review", "guidance", file, "--reviewer", "Ada", EDITOR="sed -i 's/who/all who/'", VISUAL=""
     )
     yield opened
     if opened.process.poll() is None:
@@ -236,7 +236,7 @@ def test_what_was_saved_and_refused_is_there_again(file: Path, tmp_path: Path) -
         f"#!/bin/sh\ncat $1 > {tmp_path}/found\nif grep -q who $1; then : > $1; else echo Mine. > $1; fi\n"
     )
     editor.chmod(0o755)
-    opened = Terminal("tasks", "guidance", "review", file, "--reviewer", "Ada", EDITOR=str(editor), VISUAL="")
+    opened = Terminal("tasks", "review", "guidance", file, "--reviewer", "Ada", EDITOR=str(editor), VISUAL="")
     opened.expect("[q]uit? ")
     opened.say("e")
     opened.expect("the guidance is empty; reject it instead")

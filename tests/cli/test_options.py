@@ -78,7 +78,7 @@ def test_commands_that_ask_a_judge_have_the_options_of_servers() -> None:
     for name, flag, _ in options():
         flags.setdefault(name, set()).add(flag)
     asking = {name for name, has in flags.items() if "--base-url" in has}
-    assert {"run", "verify", "demo", "judge qualify", "lab experiment", "tasks plan draft"} <= asking
+    assert {"run", "verify", "demo", "judge qualify", "lab experiment", "tasks draft"} <= asking
     assert all(servers <= flags[name] for name in asking)
 
 

@@ -1,4 +1,4 @@
-"""`local-judge tasks plan`: drafted against a server, shown, checked, decided on; killed and continued."""
+"""`local-judge tasks ... plan`: drafted against a server, shown, checked, decided on; killed and continued."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def draft(
 ) -> Ended:
     tasks = write_jsonl(out.parent / "tasks.jsonl", TASKS)
     where = ("--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--out", out)
-    return command("tasks", "plan", "draft", tasks, *where, *more)
+    return command("tasks", "draft", "plan", tasks, *where, *more)
 
 
 @pytest.fixture
@@ -109,30 +109,30 @@ def test_what_a_draft_leaves(drafted: Path, snapshot: Path) -> None:
 
 
 def test_show_and_lint(command: Command, drafted: Path, snapshot: Path) -> None:
-    table = command("tasks", "plan", "show", drafted).out.splitlines()
+    table = command("tasks", "show", "plan", drafted).out.splitlines()
     assert [cell.strip() for cell in table[2].split("│")][:6] == ["mill/1", "drafted", "1", "", "1", "1"]
-    shown = command("tasks", "plan", "show", drafted, "--task", "mill/1").out
+    shown = command("tasks", "show", "plan", drafted, "--task", "mill/1").out
     assert "What did the [b]retrofit[/b] of Fernholt connect?" in shown
     assert "r1. Did the [b]retrofit[/b] pay?\n   extract: The figures.\n   verify: The records." in shown
     assert 'not in the page: Does the report say [i]so[/i]? "Invented words."' in shown
     assert "agent: answered: 2 turns, 2 calls, " in shown and "transcript: " in shown
-    ended = command("tasks", "plan", "lint", drafted, "--snapshot", snapshot)
+    ended = command("tasks", "lint", "plan", drafted, "--snapshot", snapshot)
     assert ended.code == 1
     assert "mill/1: number: has 1 items of key information, should have 5 to 20" in ended.out.splitlines()
     assert "quoted" not in ended.out.partition("\nrules:")[0] and "not checked" not in ended.out
-    found = json.loads(command("tasks", "plan", "lint", drafted, "--json").out)
+    found = json.loads(command("tasks", "lint", "plan", drafted, "--json").out)
     [(rule, reason)] = found["plans"][0]["unchecked"].items()
     assert rule == "quoted" and "no snapshot" in reason
 
 
 def test_review(command: Command, drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    review = ("tasks", "plan", "review", drafted, "--reviewer", "Ada")
+    review = ("tasks", "review", "plan", drafted, "--reviewer", "Ada")
     monkeypatch.setenv("VISUAL", "sed -i 's/The records/The minutes/'")
     assert command(*review, "--task", "pump", "--edit").out == "task pump: reviewed\n"
     assert command(*review, "--reject").out == "task mill/1: rejected\n"
     rows = PLAN_KIND.file(drafted).load()
     assert rows["pump"].reasoning[0].verify == "The minutes." and rows["mill/1"].content is None
-    assert "questions as drafted" in command("tasks", "plan", "show", drafted, "--task", "pump").out
+    assert "questions as drafted" in command("tasks", "show", "plan", drafted, "--task", "pump").out
 
 
 def test_what_failed_is_named_and_its_transcript_is_kept(
@@ -156,7 +156,7 @@ def test_mistakes_end_in_one_line(
         "--tool shell: unknown name"
         in draft(command, server, preset, snapshot, out, "--tool", "shell").line()
     )
-    assert "no task 'none'" in command("tasks", "plan", "show", write_plan(out), "--task", "none").line()
+    assert "no task 'none'" in command("tasks", "show", "plan", write_plan(out), "--task", "none").line()
 
 
 def write_plan(out: Path) -> Path:
@@ -170,7 +170,7 @@ def test_a_draft_that_is_killed_goes_on_to_the_same_file(
     tasks = write_jsonl(tmp_path / "tasks.jsonl", TASKS)
     with StubThread(StubPlan(answer=planner, delay=0.05, slots=1)) as server:
         where = ["--judge", preset, "--base-url", server.url, "--snapshot", snapshot, "--pages", "1"]
-        given = ["tasks", "plan", "draft", tasks, *where, "--out", "plans.jsonl"]
+        given = ["tasks", "draft", "plan", tasks, *where, "--out", "plans.jsonl"]
         for name in ("whole", "killed"):
             (tmp_path / name).mkdir()
         ended = finish(start(*given, cwd=tmp_path / "whole"))

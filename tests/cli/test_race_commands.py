@@ -47,7 +47,7 @@ def test_from_tasks_to_the_result_files(
 ) -> None:
     judge = ("--judge", preset, "--base-url", server.url)
     criteria = tmp_path / "criteria.jsonl"
-    draft = ("tasks", "criteria", "draft", write(tmp_path / "tasks.jsonl", *TASKS), *judge, "--out", criteria)
+    draft = ("tasks", "draft", "criteria", write(tmp_path / "tasks.jsonl", *TASKS), *judge, "--out", criteria)
     ended = command(*draft)
     assert (ended.code, ended.out) == (0, f"2 drafted, 0 had criteria, 0 failed: {criteria}\n")
     asked = len(server.chats)

@@ -23,7 +23,7 @@ TEXTS = sorted(
     if path.is_file() and path.suffix in SUFFIXES and "__pycache__" not in path.parts
 )
 REPLICATIONS = sorted((ROOT / "configs" / "replications").glob("*.yaml"))
-PAGE = ROOT / "docs" / "reference" / "replications.md"
+PAGE = ROOT / "docs" / "appendix" / "replications.md"
 READMES = {"hanjanghoon/DEER": "deer", "Ayanami0730/deep_research_bench": "drb"}
 
 

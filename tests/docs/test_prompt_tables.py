@@ -1,4 +1,4 @@
-"""The tables of docs/reference/prompts.md are of the prompts that there are."""
+"""The tables of docs/appendix/prompts.md are of the prompts that there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`local-judge tasks checklist review`: decisions on drafts, and labels of several reviewers.
+"""Labels of several reviewers for the texts of checklists, for `local-judge tasks review checklist --labels`.
 
 Invariant: each label is in the file before the next question.
 """
@@ -12,23 +12,18 @@ from typing import Annotated
 
 import typer
 
-from local_judge.base.errors import ConfigError, InputError, UserError, plain
+from local_judge.base.errors import InputError, UserError, plain
 from local_judge.base.rows import write_jsonl
-from local_judge.cli.options import AsJson, Options, said
+from local_judge.cli.options import Options
 from local_judge.cli.output import print_json
-from local_judge.cli.tasks.asking import Command
-from local_judge.cli.tasks.kinds import Accept, Edit, FilePath, OneTask, Reject, Reviewer
-from local_judge.cli.tasks.reviewing import Shown, decision_of, review_rows
 from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.stats.estimate import Estimate
-from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.labels import (
     LABELS,
     REQUEST,
     GivenLabel,
     LabelRow,
     agreement_of_labels,
-    label_file,
     next_round,
 )
 from local_judge.tasks.rowfile import RowFile
@@ -60,39 +55,10 @@ class LabelOptions(Options):
     ] = None
 
 
-def review_command(shown: Shown[ChecklistRow]) -> Command:
-    """Return the command that reviews checklists."""
-
-    def review(
-        file: FilePath,
-        reviewer: Reviewer,
-        options: LabelOptions,
-        task: OneTask = None,
-        accept: Accept = False,
-        reject: Reject = False,
-        edit: Edit = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Accept, edit (as lines of text) or reject drafted checklists. Each decision is stored at once.
-
-        Without --task: all drafts without a decision. With --task: one task, even if it has a decision.
-        With --labels: label requests and items as in LiveResearchBench, appendix J, and print the agreement.
-        """
-        if options.labels is None:
-            if options.label is not None or options.round is not None:
-                raise ConfigError("--label and --next-round need --labels FILE")
-            review_rows(file, shown, reviewer, task, decision_of(accept, reject, edit), as_json)
-        elif accept or reject or edit:
-            raise ConfigError("--labels: labels decide on no draft; leave out --accept, --reject and --edit")
-        else:
-            _label(label_file(options.labels, file), said("--reviewer", reviewer), task, options, as_json)
-
-    return review
-
-
-def _label(
+def label_texts(
     file: RowFile[LabelRow], reviewer: str, task: str | None, options: LabelOptions, as_json: bool
 ) -> None:
+    """Label texts of checklists by --label or as entered at the terminal, and print the agreement."""
     if options.label is not None:
         key = f"{task} {options.item}"
         row = file.load().get(key)

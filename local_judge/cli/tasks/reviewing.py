@@ -162,6 +162,6 @@ def _rows(file: RowFile[D], shown: Shown[D], task: str | None) -> list[D]:
         return list(rows.values())
     if task not in rows:
         raise InputError(
-            f"{file.path}: no task {task!r}; `local-judge tasks {shown.kind.field} show {file.path}` lists them"
+            f"{file.path}: no task {task!r}; `local-judge tasks show {shown.kind.field} {file.path}` lists them"
         )
     return [rows[task]]

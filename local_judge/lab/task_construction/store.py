@@ -7,7 +7,7 @@
                         results of the stages: see `model`
     votes.jsonl         one ballot per person
     tasks.jsonl         tasks that are kept, for `run --tasks`
-    guidance.jsonl      points that a judge has drafted for them, for `run --guidance` and `tasks guidance review`
+    guidance.jsonl      points that a judge has drafted for them, for `run --guidance` and `tasks review guidance`
     audit.jsonl         every task that was dropped, failed or never made, with stage, reasons and values
     summary.json        counts by domain, and of texts that meet the conditions in their prompts
 

@@ -57,7 +57,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         if self.settings.draft or task.dimensions is not None:
             return None
         return (
-            f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks dimensions draft` makes "
+            f"its task {task.id!r} has no dimensions; give --dimensions (`local-judge tasks draft dimensions` makes "
             "them), or let each judge draft its own: --set deepresearcheval.quality.draft=true"
         )
 

@@ -34,7 +34,7 @@ def missing_plan(task: Task) -> str | None:
     """Name the plan if the task has none, and the option that gives it."""
     if task.plan is not None:
         return None
-    return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks plan draft` makes them)"
+    return f"its task {task.id!r} has no plan; give --plans (`local-judge tasks draft plan` makes them)"
 
 
 def plan_of(case: Case) -> Plan:

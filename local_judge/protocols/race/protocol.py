@@ -146,7 +146,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
             return "no task; give --tasks"
         if given.mode != "vanilla" and given.criteria == "adaptive" and task.criteria is None:
             return (
-                f"its task {task.id!r} has no criteria; give --criteria (`local-judge tasks criteria draft` makes "
+                f"its task {task.id!r} has no criteria; give --criteria (`local-judge tasks draft criteria` makes "
                 "them), or do without: --set race.criteria=static"
             )
         if given.mode == "reference" and not task.references:

@@ -150,7 +150,7 @@ async def test_a_plan_is_needed(make_judge: MakeJudge) -> None:
         await dream("key_information").examine(case(), context(judge))
     both = dream("writing", "key_information")
     assert both.missing_inputs(TASK) == (
-        "its task 'mill' has no plan; give --plans (`local-judge tasks plan draft` makes them), or do without: "
+        "its task 'mill' has no plan; give --plans (`local-judge tasks draft plan` makes them), or do without: "
         "--set dream.parts=[writing]"
     )
     assert both.missing_inputs(PLANNED) is None and not both.needs_snapshot

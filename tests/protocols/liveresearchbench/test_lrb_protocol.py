@@ -51,7 +51,7 @@ def test_what_it_needs() -> None:
     bare = TASK.model_copy(update={"checklist": None})
     assert alone.missing_inputs(bare) is None
     lacking = protocol(parts=["coverage", "citation"]).missing_inputs(bare) or ""
-    drafting = "`local-judge tasks checklist draft`"
+    drafting = "`local-judge tasks draft checklist`"
     assert lacking.startswith(
         f"its task 'mill' has no checklist; give --checklists ({drafting} makes them), "
     )

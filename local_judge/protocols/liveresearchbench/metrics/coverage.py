@@ -54,7 +54,7 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
             return None
         return (
             f"its task {task.id!r} has no checklist; give --checklists "
-            "(`local-judge tasks checklist draft` makes them)"
+            "(`local-judge tasks draft checklist` makes them)"
         )
 
     async def examine(self, case: Case, context: EvalContext) -> CoverageFindings:
