@@ -90,7 +90,6 @@ def test_extras_are_those_that_the_documentation_names(metadata: Message) -> Non
         "gpu",
         "hub",
         "mcp",
-        "postgresql",
         "ray",
         "signing",
         "test",
@@ -192,7 +191,7 @@ def test_every_import_is_declared_where_it_is_used() -> None:
     named = PROJECT["optional-dependencies"]
     base, test = declared(PROJECT["dependencies"]), declared(named["test"] + named["browser"])
     # Imported in the function that needs them, with a line that says what to install.
-    extras = declared([one for name in ("frames", "mcp", "postgresql") for one in named[name]])
+    extras = declared([one for name in ("frames", "mcp") for one in named[name]])
     assert imported("local_judge", "serving", "indexes") <= base | extras
     assert imported("tests", "scripts") <= base | test
     assert not base & test

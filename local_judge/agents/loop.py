@@ -302,7 +302,7 @@ class _Run(Generic[T]):
         dropped: tuple[int, ...],
     ) -> Step:
         ledger = self.judge.ledger
-        replies = [await ledger.apart(ledger.get, key) for key in got.replies]
+        replies = [ledger.get(key) for key in got.replies]
         usages = [reply.usage for reply in replies if reply is not None]
         asked = sum(usage.prompt_tokens for usage in usages)
         written = sum(usage.completion_tokens for usage in usages)

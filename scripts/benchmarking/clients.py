@@ -60,12 +60,12 @@ async def in_flight(ask: Callable[[int], Awaitable[bool]], calls: range, at_once
 async def ours(url: str, calls: int, at_once: int) -> Measured:
     """Ask through the whole judge: layout, ledger (committed to disk), scheduler, HTTP, parsing and validation."""
     sys.path.insert(0, str(ROOT))
-    from local_judge.ledger.ledger import Ledger
-    from local_judge.prompts import Prompt, fence
     from pydantic import BaseModel
 
     from local_judge.cli.ending import relax_collector
     from local_judge.judge.judge import Answer, Judge
+    from local_judge.ledger.ledger import Ledger
+    from local_judge.prompts import Prompt, fence
     from serving.engines.openai import OpenAIEngine
 
     class Verdict(BaseModel):

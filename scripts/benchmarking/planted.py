@@ -10,10 +10,9 @@ import contextlib
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
-from local_judge.prompts import Prompt
-
 from local_judge.judge.judge import Judge
 from local_judge.lab.planting.model import ALTERATIONS, PlantedClaim
+from local_judge.prompts import Prompt
 from scripts.benchmarking.prefixes import BLOCK_TOKENS
 from scripts.benchmarking.vllm_server import MeasuredServer, measured_server
 from serving.engines import ENGINES

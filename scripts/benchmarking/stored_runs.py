@@ -14,13 +14,12 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from local_judge.ledger.ledger import Ledger
-
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import UserError
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.execution.job import Job, run_job
 from local_judge.runs.planning.config import RunConfig, settled

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
-from local_judge.prompts import SYSTEM
 
 from local_judge.agents.loop import agent_rules, run_agent
 from local_judge.agents.observations import SnapshotRequest
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox
 from local_judge.base.model import Frozen
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineFault
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.prompts import load_prompt
 
 from local_judge.agents.ask import ask_question
 from local_judge.agents.citations import CheckedCitation
@@ -25,6 +24,7 @@ from local_judge.agents.result import (
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import InputError
+from local_judge.prompts import load_prompt
 from local_judge.reporting.agents import answer_text
 
 from ..scripted_judge import MakeJudge

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from local_judge.ledger.calibrations import Calibration, Quality, sigmoid
 from pydantic import ValidationError
 
 from indexes.model import Chunk, Page
@@ -18,6 +17,7 @@ from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
 from local_judge.claims.yes_no import digest_as_laid_out, less, question, question_digest, yes_no_probability
 from local_judge.judge.judge import ChoiceResult, Judge, JudgeSettings
+from local_judge.ledger.calibrations import Calibration, Quality, sigmoid
 from local_judge.runs.planning.calibrations import in_manifest
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout

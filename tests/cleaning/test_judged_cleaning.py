@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from local_judge.prompts import SYSTEM
-
 from local_judge.cleaning.judged import PIECE_CHARACTERS, clean_by_judge
 from local_judge.documents import parse_report
 from local_judge.documents.clean import clean
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 

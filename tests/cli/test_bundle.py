@@ -377,26 +377,6 @@ def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
     assert "lacks replies" in command("bundle", run, "-o", run.with_name("run.ljz")).line()
 
 
-def test_a_run_does_not_choose_the_database_to_which_a_password_goes(
-    command: Command, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def connected(*_: object) -> None:
-        raise AssertionError("connected")
-
-    monkeypatch.setattr("local_judge.judge.ledger_postgres.Session", connected)
-    (run / "ledger.sqlite").unlink()
-    sealed = json.loads((run / MANIFEST).read_bytes())
-    manifest = unsealed(sealed)
-    manifest["run"]["ledger"] = "postgresql://db.example/replies"
-    RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
-    missing = "give --ledger or LOCAL_JUDGE_LEDGER"
-    assert missing in checks(command("audit", run, "--json"))["findings"]["note"]
-    assert missing in command("bundle", run, "-o", run.with_name("b.ljz")).line()
-    assert missing in command("show", run, "--cost").line()
-    assert "name it with --ledger" in command("report", run, "-o", run.with_name("page.html")).err
-    assert "connected" in command("audit", run, "--ledger", "postgresql://db.example/replies").err
-
-
 def test_a_moved_input_is_named_with_an_option(
     command: Command, run: Path, report: Path, snapshot: Path
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local_judge.base.failures import Failure
-
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
 from local_judge.demo.outcome import Outcome, Planted, assess
 from local_judge.demo.planted import planted_lines

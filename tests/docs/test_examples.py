@@ -37,7 +37,6 @@ from typing import Any, NamedTuple, cast, get_args
 
 import pytest
 import typer
-from local_judge.base.failures import FailureKind
 from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
@@ -46,6 +45,7 @@ from indexes.search.quality import read_queries
 from indexes.websearch import read_searches
 from local_judge import cli
 from local_judge.agents.result import read_evidence_gaps
+from local_judge.base.failures import FailureKind
 from local_judge.base.rows import read_jsonl
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
@@ -405,7 +405,7 @@ ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(enc
 
 def test_the_architecture_names_files_that_there_are() -> None:
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", ARCHITECTURE))
-    assert {"judge/failures.py", "scoring/algebra.py", "tests/golden"} <= named
+    assert {"base/failures.py", "scoring/algebra.py", "tests/golden"} <= named
     folders = (ROOT, ROOT / "local_judge", ROOT / "local_judge" / "protocols")
     missing = {name for name in named if not any((folder / name).exists() for folder in folders)}
     # Names with capitals stand for any protocol, metric or run.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from local_judge.prompts import Prompt
 
 from local_judge.judge.fitting import Part, fitting_parts, room_for
+from local_judge.prompts import Prompt
 from serving.errors import EngineUnreachable
 from serving.types import Message
 from tests.scripted_judge import MakeJudge

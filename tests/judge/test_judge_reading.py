@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeVar
 import pytest
 from jsonschema import Draft202012Validator, validate
 from jsonschema import ValidationError as SchemaMismatch
-from local_judge.ledger.requests import Identified, Reply, Request
-from local_judge.prompts import Prompt, fence, fill
 from pydantic import BaseModel, Field, TypeAdapter
 
 from local_judge.judge.errors import SchemaError
 from local_judge.judge.replies import Unread, read_items, read_one
 from local_judge.judge.schemas import items_schema, json_schema
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.prompts import Prompt, fence, fill
 from serving.types import EngineIdentity, FinishReason, Sampling
 
 

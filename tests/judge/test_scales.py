@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import log, sqrt
 
 import pytest
-from local_judge.base.failures import Failure
-from local_judge.prompts import Prompt
 
+from local_judge.base.failures import Failure
 from local_judge.judge.scales import expected_score
+from local_judge.prompts import Prompt
 from serving.types import Choice
 
 from ..scripted_judge import MakeJudge

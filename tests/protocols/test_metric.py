@@ -7,10 +7,10 @@ from io import StringIO
 from typing import Any, cast
 
 import pytest
-from local_judge.base.failures import Failure
 from rich.console import Console
 
 from local_judge.base.errors import ConfigError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.protocols.base import Case, EvalContext, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol, NoSettings, PartFindings

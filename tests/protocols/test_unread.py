@@ -14,9 +14,9 @@ from functools import cache
 from typing import NamedTuple, get_args
 
 import pytest
-from local_judge.base.failures import Failure
 
 from indexes.model import SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.build import cited_urls, urls_of
 from local_judge.claims.extract import MOST_CLAIMS, claim_on

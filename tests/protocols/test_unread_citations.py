@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from local_judge.base.failures import Failure
 
+from local_judge.base.failures import Failure
 from local_judge.claims.extract import claim_on
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Source, Verdict
 from local_judge.claims.unread import UnreadCitations, unread_of

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 
 from local_judge.base.errors import RunError
+from local_judge.base.failures import Failure
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import Pair
 from local_judge.protocols.liveresearchbench.export import CRITERIA

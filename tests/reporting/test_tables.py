@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from local_judge.base.failures import Failure
 from rich.console import Console, RenderableType
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
 from local_judge.protocols.deer import Deer, DeerFindings

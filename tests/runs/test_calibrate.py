@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from local_judge.base.failures import Failure
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import question_digest
 from local_judge.lab.annotations.load import load_annotations, sample_folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import exp, log
 
 import pytest
-from local_judge.ledger.calibrations import Method, mapped, sigmoid
 
+from local_judge.ledger.calibrations import Method, mapped, sigmoid
 from local_judge.stats.calibration.fitting import Uncalibratable, fit
 from local_judge.stats.calibration.measures import Judged
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.ledger.errors import LedgerError
-from local_judge.prompts import load_prompt
 
 from local_judge.base.errors import RunError
 from local_judge.judge.judge import Judge
@@ -27,6 +25,8 @@ from local_judge.lab.task_construction.pipeline import Source
 from local_judge.lab.task_construction.settings import BuildConfig, Domain, DuplicateSettings, PersonaSettings
 from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import build_notes
+from local_judge.ledger.errors import LedgerError
+from local_judge.prompts import load_prompt
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.topics import need_prompt

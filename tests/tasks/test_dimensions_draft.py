@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 
+from local_judge.base.failures import Failure
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.model import Task

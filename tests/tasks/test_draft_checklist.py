@@ -7,7 +7,6 @@ from typing import Any
 
 from local_judge.base.failures import Failure
 from local_judge.prompts import SYSTEM
-
 from local_judge.tasks.checklist_draft import (
     CHECKLIST_DRAFTS,
     Broken,

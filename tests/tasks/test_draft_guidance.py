@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
-from local_judge.prompts import SYSTEM
 
 from indexes.corpus import Hit
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 from local_judge.tasks import guidance_draft as drafting
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from local_judge.base.failures import Failure
-from local_judge.prompts import SYSTEM
-
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox, ToolSettings
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import TOOLS, PlanSettings
 from local_judge.tasks.plan_draft import draft_plan, plan_drafts

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from local_judge.base.failures import FailureKind
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import FailureKind
 from local_judge.claims.build import extract_claim_set
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from local_judge.base.failures import FailureKind
 
+from local_judge.base.failures import FailureKind
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document

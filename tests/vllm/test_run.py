@@ -25,10 +25,10 @@ from typing import Any, get_args
 
 import httpx
 import pytest
-from local_judge.base.failures import FailureKind
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import FailureKind
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.runs.storage.items import claims_file, file_key

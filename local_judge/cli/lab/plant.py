@@ -17,7 +17,6 @@ from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import ChecklistsFile, OptionalJudge
 from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
 from local_judge.cli.output import print_json
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (
     PlantedReports,
@@ -194,7 +193,7 @@ async def _restated(
     seed: int,
     options: OptionalJudge,
     spec: JudgeSpec,
-    ledger: LedgerPlace,
+    ledger: Path,
 ) -> Restating:
     async with options.open(spec, ledger) as judge:
         with RunProgress(judge, n_restated(draw), unit="claims") as progress:

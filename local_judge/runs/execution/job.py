@@ -21,7 +21,6 @@ from local_judge.base.errors import ConfigError, InputError
 from local_judge.base.failures import KEPT
 from local_judge.base.model import Frozen
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.planning import PlanningEngine
 from local_judge.prompts import fenced
 from local_judge.runs.execution.execute import Gates, check_inputs, execute
@@ -64,10 +63,10 @@ class Job:
     judge_specs: Sequence[JudgeSpec]
     config: RunConfig
     store: RunStore
-    ledger: LedgerPlace
+    ledger: Path
     file: RunFile = field(default_factory=RunFile)
     """Settings that the rest was opened from, for the manifest."""
-    base: LedgerPlace | None = None
+    base: Path | None = None
     """Ledger that is read where `ledger` lacks a reply."""
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()

@@ -11,11 +11,11 @@ import contextlib
 import re
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from local_judge.base.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import offline
@@ -109,7 +109,7 @@ def _drawn(preset: Preset, draw: int) -> Preset:
 
 
 def replayed(
-    judge_specs: Sequence[JudgeSpec], ledger: LedgerPlace, known: Sequence[EngineIdentity] = ()
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
 ) -> tuple[JudgeSpec, ...]:
     """Return judges that answer from the ledger only, so that none of their servers is asked.
 
@@ -134,7 +134,7 @@ def replayed(
 
 
 def with_identities(
-    judge_specs: Sequence[JudgeSpec], ledger: LedgerPlace, known: Sequence[EngineIdentity] = ()
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
 ) -> tuple[JudgeSpec, ...]:
     """Return judges with the identity under which each has answered; arguments and errors as `replayed`.
 
@@ -162,9 +162,9 @@ def is_reachable(judge_spec: JudgeSpec) -> bool:
 class JudgeOptions(TypedDict):
     """Options of `open_judges`."""
 
-    ledger: LedgerPlace
-    """SQLite file or PostgreSQL database, made if absent."""
-    base: NotRequired[LedgerPlace | None]
+    ledger: Path
+    """SQLite file, made if absent."""
+    base: NotRequired[Path | None]
     """Ledger that is read where `ledger` lacks a reply."""
     reasks: int
     """Number of times that an unanswered item is asked again."""
@@ -200,9 +200,7 @@ async def open_judges(
     """
     planning, given = options.get("planning", False), options.get("calibrations", ())
     persistence = options.get("persistence", PERSISTENT)
-    places = [options["ledger"], options.get("base")]
-    also = [one.reached for one in places if isinstance(one, PostgresUrl) and one.reached is not None]
-    async with open_engines(judge_specs, options.get("only_engine", True), persistence, also) as engines:
+    async with open_engines(judge_specs, options.get("only_engine", True), persistence) as engines:
         check_given(given, {name: await engine.identity() for name, engine in engines.items()})
         replaying = all(spec.recorded is not None for spec in judge_specs)
         read_only, base = planning or replaying, options.get("base")
@@ -225,15 +223,13 @@ async def open_engines(
     judge_specs: Sequence[JudgeSpec],
     only_engine: bool = True,
     persistence: Persistence = PERSISTENT,
-    also: Sequence[str] = (),
 ) -> AsyncGenerator[dict[str, Engine]]:
     """Open the engines of judges, check that each answers, and yield them by the judge's name.
 
     Args:
         judge_specs: the judges.
-        only_engine: refuse connections to anything except the engines and `also`.
+        only_engine: refuse connections to anything except the engines.
         persistence: attempts per call, and time to wait for a server.
-        also: further URLs that may be reached.
 
     Raises:
         EngineError: an engine cannot be reached.
@@ -245,9 +241,7 @@ async def open_engines(
         judge_specs = [await _with_servers(one, serving) for one in judge_specs]
         base_urls = [url for one in judge_specs if one.recorded is None for url in one.base_urls]
         async with contextlib.AsyncExitStack() as opened:
-            opened.enter_context(
-                offline.only([*base_urls, *also]) if only_engine else contextlib.nullcontext()
-            )
+            opened.enter_context(offline.only(base_urls) if only_engine else contextlib.nullcontext())
             engines: dict[str, Engine] = {}
             seen: list[tuple[str, EngineIdentity, Sampling]] = []
             for judge_spec in judge_specs:

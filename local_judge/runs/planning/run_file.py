@@ -16,7 +16,6 @@ from pydantic import Field, StringConstraints
 
 from local_judge.base.errors import ConfigError, SettingError
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger_place import LedgerField, is_url
 from local_judge.protocols.base import path_settings
 from local_judge.runs.planning.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
@@ -87,8 +86,8 @@ class RunFile(TaskFiles, RunConfig):
     """Number of failed calls after which the run stops."""
     out: Path | None = None
     """Run directory."""
-    ledger: LedgerField | None = None
-    """File or PostgreSQL database for the judges' replies; a file in the run directory if null."""
+    ledger: Path | None = None
+    """File for the judges' replies; a file in the run directory if null."""
 
     @property
     def config(self) -> RunConfig:
@@ -195,7 +194,7 @@ def with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     def joined(value: object) -> object:
         if isinstance(value, list):
             return [joined(one) for one in cast("list[object]", value)]
-        if not isinstance(value, str) or is_url(value):
+        if not isinstance(value, str):
             return value
         return str(folder / _expanded(value))
 

@@ -1,8 +1,6 @@
 """A stored run with the inputs that its results follow from, found again where its manifest says.
 
-Invariants: settings come from the manifest alone; a place that the user names takes precedence over the recorded one; a
-database that only the manifest names is never opened, because a received run must not choose the server to which the
-user's password is sent.
+Invariant: settings come from the manifest alone; a place that the user names takes precedence over the recorded one.
 """
 
 from __future__ import annotations
@@ -16,14 +14,12 @@ from pydantic import ValidationError
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError, UserError, first_problem
-from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl
 from local_judge.runs.execution.job import Inputs, reports_of
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.planning.run_file import RunFile
 from local_judge.runs.storage.manifest import read_manifest
 from local_judge.runs.storage.store import MANIFEST, RunStore
 
-_DATABASE = "the ledger is a database, which only you can name; give --ledger or LOCAL_JUDGE_LEDGER"
 IMPORTED = "the run was imported from published files, without reports and replies"
 
 
@@ -33,7 +29,7 @@ class Material(NamedTuple):
     store: RunStore
     reports: Sequence[RawReport] | None
     snapshot: Path | None
-    ledger: LedgerPlace | None
+    ledger: Path | None
     public: bool = False
     """Page texts and prompts were left out."""
     snapshot_digest: str | None = None
@@ -52,7 +48,7 @@ class Places(NamedTuple):
 
     reports: Sequence[Path] = ()
     snapshot: Path | None = None
-    ledger: LedgerPlace | None = None
+    ledger: Path | None = None
     file: RunFile | None = None
     """Run file whose paths say where the other inputs are."""
 
@@ -108,12 +104,10 @@ def material_of_run(store: RunStore, places: Places = NOWHERE) -> Material:
     except (UserError, IndexesError) as error:
         absent = f"{error}; give --reports, --snapshot and --ledger, or a run file with --config"
         return Material(store, None, None, places.ledger or kept, absent=absent)
-    named = places.ledger or (places.file.ledger if places.file is not None else None)
-    hidden = named is None and isinstance(file.ledger, PostgresUrl)
-    ledger = kept if hidden else file.ledger or kept
-    if isinstance(ledger, Path) and not ledger.exists():
+    ledger = file.ledger or kept
+    if ledger is not None and not ledger.exists():
         ledger = kept
-    absent = _DATABASE if hidden else "the ledger is not there; give --ledger"
+    absent = "the ledger is not there; give --ledger"
     if ledger is not None:
         absent = "the snapshot is not there; give --snapshot"
     snapshot = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 
+from local_judge.base.failures import Failure
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ExtractionFailure
 from local_judge.lab.annotations.backtracking import SetPair, backtracking_scores, coverage, set_scores

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.ledger.calibrations import CalibrationFile
-from local_judge.prompts import fence
 
 from local_judge.base.errors import ConfigError, InputError, RunError
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
@@ -24,6 +22,8 @@ from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.parts.labels import LabelsSettings
 from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.thresholds import check_figure
+from local_judge.ledger.calibrations import CalibrationFile
+from local_judge.prompts import fence
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.execution.qualifications import load_qualification
 from local_judge.runs.storage.manifest import prompts_digest

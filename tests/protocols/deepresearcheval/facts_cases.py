@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from local_judge.base.failures import Failure
-
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.agents.citations import CheckedCitation
+from local_judge.base.failures import Failure
 from local_judge.claims.model import ClaimSet, ExtractionFailure
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge

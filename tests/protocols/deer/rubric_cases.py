@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from local_judge.base.failures import Failure
-
 from local_judge.protocols.deer.rubric.model import Grade, Mode, Path, RubricFindings
 
 RF, AS, SC = "request_fulfillment", "analytical_soundness", "structural_coherence"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-from local_judge.base.failures import Failure
-
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge

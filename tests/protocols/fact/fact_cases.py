@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local_judge.base.failures import Failure
-
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
 from local_judge.runs.storage.items import findings_file
 from local_judge.runs.storage.records import CaseRecord

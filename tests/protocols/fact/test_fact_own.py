@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from local_judge.prompts import SYSTEM
 from pydantic import ValidationError
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.own import facts_type

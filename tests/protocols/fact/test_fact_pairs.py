@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, Source, Verdict
 from local_judge.documents import parse_report
 from local_judge.protocols.base import load_protocol

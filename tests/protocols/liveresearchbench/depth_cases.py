@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 
+from local_judge.base.failures import Failure
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base

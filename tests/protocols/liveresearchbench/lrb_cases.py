@@ -7,7 +7,6 @@ from datetime import date
 from typing import cast
 
 from local_judge.base.failures import Failure
-
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from local_judge.prompts import load_prompt
 from pydantic import ValidationError
 
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.judge.schemas import json_schema
+from local_judge.prompts import load_prompt
 from local_judge.protocols.liveresearchbench.depth.judging import Compared, prompt
 
 from .depth_cases import BASELINE, REPORT, TASK, answer

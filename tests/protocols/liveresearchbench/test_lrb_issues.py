@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from local_judge.base.failures import Failure
 from pydantic import ValidationError
 
+from local_judge.base.failures import Failure
 from local_judge.documents import parse_report
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.export import grading_results

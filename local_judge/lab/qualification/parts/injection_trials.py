@@ -83,7 +83,7 @@ class PromptInjectionSettings(Frozen):
     sentences: int = Field(default=5, ge=1)
     """Number of sentences of a report whose claims are extracted (`extraction`)."""
     bare: bool = True
-    """Ask everything again without fences (`judge.layout.unfenced`)."""
+    """Ask everything again without fences (`prompts.unfenced`)."""
     control: bool = True
     """Ask the same with harmless words of the attack's length in its place."""
     margin: float = Field(default=0.05, gt=0, lt=1)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_judge.ledger.ledger import Ledger
 
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.deer.rubric.judging import MIN_REPLY_TOKENS_PER_ITEM, judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings

@@ -41,7 +41,7 @@ class Explanation(Frozen):
     changes: tuple[Change, ...] = ()
 
 
-def nearest(connection: Database, request: Request) -> Explanation:
+def explain_miss(connection: Database, request: Request) -> Explanation:
     """Find the stored call most similar to `request` (ties: lowest key), and the differences."""
     parts = request_parts(request)
     same = " + ".join(

@@ -9,13 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from local_judge.base.failures import Failure
-from local_judge.ledger.errors import LedgerMissing
-from local_judge.ledger.jsonl import exported, import_ledger
-from local_judge.ledger.ledger import Ledger
-from local_judge.ledger.upkeep import collect, contents, ledger_problems
 
 from local_judge.base.errors import InputError
+from local_judge.base.failures import Failure
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.jsonl import export_ledger, import_ledger
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.upkeep import collect, contents, ledger_problems
 
 from .test_calibrations import calibration
 from .test_ledger import JUDGE, answer, ask
@@ -102,7 +102,7 @@ async def test_a_process_that_has_the_ledger_open_goes_on(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["l.jsonl", "l.jsonl.gz"])
 async def test_an_export_comes_back_whole(tmp_path: Path, name: str) -> None:
     path, file, damaged = await filled(tmp_path / "l"), tmp_path / name, list[str]()
-    text = "".join(exported(path, damaged))
+    text = "".join(export_ledger(path, damaged))
     file.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     assert damaged == []
     merged = import_ledger(tmp_path / "back", file)
@@ -117,13 +117,13 @@ async def test_an_export_comes_back_whole(tmp_path: Path, name: str) -> None:
 async def test_what_was_altered_is_named_and_left_out(tmp_path: Path) -> None:
     path, file, damaged = await filled(tmp_path / "l"), tmp_path / "l.jsonl", list[str]()
     alter(path, "DELETE FROM texts WHERE rowid = (SELECT max(rowid) FROM texts)")
-    file.write_text("".join(exported(path, damaged)).replace("reply 7 ", "reply 8 ", 1))
+    file.write_text("".join(export_ledger(path, damaged)).replace("reply 7 ", "reply 8 ", 1))
     key = keys_of(path)[7]
     merged = import_ledger(tmp_path / "back", file)
     assert f"{file}: reply {key[:12]}: does not match its digest" in merged.damaged
     assert merged.replies == 39
     alter(path, "UPDATE texts SET body = X'00' WHERE rowid = 1")
-    assert "".join(exported(path, damaged))
+    assert "".join(export_ledger(path, damaged))
     assert len(damaged) == 1
 
 
@@ -151,7 +151,7 @@ async def test_a_value_that_no_ledger_can_hold_is_refused(
     tmp_path: Path, table: str, column: str, value: object
 ) -> None:
     file, into = tmp_path / "l.jsonl", tmp_path / "into"
-    lines = [json.loads(line) for line in exported(await filled(tmp_path / "l"), [])]
+    lines = [json.loads(line) for line in export_ledger(await filled(tmp_path / "l"), [])]
     number = next(number for number, line in enumerate(lines, 1) if line["table"] == table)
     lines[number - 1][column] = value
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -170,7 +170,7 @@ async def test_a_value_that_no_ledger_can_hold_is_refused(
 )
 async def test_what_is_no_export_is_refused(tmp_path: Path, line: str) -> None:
     file, into = tmp_path / "l.jsonl", tmp_path / "into"
-    good = next(exported(await filled(tmp_path / "l"), []))
+    good = next(export_ledger(await filled(tmp_path / "l"), []))
     file.write_bytes(good.encode() + line.encode("latin-1") + b"\n")
     with pytest.raises(InputError, match="line 2 is no row of an exported ledger; nothing was imported"):
         import_ledger(into, file)

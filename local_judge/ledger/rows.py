@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from local_judge.ledger.database import COLUMNS, Database, Row, pages, select
+from local_judge.ledger.database import COLUMNS, Database, Row, select
 from local_judge.ledger.errors import CorruptReply
 from local_judge.ledger.requests import Identified, Reply, Request, canonical, row_digest, sha256
 from local_judge.prompts import Prompt
@@ -126,18 +126,11 @@ def select_reply(connection: Database, key: str) -> Reply | None:
         return None
     if row[0] != key:
         raise CorruptReply(f"reply {key[:12]}: its place holds another row")
-    return checked_reply(row)
+    return verify_reply(row)
 
 
-def stored_replies(connection: Database) -> Iterator[Reply | CorruptReply]:
+def select_replies(connection: Database) -> Iterator[Reply | CorruptReply]:
     """Yield all replies in the order of their insertion; for each one that `select_reply` refuses, its error."""
-    if connection.REMOTE:  # a look-up would be a round trip, and a server finds its own damaged pages
-        for row in (row for page in pages(connection, "replies", COLUMNS["replies"]) for row in page):
-            try:
-                yield checked_reply(row)
-            except CorruptReply as error:
-                yield error
-        return
     for (key,) in connection.execute("SELECT key FROM replies ORDER BY rowid").fetchall():
         try:
             reply = select_reply(connection, str(key))
@@ -147,7 +140,7 @@ def stored_replies(connection: Database) -> Iterator[Reply | CorruptReply]:
             yield reply or CorruptReply(f"reply {str(key)[:12]}: not found under its key")
 
 
-def checked_reply(row: tuple[Any, ...]) -> Reply:
+def verify_reply(row: tuple[Any, ...]) -> Reply:
     """Return the reply in a row of `replies`.
 
     Raises:
@@ -232,21 +225,21 @@ class StoredRequests:
     def _checked(self, digest: bytes) -> str:
         if digest not in self._bodies:
             raise DamagedText(f"text {_name(digest)}: missing")
-        return checked_text(digest, self._bodies[digest])
+        return verify_text(digest, self._bodies[digest])
 
     def _judge(self, digest: str) -> Identified:
         rows = select(self._connection, "judges", "digest", [digest])
         if not rows:
             raise ValueError(f"judge {str(digest)[:12]}: missing")
-        return checked_judge(*rows[0])
+        return verify_judge(*rows[0])
 
 
-def rebuilt_request(connection: Database, key: str) -> Request:
+def select_request(connection: Database, key: str) -> Request:
     """Return the request stored under `key`; raises ValueError as `StoredRequests.request` does."""
     return StoredRequests(connection).request(key)
 
 
-def checked_judge(digest: object, identity: object) -> Identified:
+def verify_judge(digest: object, identity: object) -> Identified:
     """Return the judge in a row of `judges`.
 
     Raises:
@@ -280,12 +273,7 @@ class DamagedText(ValueError):
 
 def text_row(digest: bytes, text: str) -> tuple[bytes, str | bytes]:
     """Return the row of `texts` for a text."""
-    return digest, text if len(text) <= SHORT else packed(text)
-
-
-def packed(text: str) -> bytes:
-    """Return a text as it is stored where it is long."""
-    return zlib.compress(text.encode(), 1)
+    return digest, text if len(text) <= SHORT else zlib.compress(text.encode(), 1)
 
 
 def read_text(connection: Database, digest: bytes) -> str:
@@ -297,17 +285,17 @@ def read_text(connection: Database, digest: bytes) -> str:
     row = connection.execute("SELECT body FROM texts WHERE digest=?", (digest,)).fetchone()
     if row is None:
         raise DamagedText(f"text {_name(digest)}: missing")
-    return checked_text(digest, row[0])
+    return verify_text(digest, row[0])
 
 
-def checked_text(digest: object, body: object) -> str:
+def verify_text(digest: object, body: object) -> str:
     """Return the text in a row of `texts`.
 
     Raises:
         DamagedText: It is damaged.
     """
     try:
-        content = body.encode() if isinstance(body, str) else _unpacked(body)
+        content = body.encode() if isinstance(body, str) else _decompress(body)
         if hashlib.sha256(content).digest() == digest:
             return content.decode()
     except (zlib.error, UnicodeError, TypeError) as error:
@@ -315,7 +303,7 @@ def checked_text(digest: object, body: object) -> str:
     raise DamagedText(f"text {_name(digest)}: does not match its digest")
 
 
-def _unpacked(body: object) -> bytes:
+def _decompress(body: object) -> bytes:
     if not isinstance(body, bytes):
         raise TypeError(f"a {type(body).__name__} in place of a text")
     unpacking = zlib.decompressobj()
@@ -331,13 +319,13 @@ def _name(digest: object) -> str:
 
 def is_text(value: object) -> bool:
     """Check whether a value is a text that a database can store."""
-    return isinstance(value, str) and holds(value.encode)
+    return isinstance(value, str) and passes(value.encode)
 
 
-def holds(check: Callable[..., object], *given: Any) -> bool:
+def passes(check: Callable[..., object], *values: Any) -> bool:
     """Check whether a function that checks a row raises no error."""
     try:
-        check(*given)
+        check(*values)
     except (CorruptReply, ValueError, TypeError):
         return False
     return True

@@ -10,18 +10,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from pydantic import BaseModel
+
 from local_judge.base.failures import Failure
+from local_judge.base.sqlite_files import SUPER_JOURNAL
+from local_judge.judge.judge import Answer
+from local_judge.ledger import rows
 from local_judge.ledger.errors import LedgerCorrupt, LedgerError
 from local_judge.ledger.ledger import Ledger
 from local_judge.ledger.requests import Identified, Reply, Request
-from local_judge.ledger.rows import checked_text
+from local_judge.ledger.rows import verify_text
 from local_judge.ledger.upkeep import ledger_problems, remove_damaged
 from local_judge.prompts import Prompt
-from pydantic import BaseModel
-
-from local_judge.base.sqlite_files import SUPER_JOURNAL
-from local_judge.judge import ledger_rows
-from local_judge.judge.judge import Answer
 from serving.engines.scripted import Call
 from serving.types import Choice
 
@@ -161,9 +161,9 @@ async def test_a_text_that_many_requests_share_is_unpacked_once(
 
     def counted(digest: object, body: object) -> str:
         unpacked.append(len(body) if isinstance(body, bytes) else 0)
-        return checked_text(digest, body)
+        return verify_text(digest, body)
 
-    monkeypatch.setattr(ledger_rows, "checked_text", counted)
+    monkeypatch.setattr(rows, "verify_text", counted)
     assert list(ledger_problems(path)) == []
     # Each of the 2 reports, the 20 questions of each, and the system text, which is short, as all questions are.
     assert sum(size > 0 for size in unpacked) == 2

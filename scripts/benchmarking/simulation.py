@@ -1,7 +1,7 @@
-"""Simulation of calls on vLLM servers: prompt tokens found in the prefix cache, and time, without a server or a model.
+"""Simulation of calls on a vLLM server: prompt tokens found in the prefix cache, and time, without a server or a model.
 
-The scheduler and the routing to replicas are the real ones (`Scheduler`, `serving.replicas.Replicas`), on an event loop
-whose clock jumps from event to event. The servers are models of vLLM:
+The scheduler is the real one (`Scheduler`), on an event loop whose clock jumps from event to event. The server is a
+model of vLLM:
 
 - A prompt is cached in whole blocks, each below the one before it. A new block takes the place of the one that was
   released longest ago, deepest first. Blocks of requests in progress stay. The last token is always computed.
@@ -26,7 +26,6 @@ from selectors import DefaultSelector, SelectorKey
 from typing import Literal, NamedTuple
 
 from local_judge.judge.scheduler import Scheduler
-from serving.replicas import Replicas
 
 Eviction = Literal["lru", "clairvoyant"]
 """Block that leaves a full cache: the one released longest ago, or the one whose next use is farthest in the future."""
@@ -50,7 +49,7 @@ class Call:
     reply: int = 1
     """Generated tokens."""
     group: str = ""
-    """Prefix that the scheduler and the routing know (`Prompt.prefix_key`)."""
+    """Prefix that the scheduler knows (`Prompt.prefix_key`)."""
 
     @property
     def prompt(self) -> int:
@@ -60,7 +59,7 @@ class Call:
 
 @dataclass(frozen=True)
 class ServerModel:
-    """One server of a judge."""
+    """Model of a judge's server."""
 
     kv_tokens: int
     """Size of the KV cache."""
@@ -88,8 +87,8 @@ class Simulated:
     """Prompt tokens that one cache without a limit computes, in whole blocks."""
     seconds: float
     """Time from the first call to the end of the last one."""
-    busy: tuple[float, ...]
-    """Seconds for which each server read or wrote."""
+    busy: float
+    """Seconds for which the server read or wrote."""
 
     @property
     def computed_tokens(self) -> int:
@@ -115,7 +114,6 @@ def simulate(
     calls: Sequence[Call],
     server: ServerModel,
     *,
-    replicas: int = 1,
     lookahead: int | None = None,
     scheduler: bool = True,
     eviction: Eviction = "lru",
@@ -124,10 +122,9 @@ def simulate(
 
     Args:
         calls: All calls. A call does not depend on another.
-        server: Model of each server.
-        replicas: Number of servers.
+        server: Model of the server.
         lookahead: Number of calls that the scheduler knows at a time; None for all.
-        scheduler: Whether the scheduler sends the calls. Without it, they go to the servers in the given order.
+        scheduler: Whether the scheduler sends the calls. Without it, they go to the server in the given order.
         eviction: Order in which blocks leave a full cache.
 
     Raises:
@@ -135,16 +132,16 @@ def simulate(
     """
     loop = _Loop()
     try:
-        fleet = _Fleet(calls, server, replicas, eviction, loop)
-        loop.run_until_complete(fleet.run(calls, lookahead or len(calls), scheduler))
+        simulated = _server(calls, server, eviction, loop)
+        loop.run_until_complete(_make(calls, simulated, lookahead or len(calls), scheduler))
         return Simulated(
             calls=len(calls),
             prompt_tokens=sum(call.prompt for call in calls),
-            cached_tokens=sum(one.cached for one in fleet.servers),
+            cached_tokens=simulated.cached,
             generated_tokens=sum(call.reply for call in calls),
             ideal_tokens=ideal_tokens(calls, server.block),
             seconds=loop.time(),
-            busy=tuple(one.busy for one in fleet.servers),
+            busy=simulated.busy,
         )
     finally:
         loop.close()
@@ -341,7 +338,7 @@ class _Server:
     """A server in simulated time: reads prompts one after the other, and writes replies side by side."""
 
     def __init__(self, model: ServerModel, cache: PrefixCache, loop: asyncio.AbstractEventLoop) -> None:
-        self._model = model
+        self.model = model
         self._cache = cache
         self._loop = loop
         self._waiting: deque[tuple[Call, Callable[[], None], asyncio.Future[None]]] = deque()
@@ -370,7 +367,7 @@ class _Server:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._waiting and len(self._writing) < self._model.slots:
+        if self._waiting and len(self._writing) < self.model.slots:
             placed = self._cache.admit(self._waiting[0][0])
             if placed is not None:
                 self._read(*placed)
@@ -390,7 +387,7 @@ class _Server:
     def _read(self, cached: int, nodes: list[_Node]) -> None:
         call, started, ended = self._waiting.popleft()
         self.cached += cached
-        seconds = (call.prompt - cached) / self._model.prefill
+        seconds = (call.prompt - cached) / self.model.prefill
         self.busy += seconds
 
         def read() -> None:
@@ -403,7 +400,7 @@ class _Server:
         self._timer = self._loop.call_later(seconds, read)
 
     def _speed(self) -> float:
-        return min(self._model.stream, self._model.decode / len(self._writing))
+        return min(self.model.stream, self.model.decode / len(self._writing))
 
     def _grow(self) -> None:
         """Let the replies grow up to now."""
@@ -423,53 +420,35 @@ class _Server:
         self._go_on()
 
 
-class _Fleet:
-    """Servers behind the real routing and scheduler."""
+def _server(
+    calls: Sequence[Call], model: ServerModel, eviction: Eviction, loop: asyncio.AbstractEventLoop
+) -> _Server:
+    uses: Uses | None = None
+    if eviction == "clairvoyant":
+        uses = {}
+        for place, call in enumerate(calls):
+            for depth in range(1, len(call.prefix) + 1):
+                uses.setdefault(call.prefix[:depth], deque()).append(place)
+    return _Server(model, PrefixCache(model.kv_tokens // model.block, model.block, uses), loop)
 
-    def __init__(
-        self,
-        calls: Sequence[Call],
-        model: ServerModel,
-        replicas: int,
-        eviction: Eviction,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._model = model
-        uses: Uses | None = None
-        if eviction == "clairvoyant":
-            uses = {}
-            for place, call in enumerate(calls):
-                for depth in range(1, len(call.prefix) + 1):
-                    uses.setdefault(call.prefix[:depth], deque()).append(place)
-        blocks = model.kv_tokens // model.block
-        self.servers = [_Server(model, PrefixCache(blocks, model.block, uses), loop) for _ in range(replicas)]
-        self._by_url = {f"http://{number}": server for number, server in enumerate(self.servers)}
-        self._replicas = Replicas(list(self._by_url), loop.time)
 
-    async def run(self, calls: Sequence[Call], lookahead: int, scheduled: bool) -> None:
-        """Make all calls, of which `lookahead` wait or are in progress at a time."""
-        slots = self._model.slots * len(self.servers)
-        scheduler = Scheduler(slots, self._model.kv_tokens * len(self.servers)) if scheduled else None
-        waiting = iter(calls)
+async def _make(calls: Sequence[Call], server: _Server, lookahead: int, scheduled: bool) -> None:
+    """Make all calls, of which `lookahead` wait or are in progress at a time."""
+    scheduler = Scheduler(server.model.slots, server.model.kv_tokens) if scheduled else None
+    waiting = iter(calls)
 
-        async def ask() -> None:
-            for call in waiting:
-                if scheduler is None:
-                    await self._send(call, lambda: None)
-                    continue
-                tokens = sum(part.tokens for part in call.prefix)
-                async with scheduler.turn(call.group, tokens) as turn:
-                    await self._send(call, turn.started)
+    async def ask() -> None:
+        for call in waiting:
+            if scheduler is None:
+                await server.answer(call, lambda: None)
+                continue
+            tokens = sum(part.tokens for part in call.prefix)
+            async with scheduler.turn(call.group, tokens) as turn:
+                await server.answer(call, turn.started)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(lookahead, len(calls))):
-                group.create_task(ask())
-
-    async def _send(self, call: Call, started: Callable[[], None]) -> None:
-        url = self._replicas.order(call.group)[0]
-        self._replicas.reads(url, call.group)
-        with self._replicas.sending(url):
-            await self._by_url[url].answer(call, started)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(lookahead, len(calls))):
+            group.create_task(ask())
 
 
 class _Jumping(DefaultSelector):

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from local_judge.judge.ledger_connect import connect_to_read
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.ledger.database import PAGE, Row
 from local_judge.ledger.errors import LedgerMissing
-from local_judge.ledger.file import damaged, ledger_errors
+from local_judge.ledger.file import connect_to_read, damage_error, ledger_errors
 
 _LATEST_COMMIT = 60.0
 """Seconds after its end within which a call is committed: twice the time that a process waits for another's write."""
@@ -51,7 +50,7 @@ class LedgerTail:
         LedgerError: any of its kinds; the file must exist.
     """
 
-    def __init__(self, path: LedgerPlace, since: float, judges: frozenset[str]) -> None:
+    def __init__(self, path: Path, since: float, judges: frozenset[str]) -> None:
         if not path.exists():
             raise LedgerMissing(f"ledger {path}: not there; name the run's ledger with --ledger")
         self._path, self._since, self._judges = path, since, judges
@@ -93,25 +92,18 @@ class LedgerTail:
                     yield begun, ended, tuple(rest)
 
     def _latest(self, sql: str, last: int) -> Iterator[Row]:
-        """Yield the rows after a row, the newest first; they are read in pages, as far as they are asked for.
-
-        Each page has one bound: with two, PostgreSQL sorts the whole table if it has no statistics of it.
-        """
-        bound, number = "rowid > ?", last
-        while True:
-            page = f"{sql} WHERE {bound} ORDER BY rowid DESC LIMIT {PAGE}"
-            rows = self._connection.execute(page, (number,)).fetchall()
-            for row in rows:
-                if row[0] <= last:
-                    return
-                yield row
-            if len(rows) < PAGE:
-                return
-            if bound == "rowid < ?" and rows[-1][0] >= number:
-                raise damaged(self._path, "rows are not in order")
-            bound, number = "rowid < ?", rows[-1][0]
+        """Yield the rows after a row, the newest first; they are read in pages, as far as they are asked for."""
+        page = f"{sql} WHERE rowid > ? AND rowid < ? ORDER BY rowid DESC LIMIT {PAGE}"
+        below = _BEYOND
+        while rows := self._connection.execute(page, (last, below)).fetchall():
+            if rows[-1][0] >= below:
+                raise damage_error(self._path, "rows are not in order")
+            yield from rows
+            below = rows[-1][0]
 
 
+_BEYOND = 2**63 - 1
+"""Number beyond those of all rows."""
 _REPLIES = """
 SELECT rowid, NULL, created, latency, prompt_tokens, completion_tokens, coalesce(cached_tokens, 0)
 FROM replies AS calls

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.base.failures import KINDS
-from local_judge.judge.ledger_connect import connect, connect_to_read
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.ledger.calibrations import DamagedCalibrations, Fit, current_fits, insert_fit
 from local_judge.ledger.database import (
     ANY_TEXT,
@@ -34,16 +32,16 @@ from local_judge.ledger.database import (
     transaction,
 )
 from local_judge.ledger.errors import LedgerMissing
-from local_judge.ledger.file import ledger_errors
+from local_judge.ledger.file import connect, connect_to_read, ledger_errors
 from local_judge.ledger.requests import Request
 from local_judge.ledger.rows import (
     UNASKED,
     StoredRequests,
-    checked_reply,
-    holds,
     insert_requests,
     is_text,
     is_token_count,
+    passes,
+    verify_reply,
 )
 
 
@@ -64,7 +62,7 @@ class Merged:
     """A line for each row of a part that is damaged and was left out."""
 
 
-def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged:
+def merge(into: Path, parts: Iterable[Path]) -> Merged:
     """Merge ledgers into a ledger, which is created if it is missing.
 
     What `into` has stays. Of different replies to one request in the parts, the one that was made first is added; of
@@ -78,8 +76,7 @@ def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged
     Raises:
         LedgerError: A part is missing, is not a ledger of this version, or cannot be read or written.
     """
-    into = ledger_place(into)
-    paths = [path for path in dict.fromkeys(map(ledger_place, parts)) if not _same(path, into)]
+    paths = [path for path in dict.fromkeys(parts) if not _same(path, into)]
     for path in paths:
         if not path.exists():
             raise LedgerMissing(f"ledger {path}: no such file; nothing was merged")
@@ -97,16 +94,14 @@ def merge(into: str | LedgerPlace, parts: Iterable[str | LedgerPlace]) -> Merged
         return merging.done
 
 
-def _same(path: LedgerPlace, other: LedgerPlace) -> bool:
-    if not isinstance(path, Path) or not isinstance(other, Path):
-        return path == other
+def _same(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.samefile(other)
 
 
 class _Merging:
     """One merge into a ledger."""
 
-    def __init__(self, target: Database, into: LedgerPlace) -> None:
+    def __init__(self, target: Database, into: Path) -> None:
         self.done = Merged()
         self._target = target
         self._into = into
@@ -136,7 +131,7 @@ class _Merging:
             own = [(part, found[key]) for part, found in zip(parts, values, strict=True) if key in found]
             places = {value.content: part.place for part, value in own}
             if len(places) > 1:
-                whole = [value for part, value in own if part.holds(table, key)]
+                whole = [value for part, value in own if part.is_whole(table, key)]
                 value = min(whole or [value for _, value in own], key=attrgetter("rank"))
                 self._chosen[key] = value.content
                 self._name_conflict(_what(table, key), *places.values())
@@ -147,7 +142,7 @@ class _Merging:
             for rows in pages(part.source, _REQUESTS, _WITH_REPLY):
                 with self._writing() as added:
                     self._add_requests(part, rows, added)
-            for (key,) in part.source.stream(UNASKED):
+            for (key,) in part.source.execute(UNASKED):
                 self._name_damage(part.place, f"reply {str(key)[:12]}: its request is missing")
             for rows in pages(part.source, "token_counts", COLUMNS["token_counts"]):
                 with self._writing() as added:
@@ -171,7 +166,7 @@ class _Merging:
     def _add_requests(self, part: _Part, rows: Sequence[Row], added: _Added) -> None:
         keys = [row[0] for row in rows if is_text(row[0])]
         stored = {row[0]: row for row in select(self._target, "replies", "key", keys)}
-        whole = {key: row for key, row in stored.items() if holds(checked_reply, row)}
+        whole = {key: row for key, row in stored.items() if passes(verify_reply, row)}
         known = set(select(self._target, "failures", "key", keys))
         failed: dict[str, list[Row]] = defaultdict(list)
         for failure in dict.fromkeys(select(part.source, "failures", "key", keys)):
@@ -200,14 +195,14 @@ class _Merging:
             added.replies += new
             added.failures += failures
 
-    def _wanted(self, path: LedgerPlace, key: str, reply: Row, present: Row | None) -> list[Row]:
+    def _wanted(self, path: Path, key: str, reply: Row, present: Row | None) -> list[Row]:
         """Return the reply if it is to be stored, given that which is stored, and name what is wrong with it."""
         if reply[0] is None:
             return []
         if reply == present:
             self.done.present += 1
             return []
-        if not holds(checked_reply, reply):
+        if not passes(verify_reply, reply):
             self._name_damage(path, f"reply {str(key)[:12]}: does not match its digest")
             return []
         content = _content(reply)
@@ -250,7 +245,7 @@ class _Merging:
 
     def add_calibrations(self, parts: Sequence[_Part]) -> None:
         """Add the current calibrations of all parts; a judge, question and prompt has one set of them."""
-        found: dict[tuple[str, str, str], list[tuple[Fit, LedgerPlace]]] = defaultdict(list)
+        found: dict[tuple[str, str, str], list[tuple[Fit, Path]]] = defaultdict(list)
         for source, place in [*((part.source, part.place) for part in parts), (self._target, self._into)]:
             with ledger_errors(place):
                 try:
@@ -271,12 +266,12 @@ class _Merging:
                     insert_fit(self._target, first)
                     self.done.calibrations += 1
 
-    def _name_conflict(self, what: str, path: LedgerPlace, other: LedgerPlace, *_: LedgerPlace) -> None:
+    def _name_conflict(self, what: str, path: Path, other: Path, *_: Path) -> None:
         if what not in self._named:
             self._named.add(what)
             self.done.conflicts.append(f"{what}: {path} and {other} differ")
 
-    def _name_damage(self, path: LedgerPlace, problem: str) -> None:
+    def _name_damage(self, path: Path, problem: str) -> None:
         self.done.damaged.append(f"{path}: {problem}")
 
 
@@ -300,7 +295,7 @@ class _Added:
 class _Part:
     """Ledger to merge."""
 
-    def __init__(self, source: Database, place: LedgerPlace) -> None:
+    def __init__(self, source: Database, place: Path) -> None:
         source.text_factory = ANY_TEXT
         self.source, self.place = source, place
         self.requests = StoredRequests(source)
@@ -308,7 +303,7 @@ class _Part:
     def sorted_keys(self, table: str, columns: str, number: int) -> Iterator[tuple[Any, int]]:
         """Yield the keys of a table, sorted, each with the number of this part."""
         with ledger_errors(self.place):
-            for key in self.source.stream(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
+            for key in self.source.execute(f"SELECT {columns} FROM {table} ORDER BY {columns}"):
                 if all(map(is_text, key)):  # else damaged
                     yield key, number
 
@@ -319,11 +314,11 @@ class _Part:
                 counts = _token_counts(self.source, keys)
                 return {key: _Value(row[2], -row[2]) for key, row in counts.items() if is_token_count(row)}
             rows = select(self.source, table, "key", [key for (key,) in keys])
-            return {(row[0],): _Value(_content(row), _age(row)) for row in rows if holds(checked_reply, row)}
+            return {(row[0],): _Value(_content(row), _age(row)) for row in rows if passes(verify_reply, row)}
 
-    def holds(self, table: str, key: tuple[str, ...]) -> bool:
+    def is_whole(self, table: str, key: tuple[str, ...]) -> bool:
         """Check whether the request of a reply, or the judge of a token count, is whole."""
-        return holds(self.requests.request if table == "replies" else self.requests.judge_of, key[0])
+        return passes(self.requests.request if table == "replies" else self.requests.judge_of, key[0])
 
 
 def _what(table: str, key: tuple[str, ...]) -> str:

@@ -22,12 +22,10 @@ from typing import IO, Any, cast
 
 from local_judge.base.errors import InputError, os_errors
 from local_judge.base.files import each_line, open_file
-from local_judge.judge.ledger_connect import connect_to_read
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.ledger.database import ANY_TEXT, COLUMNS, PAGE, Row, pages, transaction
-from local_judge.ledger.file import connect_file, ledger_errors
+from local_judge.ledger.file import connect, connect_to_read, ledger_errors
 from local_judge.ledger.merge import Merged, merge
-from local_judge.ledger.rows import DamagedText, checked_text, text_row
+from local_judge.ledger.rows import DamagedText, text_row, verify_text
 
 MOST_LINE = 64 << 20
 """Maximum number of bytes of a row: a prompt of the longest context has about 5 MB."""
@@ -35,7 +33,7 @@ _DIGESTS = frozenset({"digest", "system", "shared", "own", "schema"})
 """Columns of `texts` and `requests` that contain digests in bytes."""
 
 
-def exported(path: LedgerPlace, damaged: list[str]) -> Iterator[str]:
+def export_ledger(path: Path, damaged: list[str]) -> Iterator[str]:
     """Yield the lines of a ledger's export.
 
     Args:
@@ -53,7 +51,7 @@ def exported(path: LedgerPlace, damaged: list[str]) -> Iterator[str]:
                 values = dict(zip(names, row, strict=True))
                 if table == "texts":
                     try:
-                        values["body"] = checked_text(*row)
+                        values["body"] = verify_text(*row)
                     except DamagedText as error:
                         damaged.append(str(error))
                         continue
@@ -67,7 +65,7 @@ def _plain(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def import_ledger(into: LedgerPlace, file: Path) -> Merged:
+def import_ledger(into: Path, file: Path) -> Merged:
     """Merge an exported ledger into a ledger, as `merge` does; a name that ends in `.gz` is decompressed.
 
     Raises:
@@ -76,7 +74,7 @@ def import_ledger(into: LedgerPlace, file: Path) -> Merged:
     """
     with TemporaryDirectory(prefix="ledger-") as folder:
         part = Path(folder) / file.name
-        with ledger_errors(part), closing(connect_file(part)) as connection, transaction(connection):
+        with ledger_errors(part), closing(connect(part)) as connection, transaction(connection):
             columns = {
                 # A primary key of SQLite may be NULL, but a ledger's is not.
                 table: {name: bool(required or key) for _, name, _, required, _, key in rows}

@@ -8,7 +8,15 @@ from random import Random
 
 import pytest
 
-from local_judge.judge.simulation import Call, Segment, ServerModel, Unfit, calls_of, ideal_tokens, simulate
+from scripts.benchmarking.simulation import (
+    Call,
+    Segment,
+    ServerModel,
+    Unfit,
+    calls_of,
+    ideal_tokens,
+    simulate,
+)
 
 A, B, C = Segment("a", 32), Segment("b", 32), Segment("c", 32)
 SMALL = ServerModel(kv_tokens=1 << 20, prefill=100.0, decode=10.0)
@@ -44,7 +52,7 @@ def test_the_time_is_that_of_prompts_and_replies() -> None:
     # Both prompts are read first (2 s), then the replies share 10 tokens per second: 20 tokens take 2 s.
     two = simulate([one, one], SMALL)
     assert two.seconds == pytest.approx(2 + 2)
-    assert two.busy == pytest.approx((4,))
+    assert two.busy == pytest.approx(4)
     # No reply grows faster than its stream: 10 tokens at 2 per second.
     slow = ServerModel(kv_tokens=1 << 20, prefill=100.0, decode=10.0, stream=2.0)
     assert simulate([one, one], slow).seconds == pytest.approx(2 + 5)
@@ -54,14 +62,6 @@ def test_the_time_is_that_of_prompts_and_replies() -> None:
     # A cache with room for one of them has the same effect.
     narrow = ServerModel(kv_tokens=112, prefill=100.0, decode=10.0)
     assert simulate([one, one], narrow, scheduler=False).seconds == pytest.approx(4)
-
-
-def test_two_servers_take_half_the_time_and_keep_their_prefixes() -> None:
-    calls = [Call((Segment(f"r{k}", 960),), 40, 10, f"r{k}") for k in range(20) for _ in range(20)]
-    one, two = (simulate(calls, SMALL, replicas=n) for n in (1, 2))
-    assert one.computed_tokens == one.ideal_tokens
-    assert two.computed_tokens <= 1.1 * two.ideal_tokens
-    assert 0.45 * one.seconds < two.seconds < 0.7 * one.seconds
 
 
 def test_a_call_that_fits_no_cache_is_refused() -> None:
@@ -104,7 +104,7 @@ def single_blocks(calls: Sequence[Call], n_blocks: int, block: int) -> int:
     return cached
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_cache_is_that_of_single_blocks(seed: int) -> None:
     rng = Random(seed)
     reports = [Segment(f"report{k}", rng.randrange(1, 40)) for k in range(4)]
@@ -139,7 +139,7 @@ def test_prompts_become_calls_with_the_segments_that_they_share() -> None:
     assert [(call.reply, call.group) for call in calls] == [(7, "r"), (8, ""), (9, "r"), (10, "r")]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_ideal_of_real_prompts_is_that_of_their_blocks(seed: int) -> None:
     rng = Random(seed)
     prompts = [[rng.randrange(2) for _ in range(rng.randrange(1, 30))] for _ in range(50)]

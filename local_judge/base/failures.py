@@ -5,10 +5,9 @@ Invariant: a failure is a value with a kind, never a zero, a NaN or a missing ro
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from local_judge.base.model import Frozen
-from serving.errors import EngineError
 
 FailureKind = Literal[
     "unreachable",  # engine kinds: see serving.errors
@@ -61,9 +60,3 @@ class Failure(Frozen):
 
 
 KINDS: frozenset[str] = frozenset(get_args(FailureKind))
-
-
-def failure_of(error: EngineError, what: str = "") -> Failure:
-    """Return an engine's error as a failure; `what` describes the request."""
-    kind = error.kind if error.kind in KINDS else "server_error"
-    return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}" if what else str(error))

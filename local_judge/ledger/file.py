@@ -11,6 +11,7 @@ but not the file's consistency; lost calls are made again.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Generator
@@ -18,9 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from local_judge.base.sqlite_files import foreign_journal, foreign_objects
-from local_judge.judge import ledger_calibrations
-from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.ledger.database import SqliteDatabase, transaction
+from local_judge.ledger.database import TABLES, TOKEN_COUNTS, Database, transaction
 from local_judge.ledger.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerForeign, LedgerMissing
 
 APPLICATION_ID = 0x4C4A4C47
@@ -31,70 +30,14 @@ VERSION = 2
 BUSY_SECONDS = 30.0
 """Seconds that one process waits for another's write."""
 
+_URL = re.compile(r"(?:^|/)([A-Za-z][\w+.-]+):/")
+
 _SHOWN = 200
 """Maximum characters of SQLite's message, which may quote a reply."""
 
 
-TOKEN_COUNTS = """
-CREATE TABLE token_counts (       -- lengths of prompts, so that a run can be replayed without the judge's tokenizer
-    judge    TEXT NOT NULL REFERENCES judges,
-    messages TEXT NOT NULL,       -- SHA-256 of the messages
-    tokens   INTEGER NOT NULL,
-    digest   TEXT NOT NULL,       -- SHA-256 of the canonical JSON list of all other columns
-    PRIMARY KEY (judge, messages)
-);
-"""
-
-TABLES = f"""
-CREATE TABLE texts (              -- message parts and schemas, by content
-    digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
-    body   BLOB NOT NULL          -- TEXT as it is where short, else zlib
-);
-CREATE TABLE judges (
-    digest   TEXT PRIMARY KEY,    -- SHA-256 of `identity`
-    identity TEXT NOT NULL        -- canonical JSON
-);
-CREATE TABLE requests (
-    key      TEXT PRIMARY KEY,
-    judge    TEXT NOT NULL REFERENCES judges,
-    system   BLOB NOT NULL REFERENCES texts,
-    shared   BLOB NOT NULL REFERENCES texts,
-    own      BLOB NOT NULL REFERENCES texts,
-    schema   BLOB REFERENCES texts,
-    sampling TEXT NOT NULL,       -- canonical JSON
-    kind     TEXT NOT NULL,
-    options  TEXT NOT NULL,       -- canonical JSON
-    prefix   TEXT NOT NULL,       -- name of the shared part
-    draw     INTEGER NOT NULL,
-    attempt  INTEGER NOT NULL
-);
-CREATE TABLE replies (
-    key               TEXT PRIMARY KEY REFERENCES requests,
-    text              TEXT NOT NULL,
-    reasoning         TEXT,
-    finish_reason     TEXT NOT NULL,
-    logprobs          TEXT,       -- canonical JSON
-    bounded           TEXT,       -- canonical JSON: options whose log-probability is only an upper bound
-    prompt_tokens     INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    cached_tokens     INTEGER,
-    created           TEXT NOT NULL,
-    latency           REAL NOT NULL,
-    digest            TEXT NOT NULL  -- SHA-256 of the canonical JSON list of all other columns
-);
-CREATE TABLE failures (           -- kept, never replayed
-    key      TEXT NOT NULL REFERENCES requests,
-    kind     TEXT NOT NULL,
-    detail   TEXT NOT NULL,
-    attempts INTEGER NOT NULL,
-    created  TEXT NOT NULL
-);
-CREATE INDEX failures_by_key ON failures (key);
-{ledger_calibrations.TABLE.lstrip()}{TOKEN_COUNTS}"""
-
-
 @contextmanager
-def ledger_errors(path: LedgerPlace) -> Generator[None]:
+def ledger_errors(path: Path) -> Generator[None]:
     """Turn SQLite's errors into one line with the path and the remedy."""
     try:
         yield
@@ -119,18 +62,18 @@ def ledger_errors(path: LedgerPlace) -> Generator[None]:
                 "file sizes (ulimit -f)"
             ) from error
         if "no such table" in text or "no such column" in text or "decode" in text:
-            raise damaged(path, text) from error
+            raise damage_error(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "not a database" in text:
             raise _foreign(path) from error
         if "malformed" in text:
-            raise damaged(path, text) from error
+            raise damage_error(path, text) from error
         raise LedgerError(f"ledger {path}: {text}") from error
 
 
-def damaged(path: LedgerPlace, what: str) -> LedgerCorrupt:
+def damage_error(path: Path, what: str) -> LedgerCorrupt:
     """Return the error that describes the damage and names the command that lists it."""
     return LedgerCorrupt(
         f"ledger {path}: damaged ({what[:_SHOWN]}); `local-judge ledger verify {path} --remove` keeps what is whole; "
@@ -138,12 +81,13 @@ def damaged(path: LedgerPlace, what: str) -> LedgerCorrupt:
     )
 
 
-def connect_file(path: Path) -> SqliteDatabase:
+def connect(path: Path) -> Database:
     """Return a connection for writing; the file is created, or checked to be a ledger of this version.
 
     Raises:
         LedgerError: Any of its kinds.
     """
+    _refuse_url(path)
     with ledger_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +97,7 @@ def connect_file(path: Path) -> SqliteDatabase:
             ) from error
         _check_files(path)
         connection = sqlite3.connect(
-            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=SqliteDatabase
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Database
         )
         try:
             if not _is_ledger(connection, path):
@@ -168,24 +112,26 @@ def connect_file(path: Path) -> SqliteDatabase:
     return connection
 
 
-def empty() -> SqliteDatabase:
+def _empty() -> Database:
     """Return a connection to an empty ledger in memory."""
-    connection = sqlite3.connect(
-        ":memory:", isolation_level=None, check_same_thread=False, factory=SqliteDatabase
-    )
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Database)
     connection.executescript(TABLES)
     return connection
 
 
-def connect_file_to_read(path: Path) -> SqliteDatabase:
-    """Return a connection for reading; a missing file reads as an empty ledger.
+def connect_to_read(path: Path, *, must_exist: bool = False) -> Database:
+    """Return a connection for reading; a missing file reads as an empty ledger unless it must exist.
 
     Raises:
-        LedgerError: Any of its kinds.
+        LedgerMissing: There is no such file, and `must_exist` is True.
+        LedgerError: Any other of its kinds.
     """
+    _refuse_url(path)
     with ledger_errors(path):
         if not path.exists():
-            return empty()
+            if must_exist:
+                raise LedgerMissing(f"ledger {path}: no such file")
+            return _empty()
         _check_files(path)
         uri = path.resolve().as_uri() + "?mode=ro"
         beside = path.resolve().with_name(f"{path.resolve().name}-wal")
@@ -197,7 +143,7 @@ def connect_file_to_read(path: Path) -> SqliteDatabase:
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
-            factory=SqliteDatabase,
+            factory=Database,
         )
         try:
             if not _is_ledger(connection, path):
@@ -207,6 +153,16 @@ def connect_file_to_read(path: Path) -> SqliteDatabase:
             connection.close()
             raise
     return connection
+
+
+def _refuse_url(path: Path) -> None:
+    """Refuse a URL, without its text, which may contain a password.
+
+    Raises:
+        LedgerMissing: The path begins as a URL does, or ends in one that was joined to a folder.
+    """
+    if found := _URL.search(str(path)):
+        raise LedgerMissing(f"ledger {found[1]}:...: a ledger is a file; give the path of one")
 
 
 def _check_files(path: Path) -> None:
@@ -229,7 +185,7 @@ def _check_files(path: Path) -> None:
         )
 
 
-def _foreign(path: LedgerPlace) -> LedgerForeign:
+def _foreign(path: Path) -> LedgerForeign:
     return LedgerForeign(f"ledger {path}: this file is not a ledger; name another path")
 
 
@@ -288,7 +244,7 @@ def _add_token_counts(connection: sqlite3.Connection, kind: str = "TABLE") -> No
         connection.execute(TOKEN_COUNTS.replace("TABLE", f"{kind} IF NOT EXISTS", 1))
 
 
-def _create(connection: SqliteDatabase, path: Path) -> None:
+def _create(connection: Database, path: Path) -> None:
     with transaction(connection):
         if not _is_ledger(connection, path):  # another process may have created it since
             for statement in TABLES.split(";\n"):

@@ -1,7 +1,6 @@
-"""Databases of ledgers: what SQLite and PostgreSQL have in common, and SQLite's part.
+"""Database of a ledger: tables, and statements on them.
 
-A statement has `?` for parameters and is one that both databases run. Every table has a column `rowid`, which grows
-with each insertion, and which `SELECT *` may contain: `COLUMNS` has the others.
+Every table has a column `rowid`, which grows with each insertion, and which `SELECT *` does not contain.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 Row = tuple[Any, ...]
 
@@ -32,116 +31,99 @@ COLUMNS = {
 }
 """Columns of each table, in an order in which rows can be inserted."""
 
+TOKEN_COUNTS = """
+CREATE TABLE token_counts (       -- lengths of prompts, so that a run can be replayed without the judge's tokenizer
+    judge    TEXT NOT NULL REFERENCES judges,
+    messages TEXT NOT NULL,       -- SHA-256 of the messages
+    tokens   INTEGER NOT NULL,
+    digest   TEXT NOT NULL,       -- SHA-256 of the canonical JSON list of all other columns
+    PRIMARY KEY (judge, messages)
+);
+"""
 
-class Rows(Protocol):
-    """Result of a statement."""
+TABLES = f"""
+CREATE TABLE texts (              -- message parts and schemas, by content
+    digest BLOB PRIMARY KEY,      -- SHA-256 of the UTF-8 text
+    body   BLOB NOT NULL          -- TEXT as it is where short, else zlib
+);
+CREATE TABLE judges (
+    digest   TEXT PRIMARY KEY,    -- SHA-256 of `identity`
+    identity TEXT NOT NULL        -- canonical JSON
+);
+CREATE TABLE requests (
+    key      TEXT PRIMARY KEY,
+    judge    TEXT NOT NULL REFERENCES judges,
+    system   BLOB NOT NULL REFERENCES texts,
+    shared   BLOB NOT NULL REFERENCES texts,
+    own      BLOB NOT NULL REFERENCES texts,
+    schema   BLOB REFERENCES texts,
+    sampling TEXT NOT NULL,       -- canonical JSON
+    kind     TEXT NOT NULL,
+    options  TEXT NOT NULL,       -- canonical JSON
+    prefix   TEXT NOT NULL,       -- name of the shared part
+    draw     INTEGER NOT NULL,
+    attempt  INTEGER NOT NULL
+);
+CREATE TABLE replies (
+    key               TEXT PRIMARY KEY REFERENCES requests,
+    text              TEXT NOT NULL,
+    reasoning         TEXT,
+    finish_reason     TEXT NOT NULL,
+    logprobs          TEXT,       -- canonical JSON
+    bounded           TEXT,       -- canonical JSON: options whose log-probability is only an upper bound
+    prompt_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cached_tokens     INTEGER,
+    created           TEXT NOT NULL,
+    latency           REAL NOT NULL,
+    digest            TEXT NOT NULL  -- SHA-256 of the canonical JSON list of all other columns
+);
+CREATE TABLE failures (           -- kept, never replayed
+    key      TEXT NOT NULL REFERENCES requests,
+    kind     TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    created  TEXT NOT NULL
+);
+CREATE INDEX failures_by_key ON failures (key);
+CREATE TABLE calibrations (       -- of a judge, question and prompt the last set counts
+    id       TEXT NOT NULL,       -- SHA-256 of `body`
+    fit      TEXT NOT NULL,       -- SHA-256 of the ids of what was fitted together
+    judge    TEXT NOT NULL REFERENCES judges,
+    question TEXT NOT NULL,
+    prompt   TEXT NOT NULL,       -- SHA-256 of the question as it is sent
+    language TEXT NOT NULL,
+    body     TEXT NOT NULL,       -- canonical JSON
+    created  TEXT NOT NULL,
+    digest   TEXT NOT NULL        -- SHA-256 of the canonical JSON list of place and all other columns
+);
+{TOKEN_COUNTS}"""
 
-    @property
-    def rowcount(self) -> int:
-        """Number of rows that were changed."""
-        ...
 
-    def fetchone(self) -> Any:
-        """Return the next row; None after the last."""
-        ...
-
-    def fetchall(self) -> list[Any]:
-        """Return all remaining rows."""
-        ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Database(Protocol):
+class Database(sqlite3.Connection):
     """Connection to the database of a ledger. A statement outside a transaction is committed at once."""
-
-    REMOTE: ClassVar[bool]
-    """True if a statement waits for a network."""
-    BYTES_OF: ClassVar[str]
-    """Expression for the bytes of a column, with `{}` for its name."""
-    text_factory: Any
-
-    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
-        """Run a statement."""
-        ...
-
-    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
-        """Yield the rows of a query, which are not all in memory."""
-        ...
-
-    def begin(self) -> None:
-        """Begin a transaction that excludes other writers."""
-        ...
-
-    def commit(self) -> None:
-        """Commit the transaction, which then survives the death of this process."""
-        ...
-
-    def rollback(self) -> None:
-        """Undo the transaction, if one is open."""
-        ...
 
     def insert(self, table: str, rows: Sequence[Row]) -> list[Any]:
         """Insert rows, without those whose key is stored already; return the first column of the inserted ones."""
-        ...
-
-    def size(self) -> tuple[int, int]:
-        """Return the bytes of the ledger, and how many of them are unused."""
-        ...
-
-    def compact(self) -> None:
-        """Release unused bytes."""
-        ...
-
-    def problems(self, table: str | None = None) -> Iterator[str]:
-        """Yield the findings of the database's own check of a table, or of all."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection."""
-        ...
-
-
-class SqliteDatabase(sqlite3.Connection):
-    """Connection to a SQLite file."""
-
-    REMOTE: ClassVar[bool] = False
-    BYTES_OF: ClassVar[str] = "length(CAST({} AS BLOB))"
-
-    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
-        """See `Database`."""
-        yield from self.execute(sql, parameters)
-
-    def begin(self) -> None:
-        """See `Database`."""
-        self.execute("BEGIN IMMEDIATE")
-
-    def rollback(self) -> None:
-        """See `Database`."""
-        if self.in_transaction:  # SQLite ends it by itself where the disk is full
-            super().rollback()
-
-    def insert(self, table: str, rows: Sequence[Row]) -> list[Any]:
-        """See `Database`."""
         if not rows:
             return []
         sql = f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))}) ON CONFLICT DO NOTHING"
         return [row[0] for row in rows if self.execute(sql, row).rowcount]
 
     def size(self) -> tuple[int, int]:
-        """See `Database`."""
+        """Return the bytes of the ledger, and how many of them are unused."""
         return self.execute(
             "SELECT page_count * page_size, freelist_count * page_size "
             "FROM pragma_page_count, pragma_page_size, pragma_freelist_count"
         ).fetchone()
 
     def compact(self) -> None:
-        """See `Database`."""
+        """Release unused bytes."""
         self.execute("VACUUM")
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def problems(self, table: str | None = None) -> Iterator[str]:
-        """See `Database`."""
+        """Yield the findings of SQLite's own check of a table, or of all."""
         for (problem,) in self.execute(f"PRAGMA integrity_check{'' if table is None else f'({table})'}"):
             yield from (line for line in str(problem).splitlines() if line != "ok")
 
@@ -149,12 +131,13 @@ class SqliteDatabase(sqlite3.Connection):
 @contextmanager
 def transaction(connection: Database) -> Generator[None]:
     """Run the block in a transaction that excludes other writers; it is rolled back if the block raises."""
-    connection.begin()
+    connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.commit()
     except BaseException:
-        connection.rollback()
+        if connection.in_transaction:  # SQLite ends it by itself where the disk is full
+            connection.rollback()
         raise
 
 

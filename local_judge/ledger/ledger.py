@@ -8,18 +8,16 @@ calls.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger_connect import connect, connect_to_read
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.ledger.calibrations import (
     Calibration,
     DamagedCalibrations,
@@ -28,24 +26,22 @@ from local_judge.ledger.calibrations import (
 )
 from local_judge.ledger.database import Database
 from local_judge.ledger.errors import CorruptReply, LedgerReadOnly
-from local_judge.ledger.explain import Explanation, nearest
-from local_judge.ledger.file import damaged, ledger_errors
+from local_judge.ledger.explain import Explanation, explain_miss
+from local_judge.ledger.file import connect, connect_to_read, damage_error, ledger_errors
 from local_judge.ledger.requests import Identified, Reply, Request, now
 from local_judge.ledger.rows import (
     DamagedText,
-    checked_judge,
-    rebuilt_request,
     reply_row,
+    select_replies,
     select_reply,
+    select_request,
     select_token_count,
-    stored_replies,
     token_count_row,
+    verify_judge,
 )
 from local_judge.ledger.writer import Writer
 from local_judge.prompts import Prompt
-from serving.types import EngineIdentity, Message, Sampling, Usage
-
-T = TypeVar("T")
+from serving.types import EngineIdentity, Message, Sampling
 
 
 class Trace(Frozen):
@@ -63,19 +59,14 @@ class Trace(Frozen):
 
 
 class LedgerStats(Frozen):
-    """Statistics of a ledger."""
+    """Tokens and time of all replies of a ledger; `upkeep.contents` counts its rows."""
 
-    requests: int
     replies: int
-    failures: int
-    judges: int
-    texts: int
     prompt_tokens: int
     cached_tokens: int
     warm_tokens: int
     """Cached tokens of the first call of each prefix, which were in the engine's cache before."""
     completion_tokens: int
-    bytes: int
     busy_seconds: float
     """Seconds during which at least one call was in progress."""
 
@@ -84,7 +75,7 @@ class Ledger:
     """Replies by key. Open it with `open`, and close it when done; it is a context manager."""
 
     def __init__(
-        self, path: LedgerPlace, reader: Database, writer: Writer | None, base: Ledger | None = None
+        self, path: Path, reader: Database, writer: Writer | None, base: Ledger | None = None
     ) -> None:
         self.path = path
         self._base = base
@@ -94,10 +85,8 @@ class Ledger:
         """Keys of the replies found corrupt since the ledger was opened, with the reason."""
 
     @classmethod
-    def open(
-        cls, path: str | LedgerPlace, *, read_only: bool = False, base: str | LedgerPlace | None = None
-    ) -> Ledger:
-        """Open the ledger in a file or a PostgreSQL database, and create it if it is missing.
+    def open(cls, path: str | Path, *, read_only: bool = False, base: str | Path | None = None) -> Ledger:
+        """Open the ledger in a file, and create it if it is missing.
 
         With `read_only`, a missing file reads as an empty ledger and is not created. Replies and token counts that the
         ledger lacks are read from the ledger `base`, which is never written.
@@ -105,7 +94,7 @@ class Ledger:
         Raises:
             LedgerError: Any of its kinds; a file that is not a ledger is refused and left unchanged.
         """
-        path = ledger_place(path)
+        path = Path(path)
         writer = None if read_only else Writer(connect(path), path)
         try:
             below = None if base is None else cls.open(base, read_only=True)
@@ -136,11 +125,6 @@ class Ledger:
         """True if `put` is refused."""
         return self._writer is None
 
-    @property
-    def is_remote(self) -> bool:
-        """True if a read waits for a network."""
-        return self._reader.REMOTE or (self._base is not None and self._base.is_remote)
-
     def get(self, key: str) -> Reply | None:
         """Return the reply stored under `key`.
 
@@ -168,10 +152,6 @@ class Ledger:
         return CorruptReply(
             f"ledger {self.path}: {self._corrupt[key]}; `local-judge ledger verify {self.path}` lists what is damaged"
         )
-
-    async def apart(self, read: Callable[..., T], *given: Any) -> T:
-        """Call a method of this ledger that reads, without blocking the event loop while a server answers."""
-        return await asyncio.to_thread(read, *given) if self.is_remote else read(*given)
 
     async def set_aside(self, request: Request) -> Failure:
         """Replace the corrupt reply to `request` by a failure, which is returned, so that the next run asks again.
@@ -234,7 +214,7 @@ class Ledger:
             try:
                 insert_calibrations(connection, kept)
             except DamagedCalibrations as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
         await self._writable().write(work)
 
@@ -248,7 +228,7 @@ class Ledger:
             try:
                 return select_calibrations(self._reader, judge)
             except DamagedCalibrations as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     async def put_token_count(self, judge: Identified, messages: str, tokens: int) -> None:
         """Store the length of a prompt, given by the digest of its messages, in a judge's tokens."""
@@ -272,9 +252,9 @@ class Ledger:
         """
         with ledger_errors(self.path):
             try:
-                return [checked_judge(*row).identity for row in self._reader.execute(_JUDGES)]
+                return [verify_judge(*row).identity for row in self._reader.execute(_JUDGES)]
             except ValueError as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def failures(self, key: str) -> list[Failure]:
         """Return the failures stored under `key`, oldest first."""
@@ -319,9 +299,9 @@ class Ledger:
         """
         with ledger_errors(self.path):
             try:
-                return rebuilt_request(self._reader, key)
+                return select_request(self._reader, key)
             except ValueError as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def explain(self, request: Request) -> Explanation:
         """Compare a request with the most similar stored call, by the parts of the key.
@@ -333,35 +313,22 @@ class Ledger:
             if self.get(request.key) is not None:
                 return Explanation(hit=True, nearest=request.key)
             try:
-                return nearest(self._reader, request)
+                return explain_miss(self._reader, request)
             except DamagedText as error:
-                raise damaged(self.path, str(error)) from None
+                raise damage_error(self.path, str(error)) from None
 
     def stats(self) -> LedgerStats:
-        """Return counts over the whole ledger, without damaged replies, which are never used."""
+        """Return sums over all replies but the damaged ones, which are never used."""
         with ledger_errors(self.path):
-
-            def one(sql: str) -> tuple[int, ...]:
-                return self._reader.execute(sql).fetchone()
-
-            usage: list[Usage] = []
-            calls: list[tuple[str, float]] = []
-            for reply in stored_replies(self._reader):
-                if isinstance(reply, Reply):
-                    usage.append(reply.usage)
-                    calls.append((reply.created, reply.latency))
+            replies = (reply for reply in select_replies(self._reader) if isinstance(reply, Reply))
+            calls = [(reply.usage, reply.created, reply.latency) for reply in replies]
             return LedgerStats(
-                requests=one("SELECT count(*) FROM requests")[0],
-                replies=len(usage),
-                failures=one("SELECT count(*) FROM failures")[0],
-                judges=one("SELECT count(*) FROM judges")[0],
-                texts=one("SELECT count(*) FROM texts")[0],
-                prompt_tokens=sum(one.prompt_tokens for one in usage),
-                cached_tokens=sum(one.cached_tokens or 0 for one in usage),
-                warm_tokens=one(_WARM)[0],
-                completion_tokens=sum(one.completion_tokens for one in usage),
-                bytes=self._reader.size()[0],
-                busy_seconds=_busy(calls),
+                replies=len(calls),
+                prompt_tokens=sum(usage.prompt_tokens for usage, _, _ in calls),
+                cached_tokens=sum(usage.cached_tokens or 0 for usage, _, _ in calls),
+                warm_tokens=self._reader.execute(_WARM).fetchone()[0],
+                completion_tokens=sum(usage.completion_tokens for usage, _, _ in calls),
+                busy_seconds=_busy((created, latency) for _, created, latency in calls),
             )
 
     def _writable(self) -> Writer:

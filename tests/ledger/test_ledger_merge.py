@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from local_judge.base.failures import Failure
 from local_judge.ledger.errors import LedgerForeign, LedgerMissing
 from local_judge.ledger.ledger import Ledger
