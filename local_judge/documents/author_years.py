@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 from local_judge.documents.mark_text import Found, Text
 
 _NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
