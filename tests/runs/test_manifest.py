@@ -13,9 +13,11 @@ from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.planning.config import RunConfig
 from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.storage import manifest
 from local_judge.runs.storage.manifest import (
     build_manifest,
     claim_directory,
+    code_digest,
     input_rows,
     prompts_digest,
     protocols_of,
@@ -162,3 +164,18 @@ async def test_a_damaged_manifest_is_one_line(
         protocols_of(store)
     with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
         claim_directory(store, manifest, REPORTS)
+
+
+def test_files_that_another_process_compiles_do_not_count_as_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python writes `name.pyc.NUMBER` first and renames it."""
+    code, half_written = tmp_path / "__init__.py", tmp_path / "__pycache__" / "a.cpython-311.pyc.140245"
+    half_written.parent.mkdir()
+    code.touch()
+    monkeypatch.setattr(manifest.local_judge, "__file__", str(code))
+    digest = code_digest()
+    half_written.write_bytes(b"half")
+    assert code_digest() == digest
+    code.write_text("changed = True\n", encoding="utf-8")
+    assert code_digest() != digest
