@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -573,3 +574,10 @@ def test_an_archive_that_says_it_is_huge_is_not_unpacked(
             archive.writestr(entry.filename, b"x")
         archive.getinfo(name).file_size = archive.getinfo(name).compress_size = size
     assert "not unpacked" in command("audit", huge).line()
+
+
+def test_a_bundle_that_is_too_large_is_not_hashed(command: Command, tmp_path: Path) -> None:
+    bundle = tmp_path / "run.ljz"
+    bundle.touch()
+    os.truncate(bundle, 200 << 30)
+    assert "more than 8,589,934,592; not read" in command("audit", bundle).line()
