@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import local_judge
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError
 from local_judge.claims.config import ClaimsConfig
@@ -13,7 +14,6 @@ from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.runs.planning.config import RunConfig
 from local_judge.runs.planning.inputs import RawReport
-from local_judge.runs.storage import manifest
 from local_judge.runs.storage.manifest import (
     build_manifest,
     claim_directory,
@@ -166,16 +166,12 @@ async def test_a_damaged_manifest_is_one_line(
         claim_directory(store, manifest, REPORTS)
 
 
-def test_files_that_another_process_compiles_do_not_count_as_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Python writes `name.pyc.NUMBER` first and renames it."""
-    code, half_written = tmp_path / "__init__.py", tmp_path / "__pycache__" / "a.cpython-311.pyc.140245"
-    half_written.parent.mkdir()
-    code.touch()
-    monkeypatch.setattr(manifest.local_judge, "__file__", str(code))
+def test_bytecode_does_not_count_as_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process that imports the program writes `name.pyc.NUMBER` first, and renames it."""
+    monkeypatch.setattr(local_judge, "__file__", str(tmp_path / "__init__.py"))
     digest = code_digest()
-    half_written.write_bytes(b"half")
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__/a.cpython-311.pyc.140245").touch()
     assert code_digest() == digest
-    code.write_text("changed = True\n", encoding="utf-8")
+    (tmp_path / "a.py").touch()
     assert code_digest() != digest
