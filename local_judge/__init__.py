@@ -27,7 +27,29 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("local_judge.api"), name)
+    try:
+        return getattr(import_module("local_judge.api"), name)
+    except ImportError as error:
+        clash = hidden_package()
+        if clash is not None:
+            raise ImportError(clash) from error
+        raise
+
+
+def hidden_package() -> str | None:
+    """Return one line about a module of the user's that hides `serving` or `indexes`; None if there is none."""
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    home = Path(__file__).resolve().parent.parent
+    for name in ("serving", "indexes"):
+        spec = find_spec(name)
+        origin = spec.origin if spec is not None else None
+        if origin is not None and home not in Path(origin).resolve().parents:
+            return (
+                f"{origin} hides local_judge's package `{name}`; rename it, or start Python in another folder"
+            )
+    return None
 
 
 def __dir__() -> list[str]:

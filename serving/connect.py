@@ -5,30 +5,16 @@ Invariant: the identity of the engine contains what the preset pins, and nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from serving.engine import Engine
+from serving.engines import PERSISTENT, Connection, Persistence, kind_of
 from serving.errors import PresetError
 from serving.preset_code import check_code
-from serving.presets import Preset, VllmSettings
-from serving.types import EngineIdentity, EngineLimits
-from serving.weights import require_weights, weights_commit
-
-
-class Persistence(NamedTuple):
-    """Retry settings; they change no answer."""
-
-    attempts: int = 5
-    """Maximum number of attempts per call."""
-    wait_seconds: float = 600.0
-    """Longest outage of all servers to wait for; 0 lets each call fail by itself."""
-    fail_after: int | None = None
-    """Number of failed calls that ends a run; None for no limit."""
-
-
-PERSISTENT = Persistence()
+from serving.presets import Preset
+from serving.types import EngineIdentity
+from serving.weights import weights_identity
 
 
 def connect(
@@ -38,91 +24,33 @@ def connect(
     api_key: str | None = None,
     persistence: Persistence = PERSISTENT,
     tell: Callable[[str], None] = lambda line: None,
-    in_process: bool = False,
-    batch: Path | None = None,
 ) -> Engine:
     """Return the engine that `preset` describes.
 
     Args:
         preset: Preset of the judge.
         base_urls: Servers such as `http://host:port/v1`; required by presets with `engine: vllm`. A preset for an
-            embedded engine uses these servers instead if they are given.
+            embedded engine uses these OpenAI-compatible servers instead if they are given.
         api_key: API key of the servers.
         persistence: Number of attempts, and longest outage to wait for.
         tell: Callback for one line when an outage begins and one when it ends.
-        in_process: True to run vLLM in this process, for a preset with `engine: vllm`.
-        batch: Folder of batch files, for a preset with `engine: vllm`: requests are written there, and answers read.
 
     Raises:
-        PresetError: A preset for vLLM is given without servers, batch files are wanted of another preset, or the
-            preset can run code that the user has not allowed.
+        PresetError: A preset that needs servers is given without, or can run code that the user has not allowed.
         WeightsMissing: The weights of an engine in this process are not on this machine.
         MissingExtra: A library of the engine is not installed; the message contains the pip command.
     """
-    common: dict[str, Any] = {**_weights(preset), **limits_of(preset).model_dump(exclude={"kv_tokens"})}
-    if batch is not None or (in_process and preset.engine == "vllm"):
-        return _vllm_here(preset, batch, persistence.attempts, {**_server_settings(preset), **common})
-    if base_urls or preset.engine == "vllm":
-        if not base_urls:
-            raise PresetError(
-                f"{preset.name} is not running: start it with `local-judge judge up {preset.name}`, or add --serve or "
-                "--in-process, or give the URL of its server: --base-url http://HOST:8000/v1"
-            )
-        from serving.engines.openai import OpenAIEngine
-
-        return OpenAIEngine(
-            tuple(base_urls),
-            preset.model,
-            api_key=api_key,
-            timeout=preset.timeout_seconds,
-            max_attempts=persistence.attempts,
-            patience=persistence.wait_seconds,
-            tell=tell,
-            **_server_settings(preset),
-            **common,
+    kind = kind_of(preset.engine, base_urls or ())
+    urls = tuple(base_urls or kind.default_urls)
+    if not kind.needs_server:
+        check_code(preset)
+    elif not urls:
+        start = f"start it with `local-judge judge up {preset.name}`, or add --serve, or " * kind.is_launched
+        raise PresetError(
+            f"{preset.name} is not running: {start}give the URL of its server: --base-url http://HOST:8000/v1"
         )
-    check_code(preset)
-    weights = require_weights(preset)
-    if preset.engine == "openvino":
-        from serving.engines.openvino import OpenVinoEngine
-
-        embedded = preset.embedded
-        return OpenVinoEngine(
-            preset.model,
-            weights,
-            kv_tokens=embedded.kv_tokens if embedded else preset.context_tokens,
-            properties=embedded.properties if embedded else None,
-            **common,
-        )
-    from serving.engines.transformers import TransformersEngine
-
-    return TransformersEngine(preset.model, weights, **common)
-
-
-def _vllm_here(
-    preset: Preset,
-    batch: Path | None,
-    attempts: int,
-    settings: Mapping[str, Any],
-) -> Engine:
-    """Return an engine that runs vLLM in this process; with `batch`, only vLLM's tokenizer, for batch files."""
-    from serving.engines.asgi import BASE_URL
-    from serving.engines.batch import BatchEngine, BatchFolder
-    from serving.engines.openai import OpenAIEngine
-    from serving.engines.vllm_app import VllmApp
-    from serving.launch import log_folder
-
-    log = log_folder() / f"{preset.name}.in-process.log"
-    app = VllmApp(preset, log, generating=batch is None)
-    if batch is not None:
-        identity = {"model": preset.model, **_weights(preset), **_server_settings(preset)}
-        return BatchEngine(BatchFolder(batch, app.client(), identity, attempts), preset, **settings)
-    return OpenAIEngine([BASE_URL], preset.model, client=app.client, max_attempts=attempts, **settings)
-
-
-def limits_of(preset: Preset) -> EngineLimits:
-    """Return the context and the number of requests in flight that a preset sets for every engine."""
-    return EngineLimits(context_tokens=preset.context_tokens, concurrency=preset.concurrency)
+    construct: Callable[[Preset, Connection], Engine] = import_module(kind.module).connect
+    return construct(preset, Connection(urls, api_key, persistence, tell))
 
 
 def is_judge(preset: Preset, identity: EngineIdentity) -> bool:
@@ -131,39 +59,11 @@ def is_judge(preset: Preset, identity: EngineIdentity) -> bool:
     Versions, tokenizers, chat templates and the commit of a preset that pins none are not compared: the preset does not
     fix them.
     """
-    weights: dict[str, Any] = {**_weights(preset), "revision": preset.weights.revision or identity.revision}
-    if identity.engine not in ("vllm", "openai"):
-        fixed = {"model": preset.model, "engine": preset.engine, **weights}
-        return all(getattr(identity, name) == value for name, value in fixed.items())
-    from serving.engines.openai import OpenAIEngine
-    from serving.engines.server import ServerFacts
+    weights = weights_identity(preset)
+    weights["revision"] = preset.weights.revision or identity.revision
+    if identity.engine in ("vllm", "openai"):
+        from serving.engines.openai import can_have_identity
 
-    facts = ServerFacts(
-        model=identity.model,
-        vllm=identity.engine == "vllm",
-        version=identity.engine_version,
-        chat_template_digest=identity.chat_template_digest,
-    )
-    engine = OpenAIEngine(["http://localhost"], **_server_settings(preset), **weights)
-    return identity.model == preset.model and engine.identity_of(facts) == identity
-
-
-def _weights(preset: Preset) -> dict[str, Any]:
-    return {
-        "weights_digest": preset.weights.sha256,
-        "revision": weights_commit(preset),
-        "quantisation": preset.quantisation,
-    }
-
-
-def _server_settings(preset: Preset) -> dict[str, Any]:
-    """Return the settings of an engine for servers that decide its identity."""
-    settings = preset.vllm or VllmSettings()
-    return {
-        "structured": preset.structured,
-        "thinking_budget": preset.reasoning is None or preset.reasoning.budget,
-        "chat_arguments": preset.chat_arguments,
-        "top_logprobs": settings.max_logprobs,
-        "options": preset.reply_options,
-        "reply_model": preset.reply_model,
-    }
+        return can_have_identity(preset, identity, weights)
+    fixed = {"model": preset.model, "engine": preset.engine, **weights}
+    return all(getattr(identity, name) == value for name, value in fixed.items())

@@ -171,6 +171,6 @@ class MalformedReply(EngineError):
 
 
 class PlannedCall(EngineError):
-    """The call has no answer yet: a dry run only counts it, or it is in a file of requests."""
+    """A dry run counts the call and does not make it."""
 
     kind = "planned"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import aiohttp
 from yarl import URL
@@ -58,34 +58,6 @@ class Answer:
 
     url: str
     body: bytes
-
-
-class Client(Protocol):
-    """Whatever carries requests to a model server. Every failure is an `EngineError`."""
-
-    async def aclose(self) -> None:
-        """Close all connections. Idempotent."""
-        ...
-
-    async def get(self, url: str) -> Answer:
-        """Send a GET; raise EngineError for anything but a complete 200."""
-        ...
-
-    async def get_soon(self, url: str) -> Answer:
-        """Send a GET as `get` does, with the time limit `HEALTH_SECONDS`."""
-        ...
-
-    async def answers(self, url: str) -> bool:
-        """Check whether a GET is answered within `HEALTH_SECONDS`, with any status that is not a server fault."""
-        ...
-
-    async def post(self, url: str, body: bytes) -> Answer:
-        """Post JSON; raise EngineError for anything but a complete 200."""
-        ...
-
-    def stream(self, url: str, body: bytes) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Post JSON and iterate over the lines of the answer as they arrive, without line ends."""
-        ...
 
 
 class HttpClient:

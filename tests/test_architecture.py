@@ -28,7 +28,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.claims", "local_judge.cleaning", "local_judge.scoring"),
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents"),
-    ("local_judge.terminal",),
+    ("local_judge.ledger",),
+    ("local_judge.prompts", "local_judge.terminal"),
     ("serving", "indexes"),
     ("local_judge.base",),
     ("local_judge",),  # the bare package: its version, and the public names, which it loads on first use

@@ -15,8 +15,8 @@ import pytest
 
 from local_judge.base.errors import InputError
 from local_judge.base.files import each_line, open_file, read_file, read_utf8, replacing
-from local_judge.judge import ledger_jsonl
-from local_judge.judge.ledger_jsonl import import_ledger
+from local_judge.ledger import jsonl
+from local_judge.ledger.jsonl import import_ledger
 
 
 def _fifo(path: Path) -> Path:
@@ -103,7 +103,7 @@ def test_lines_are_bounded_before_they_are_held() -> None:
 def test_a_long_line_of_an_exported_ledger_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_jsonl, "MOST_LINE", 1_000)
+    monkeypatch.setattr(jsonl, "MOST_LINE", 1_000)
     with gzip.open(tmp_path / "x.jsonl.gz", "wb") as file:
         file.write(b'{"table": "texts", "body": "' + b"a" * 100_000_000)
     with pytest.raises(InputError, match=r"x\.jsonl\.gz: cannot be read \(a line of more than 1,000 bytes\)"):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from indexes.errors import ImportRefused, MissingExtra
+from local_judge.base.files import read_file
 
 PIP_LINE = "in the checkout, pip install '.[signing]'"
 SOFTWARE = "frozen-web-snapshot"
@@ -28,6 +29,9 @@ SPECIFICATION = "0.1.0"
 _ANONYMOUS = {"hash", "created", "software", "version", "signature", "publicKey"}
 _LONGEST = 4_096
 """Characters of a key or a signature in base64; those of P-521 have 212 and 176."""
+
+_MOST_KEY = 1 << 16
+"""Maximum size of a key file in bytes."""
 
 
 def sign(digest: str, key_file: Path) -> dict[str, str]:
@@ -43,7 +47,7 @@ def sign(digest: str, key_file: Path) -> dict[str, str]:
     """
     serialization, ec = _library("serialization"), _library("asymmetric.ec")
     try:
-        key: Any = serialization.load_pem_private_key(key_file.read_bytes(), None)
+        key: Any = serialization.load_pem_private_key(read_file(key_file, _MOST_KEY), None)
     except OSError as error:
         raise ImportRefused(f"{key_file}: cannot be read ({error.strerror or error})") from None
     except (ValueError, TypeError, importlib.import_module("cryptography.exceptions").UnsupportedAlgorithm):
@@ -116,7 +120,7 @@ def read_public_key(given: str) -> str:
     try:
         path = Path(given)
         key: Any = (
-            serialization.load_pem_public_key(path.read_bytes())
+            serialization.load_pem_public_key(read_file(path, _MOST_KEY))
             if path.is_file()
             else serialization.load_der_public_key(_bytes(given))
         )

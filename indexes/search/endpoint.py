@@ -25,6 +25,8 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _FIRST_WAIT = 0.5
 """Seconds before the second attempt; doubled before each further one."""
 _LONGEST_REASON = 300
+_MOST_BODY = 128 << 20
+"""Maximum size of an answer in bytes; a batch of 256 vectors of 8,192 numbers has about 50 MB."""
 
 
 class _Item(BaseModel):
@@ -157,12 +159,25 @@ class EndpointEncoder:
             f"{shown_url(self.url)} gave no embeddings in {self._attempts} attempts: {reason}; is the server running?"  # pyright: ignore[reportPossiblyUnboundVariable]
         )
 
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        """Read an answer of limited size."""
+        body = bytearray()
+        async for piece in response.content.iter_any():
+            body += piece
+            if len(body) > _MOST_BODY:
+                response.close()
+                raise EndpointError(
+                    f"{shown_url(self.url)} answers with more than {_MOST_BODY >> 20} MiB; "
+                    "is it an embeddings interface?"
+                )
+        return bytes(body)
+
     async def _attempt(self, session: aiohttp.ClientSession, texts: list[str]) -> list[list[float]]:
         body: dict[str, Any] = {"model": self.identity.model, "input": texts, "encoding_format": "float"}
         if self._max_tokens is not None:
             body["truncate_prompt_tokens"] = self._max_tokens
         async with session.post(self.url, json=body, allow_redirects=False) as response:
-            data = await response.read()
+            data = await self._body(response)
             if response.status in _PASSING:
                 raise _Passing(f"status {response.status}: {_one_line(data)}")
             if response.status != 200:

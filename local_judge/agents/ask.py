@@ -16,7 +16,7 @@ from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.base.model import Frozen
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fence, load_prompt
+from local_judge.prompts import fence, load_prompt
 
 template = partial(load_prompt, "local_judge.agents")
 

@@ -48,11 +48,12 @@ from local_judge.agents.result import (
     tallied,
 )
 from local_judge.agents.toolbox import Toolbox, refused
+from local_judge.base.failures import Failure
 from local_judge.judge.calls import BYTES_PER_TOKEN, TEMPLATE_TOKENS
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.judge.requests import sha256
+from local_judge.ledger.requests import sha256
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from serving.errors import EngineError
 
 DROPPED = "(This result is no longer shown, for want of room. Ask again if you need it.)"
@@ -301,7 +302,7 @@ class _Run(Generic[T]):
         dropped: tuple[int, ...],
     ) -> Step:
         ledger = self.judge.ledger
-        replies = [await ledger.apart(ledger.get, key) for key in got.replies]
+        replies = [ledger.get(key) for key in got.replies]
         usages = [reply.usage for reply in replies if reply is not None]
         asked = sum(usage.prompt_tokens for usage in usages)
         written = sum(usage.completion_tokens for usage in usages)

@@ -19,7 +19,7 @@ from local_judge.agents.observations import Observation, observation_text
 from local_judge.agents.toolbox import Toolbox, refused
 from local_judge.base.errors import UserError
 from local_judge.base.rows import is_text
-from local_judge.judge.layout import load_prompt
+from local_judge.prompts import load_prompt
 
 template = partial(load_prompt, "local_judge.agents")
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from local_judge.agents.actions import ErrorKind
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import fence
+from local_judge.prompts import fence
 
 RequestKind = Literal["search", "search_papers", "search_code", "page"]
 Lack = Literal[

@@ -22,9 +22,9 @@ from pydantic import Field, JsonValue
 from local_judge.agents.observations import Lack, Observation, RequestKind, SnapshotRequest
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.base.errors import InputError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models, write_jsonl
-from local_judge.judge.failures import Failure
 
 
 class AgentLimits(Frozen):

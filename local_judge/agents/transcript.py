@@ -13,7 +13,7 @@ from typing import Any
 
 from local_judge.agents.observations import PagePassage
 from local_judge.agents.result import AgentResult, Step
-from local_judge.judge.layout import fence
+from local_judge.prompts import fence
 
 _MARKS = re.compile(r"[`<\[\]\\]")
 

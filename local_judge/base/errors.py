@@ -5,6 +5,7 @@
     │   └── SettingError   an invalid setting of a protocol
     ├── InputError         an unusable report, task file or claim file
     └── RunError           an unusable run directory
+    JudgeError             a judge or its ledger cannot be used
 
 Invariant: these errors are raised only where the message can name a remedy; every other exception is a bug.
 """
@@ -24,6 +25,7 @@ __all__ = [
     "NO_FILE",
     "ConfigError",
     "InputError",
+    "JudgeError",
     "RunError",
     "SettingError",
     "UserError",
@@ -45,6 +47,10 @@ class UserError(Exception):
 
 class ConfigError(UserError):
     """Invalid config, preset name or option."""
+
+
+class JudgeError(Exception):
+    """Base of the errors of judges and their ledgers."""
 
 
 class SettingError(ConfigError):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.walls import WALL_TEXT
+from local_judge.base.failures import Failure
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
@@ -26,7 +27,6 @@ from local_judge.claims.model import Claim, ClaimSet, Source, Verdict, on_page
 from local_judge.claims.scored import verify_scored
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS, question
 from local_judge.documents.model import Citation, Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 
 

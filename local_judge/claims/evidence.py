@@ -18,7 +18,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import Claim, Evidence, Quote
 from local_judge.claims.nearest import Stretch, head, joined, merged, surroundings
 from local_judge.documents.model import Document
-from local_judge.judge.layout import fence
+from local_judge.prompts import fence
 
 
 class SharedReport(NamedTuple):

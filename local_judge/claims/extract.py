@@ -27,15 +27,15 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 
 _WORDS = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "

@@ -12,14 +12,14 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.claims.quotes import CheckedQuote, QuoteFinder
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 
 template = partial(load_prompt, "local_judge.claims")
 

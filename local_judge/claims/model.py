@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 from indexes.model import Page, SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 
 ClaimType = Literal["A", "B", "C", "D", "E", "F"]
 """DEER's classes: A cited on its sentence; B support cited in the same section; C support cited in an earlier section;
@@ -27,6 +27,11 @@ ViolationKind = Literal["unknown_position", "not_earlier", "other_section", "sam
 
 Label = Literal["supported", "partial", "contradicted", "not_found", "off_topic", "unusable"]
 """`unusable`: the page is a captcha, a log-in form, a paywall or an error message; what it says is not known."""
+
+
+TruthLabel = Literal["supported", "partial", "unsupported", "contradicted"]
+"""Label of a claim by people, or by the code that planted it. `unsupported`: the page or text does not state the claim,
+or is about something else."""
 
 
 class Traced(Frozen):

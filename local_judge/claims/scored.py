@@ -24,6 +24,7 @@ from types import MappingProxyType
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.language import UNDETERMINED, detect_language
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Claim, Label, Quote, Verdict
@@ -36,7 +37,6 @@ from local_judge.claims.yes_no import (
     ask_about,
     yes_no_probability,
 )
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
 
 

@@ -13,15 +13,15 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from indexes.model import Page
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig, View
 from local_judge.claims.evidence import PageEvidence
 from local_judge.claims.model import Claim, Quote
 from local_judge.documents.model import Span
-from local_judge.judge.calibration import sigmoid
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
-from local_judge.judge.layout import Prompt, fence, fenced, fill, load_prompt
-from local_judge.judge.requests import canonical, prompt_digest, sha256
+from local_judge.ledger.calibrations import sigmoid
+from local_judge.ledger.requests import canonical, prompt_digest, sha256
+from local_judge.prompts import Prompt, fence, fenced, fill, load_prompt
 
 template = partial(load_prompt, "local_judge.claims")
 

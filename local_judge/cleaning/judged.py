@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.cleaning.copying import Differs, choices_of
 from local_judge.documents.clean import Cleaned, clean_as_chosen
 from local_judge.documents.cleaning.choices import Option, Stretch, stretches
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.prompts import Prompt, fence, load_prompt
 
 template = partial(load_prompt, "local_judge.cleaning")
 

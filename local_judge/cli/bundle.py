@@ -12,7 +12,6 @@ import typer
 from local_judge.base.errors import RunError, plain
 from local_judge.cli.options import AsJson, ConfigFile, Reports, RunLedger, SomeSnapshotDir
 from local_judge.cli.output import print_json
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
 from local_judge.runs.planning.run_file import load_run_file
 from local_judge.runs.proof.audit import Audit, audit_bundle, audit_run, pack
 from local_judge.runs.proof.material import Places, material_of_run
@@ -93,11 +92,11 @@ def audit(
 
 
 def _places(
-    reports: list[Path] | None, snapshot: Path | None, ledger: LedgerPlace | None, config: Path | None
+    reports: list[Path] | None, snapshot: Path | None, ledger: Path | None, config: Path | None
 ) -> Places:
     file = load_run_file(config, {}) if config is not None else None
     named = os.environ.get("LOCAL_JUDGE_LEDGER")
-    return Places(tuple(reports or ()), snapshot, ledger or (ledger_place(named) if named else None), file)
+    return Places(tuple(reports or ()), snapshot, ledger or (Path(named) if named else None), file)
 
 
 def _print(found: Audit) -> None:
@@ -109,3 +108,5 @@ def _print(found: Audit) -> None:
     console.print(table)
     for problem in (problem for check in found.checks for problem in check.problems):
         console.print(safe(problem), soft_wrap=True)
+    if found.recorded:
+        console.print(f"recorded, not checked: {', '.join(found.recorded)}", soft_wrap=True)

@@ -294,10 +294,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "lab.replicate:replicate",
                 "Compute a published table or figure, and print the published figures next to the computed ones.",
             ),
-            "evaluate-verifier": Lazy(
-                "lab.evaluate_verifier:evaluate_verifier",
-                "Measure a judge against annotated reports: extraction, back-tracking, verification, coverage.",
-            ),
             "label": Lazy(
                 "lab.label:label",
                 "Label a random sample of a run's claims on a local page. Ctrl-C ends it.",

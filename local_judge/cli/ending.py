@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from local_judge.judge.failures import KEPT, FailureKind
+from local_judge.base.failures import KEPT, FailureKind
 from local_judge.judge.judge import THINKING_OFF
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.storage.records import TOO_LONG, CaseRecord
 from local_judge.runs.storage.rescoring import failure_kinds
 from local_judge.runs.storage.store import RunStore
@@ -100,7 +99,7 @@ def relax_collector() -> None:
 
 
 @contextmanager
-def stoppable(ledger: LedgerPlace) -> Generator[None]:
+def stoppable(ledger: Path) -> Generator[None]:
     """Let Ctrl-C end the enclosed calls with exit code 130 and a message that names the ledger."""
     relax_collector()
     try:

@@ -24,6 +24,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+from local_judge import hidden_package
 from local_judge.base.errors import UserError, one_line, reason_of
 
 FIXABLE, DEFECT, INTERRUPTED, UNREAD, TERMINATED = 1, 70, 130, 141, 143
@@ -188,7 +189,10 @@ def _known(error: BaseException) -> str | None:
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
         return f"out of memory or threads ({error or 'no details'}); free some, or raise the limits (ulimit -v, -u)"
     if isinstance(error, ImportError):
-        return f"cannot be loaded ({error}); reinstall it, or raise the limits (ulimit -v, -n)"
+        return (
+            hidden_package()
+            or f"cannot be loaded ({error}); reinstall it, or raise the limits (ulimit -v, -n)"
+        )
     if isinstance(error, OSError) and not (isinstance(error, BrokenPipeError) and _is_unread()):
         return _of_system(error)
     return None
@@ -198,8 +202,8 @@ def _ours() -> tuple[type[BaseException], ...]:
     """Return the error types whose messages are meant for users, as far as their modules can be imported."""
     with contextlib.suppress(Exception):
         from indexes.errors import IndexesError
+        from local_judge.base.errors import JudgeError
         from local_judge.documents import UnreadableReport
-        from local_judge.judge.errors import JudgeError
         from serving.errors import ServingError
 
         return UserError, ServingError, IndexesError, JudgeError, UnreadableReport

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,17 +15,16 @@ from local_judge.base.errors import ConfigError
 from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
 from local_judge.cli.options import Options, TasksFile
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.runs.execution.judges import JudgeSpec, in_this_process, judge_specs_of, open_judges
+from local_judge.runs.execution.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.tasks.files import TaskFiles
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
 _BASE_URL = "URL of a server, or NAME=URL for one of several judges; repeatable."
-_LEDGER = "File or postgresql:// URL for replies; by default in or beside --out."
+_LEDGER = "File for replies; by default in or beside --out."
 
 
 def _one(judge: str) -> str:
@@ -130,14 +129,6 @@ class ServerOptions(Options):
         typer.Option("--serve", help="Start the judge's servers, then stop them."),
     ] = False
 
-    in_process: Annotated[
-        bool,
-        typer.Option(
-            "--in-process",
-            help="Run the judge's vLLM in this process instead of asking a server.",
-            rich_help_panel=SERVER,
-        ),
-    ] = False
     allow_preset_code: AllowPresetCode = False
     offline: Annotated[
         bool,
@@ -178,17 +169,16 @@ class ServerOptions(Options):
         return Persistence(self.attempts, 60 * self.wait_for_server, self.fail_after)
 
     def specs(self, *judges: str) -> tuple[JudgeSpec, ...]:
-        """Return judges with their servers from --base-url or --serve, or in this process."""
-        specs = judge_specs_of(
+        """Return judges with their servers from --base-url or --serve."""
+        return judge_specs_of(
             judges, self.base_url or (), self.serve, allow_preset_code=self.allow_preset_code
         )
-        return in_this_process(specs) if self.in_process else specs
 
     @asynccontextmanager
     async def open_all(
         self,
         specs: Sequence[JudgeSpec],
-        ledger: LedgerPlace,
+        ledger: Path,
         reasks: int = 2,
         calibrations: Sequence[GivenCalibrations] = (),
     ) -> AsyncGenerator[Mapping[str, Judge]]:
@@ -207,7 +197,7 @@ class ServerOptions(Options):
     async def open(
         self,
         spec: JudgeSpec,
-        ledger: LedgerPlace,
+        ledger: Path,
         reasks: int = 2,
         calibrations: Sequence[GivenCalibrations] = (),
     ) -> AsyncGenerator[Judge]:
@@ -221,13 +211,11 @@ class LedgerOptions(ServerOptions):
     """Options for servers and the ledger."""
 
     ledger: Annotated[
-        Any,
-        typer.Option(
-            "--ledger", metavar="LEDGER", parser=ledger_place, help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"
-        ),
+        Path | None,
+        typer.Option("--ledger", metavar="LEDGER", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"),
     ] = None
 
-    def ledger_or(self, default: Path | None) -> LedgerPlace:
+    def ledger_or(self, default: Path | None) -> Path:
         """Return the ledger that was named, or the default.
 
         Raises:
@@ -238,7 +226,7 @@ class LedgerOptions(ServerOptions):
             raise ConfigError("no file for the judge's replies: give --ledger FILE or --out")
         return found
 
-    def ledger_beside(self, out: Path | None) -> LedgerPlace:
+    def ledger_beside(self, out: Path | None) -> Path:
         """Return the ledger that was named, or OUT.ledger.sqlite."""
         if self.ledger is None and out is not None and out.name in ("", ".."):
             raise ConfigError(
@@ -278,9 +266,7 @@ class OptionalJudge(LedgerOptions):
 
     judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP)] = None
     base_url: Annotated[list[str] | None, typer.Option("--base-url", metavar="URL", help=_BASE_URL)] = None
-    ledger: Annotated[Any, typer.Option("--ledger", metavar="LEDGER", parser=ledger_place, help=_LEDGER)] = (
-        None
-    )
+    ledger: Annotated[Path | None, typer.Option("--ledger", metavar="LEDGER", help=_LEDGER)] = None
 
     def spec(self) -> JudgeSpec | None:
         """Return the judge, or None without --judge.

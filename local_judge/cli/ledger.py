@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,12 +17,10 @@ from local_judge.base.errors import InputError, os_errors, plain
 from local_judge.base.files import replacing
 from local_judge.cli.options import AsJson, CommandGroup
 from local_judge.cli.output import print_json
-from local_judge.judge.ledger_jsonl import exported, import_ledger
-from local_judge.judge.ledger_merge import Merged
-from local_judge.judge.ledger_merge import merge as merge_ledgers
-from local_judge.judge.ledger_place import LedgerPlace, ledger_place
-from local_judge.judge.ledger_upkeep import collect, contents
-from local_judge.judge.ledger_verify import Removed, ledger_problems, remove_damaged
+from local_judge.ledger.jsonl import export_ledger, import_ledger
+from local_judge.ledger.merge import Merged
+from local_judge.ledger.merge import merge as merge_ledgers
+from local_judge.ledger.upkeep import Removed, collect, contents, ledger_problems, remove_damaged
 from local_judge.runs.proof.audit import used_replies
 from local_judge.runs.proof.material import Places, material_of_run
 from local_judge.runs.storage.store import RunStore
@@ -34,18 +32,16 @@ SHOWN = 100
 
 
 LedgerArgument = Annotated[
-    Any,
+    Path,
     typer.Argument(
         metavar="LEDGER",
-        parser=ledger_place,
-        help="A ledger file, such as RUN/ledger.sqlite, or the URL of a PostgreSQL database.",
+        help="A ledger file, such as RUN/ledger.sqlite.",
     ),
 ]
 IntoLedger = Annotated[
-    Any,
+    Path,
     typer.Argument(
         metavar="INTO",
-        parser=ledger_place,
         help="Ledger that gets the replies. It is created if it is missing.",
     ),
 ]
@@ -91,10 +87,8 @@ def verify(
 def merge(
     into: IntoLedger,
     parts: Annotated[
-        list[Any],
-        typer.Argument(
-            metavar="PARTS...", parser=ledger_place, help="Ledgers to merge into it. They may be in use."
-        ),
+        list[Path],
+        typer.Argument(metavar="PARTS...", help="Ledgers to merge into it. They may be in use."),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -131,7 +125,7 @@ def export(
         replacing(out) as file,
         gzip.GzipFile("", "wb", fileobj=file) if out.suffix == ".gz" else nullcontext(file) as rows,
     ):
-        for line in exported(ledger, damaged):
+        for line in export_ledger(ledger, damaged):
             rows.write(line.encode())
             n_rows += 1
     if as_json:
@@ -200,7 +194,7 @@ def gc(
         print(f"{done.bytes_before:,} bytes before, {done.bytes_after:,} after")
 
 
-def _print_merged(into: LedgerPlace, merged: Merged, as_json: bool) -> None:
+def _print_merged(into: Path, merged: Merged, as_json: bool) -> None:
     """Print the result of a merge; the exit code is 1 for damage."""
     if as_json:
         print_json({"ledger": str(into), **asdict(merged)})

@@ -23,7 +23,6 @@ from local_judge.agents.actions import ToolName
 from local_judge.base.errors import ConfigError
 from local_judge.base.rows import is_text
 from local_judge.cli.help import ADVANCED, AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
-from local_judge.judge.ledger_place import ledger_place
 from local_judge.scoring.node import Profile
 
 QUERIES = typer.Option("--queries", help="Queries: one per line, or JSONL with `query`.")
@@ -101,11 +100,10 @@ AllowPrompts = Annotated[
 ]
 Protocols = Annotated[list[str] | None, PROTOCOL]
 RunLedger = Annotated[
-    Any,
+    Path | None,
     typer.Option(
         "--ledger",
         metavar="LEDGER",
-        parser=ledger_place,
         help="Ledger of the run, with its prompts and replies.",
     ),
 ]

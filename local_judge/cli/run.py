@@ -12,7 +12,7 @@ import typer
 
 from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.help import ADVANCED, SERVER
+from local_judge.cli.help import ADVANCED
 from local_judge.cli.judging import (
     CalibrationFiles,
     PrintConfig,
@@ -36,7 +36,7 @@ from local_judge.cli.options import (
     said,
 )
 from local_judge.cli.output import print_json, print_left_out
-from local_judge.cli.planned import print_batch, print_plan
+from local_judge.cli.planned import print_plan
 from local_judge.cli.run_output import (
     Results,
     WithAllScores,
@@ -99,15 +99,6 @@ def run(
     limit: Limit = None,
     dry_run: DryRun = False,
     replay: Replay = False,
-    batch: Annotated[
-        Path | None,
-        typer.Option(
-            "--batch",
-            help="Folder of batch files for vLLM: write the calls that are known now to it, and read the results of "
-            "batch jobs; repeat until no call is left.",
-            rich_help_panel=SERVER,
-        ),
-    ] = None,
     print_config: PrintConfig = False,
     with_reports: WithReports = False,
     all_scores: WithAllScores = False,
@@ -127,7 +118,7 @@ def run(
         if not getattr(file, name):
             context.fail(f"Give {option}, or a run file with the key `{name}`.")
     _check_reports(reports or (), file)
-    job = job_of(file, replay=replay, batch=batch, allow_preset_code=judge.allow_preset_code)
+    job = job_of(file, replay=replay, allow_preset_code=judge.allow_preset_code)
     print_left_out(file.reports)
     if dry_run:
         print_plan(job, as_json)
@@ -139,8 +130,6 @@ def run(
         return shown[-1]
 
     with stoppable(job.ledger):
-        if batch is not None and not replay:
-            print_batch(job, as_json)
         records = asyncio.run(run_job(job, watch))
     if not shown and not is_quiet():
         sys.stderr.write(f"{plain(str(job.store.root))} is finished; 0 calls\n")

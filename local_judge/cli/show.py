@@ -27,7 +27,6 @@ from local_judge.cli.run_output import (
     print_warnings,
 )
 from local_judge.cli.watch import watch
-from local_judge.judge.ledger_place import ledger_place
 from local_judge.protocols.base import View, load_protocol
 from local_judge.reporting.claims import claim_blocks, claim_summary
 from local_judge.reporting.differences import system_difference_parts
@@ -165,11 +164,10 @@ def show(
         bool, typer.Option("--once", help="With --watch: print the state now.", rich_help_panel=ADVANCED)
     ] = False,
     ledger: Annotated[
-        Any,
+        Path | None,
         typer.Option(
             "--ledger",
             metavar="LEDGER",
-            parser=ledger_place,
             help="With --watch: the ledger, if it is not in the run directory.",
             envvar="LOCAL_JUDGE_LEDGER",
             rich_help_panel=ADVANCED,

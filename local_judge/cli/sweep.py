@@ -20,8 +20,7 @@ from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger_merge import Merged
-from local_judge.judge.ledger_place import ledger_place
+from local_judge.ledger.merge import Merged
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.shard_progress import ShardProgress
 from local_judge.reporting.tables import sweep_plan_notes, sweep_plan_tables
@@ -133,10 +132,9 @@ def merge_(
     context: typer.Context,
     file: SweepFilePath,
     ledgers: Annotated[
-        list[Any] | None,
+        list[Path] | None,
         typer.Argument(
             metavar="[LEDGER...]",
-            parser=ledger_place,
             help="Ledgers of shards; by default those in the sweep's folder.",
         ),
     ] = None,

@@ -21,7 +21,6 @@ from local_judge.cli.output import print_json, print_left_out
 from local_judge.documents import UnreadableReport, check_health, describe
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.reporting.health import CheckedReport, health_lines, health_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.execution.clean import (
@@ -187,7 +186,7 @@ def clean(
 
 
 async def _cleaned_by_judge(
-    loaded: Sequence[RawReport], options: OptionalJudge, spec: JudgeSpec, ledger: LedgerPlace, chatter: bool
+    loaded: Sequence[RawReport], options: OptionalJudge, spec: JudgeSpec, ledger: Path, chatter: bool
 ) -> list[Outcome]:
     async with options.open(spec, ledger) as judge:
         with RunProgress(judge, len(loaded)) as progress:

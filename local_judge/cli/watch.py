@@ -9,7 +9,6 @@ import typer
 from rich.live import Live
 
 from local_judge.cli.output import json_line
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.reporting.live import LiveRun, LiveState, LiveSweep, ending, lines
 from local_judge.runs.sweeps.folder import sweep_manifest
 from local_judge.terminal import safe, stdout
@@ -19,7 +18,7 @@ LINE_SECONDS = 10.0
 """Time between two lines outside a terminal, or two states as JSON."""
 
 
-def watch(run: Path, *, once: bool, ledger: LedgerPlace | None, as_json: bool) -> None:
+def watch(run: Path, *, once: bool, ledger: Path | None, as_json: bool) -> None:
     """Print how far a run or sweep is until it ends, or once; exit with code 1 if it stopped unfinished."""
     with LiveRun(run, ledger) if sweep_manifest(run) is None else LiveSweep(run, ledger) as live:
         last = _printed(live, as_json, once) if as_json or once or not stdout().is_terminal else _drawn(live)

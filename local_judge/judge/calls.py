@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from local_judge.judge.errors import CorruptReply, TooManyFailures
-from local_judge.judge.failures import Failure, failure_of
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
+from local_judge.base.failures import Failure
+from local_judge.judge.errors import TooManyFailures, failure_of
 from local_judge.judge.planning import STAGE, NotInLedger
-from local_judge.judge.requests import Identified, Reply, Request, now, prompt_digest
 from local_judge.judge.scheduler import Scheduler, Turn
+from local_judge.ledger.errors import CorruptReply
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request, now, prompt_digest
+from local_judge.prompts import Prompt
 from serving.engine import Engine
 from serving.errors import AnswerInReasoning, EngineError, PlannedCall, PromptCut, UnreportedOptions
 from serving.types import Choice, EngineLimits, Generation, Sampling
@@ -179,7 +180,7 @@ class Caller:
         judge = await self._identified()
         messages = prompt_digest(prompt)
         if messages not in self._counts:
-            known = await self._ledger.apart(self._ledger.token_count, judge, messages)
+            known = self._ledger.token_count(judge, messages)
             if known is None:
                 known = await self._counting.run(messages, lambda: self._counted(judge, messages, prompt))
             if len(self._counts) >= _COUNTS_KEPT:
@@ -210,7 +211,7 @@ class Caller:
 
     async def _answered(self, request: Request) -> Reply | Failure:
         try:
-            stored = await self._ledger.apart(self._ledger.get, request.key)
+            stored = self._ledger.get(request.key)
         except CorruptReply:
             self.meter.call_failed("corrupt_reply")
             return await self._ledger.set_aside(request)
@@ -242,7 +243,7 @@ class Caller:
             return Failure(kind="planned", detail=str(error))
         except NotInLedger as error:
             # A call that failed before is that failure again, so that a replay writes the same bytes.
-            known = await self._ledger.apart(self._ledger.failures, request.key)
+            known = self._ledger.failures(request.key)
             failure = known[-1] if known else failure_of(error, f"call {request.key[:12]}")
             self.meter.call_failed(failure.kind)
             return failure

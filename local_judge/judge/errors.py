@@ -1,26 +1,16 @@
-"""Errors of judges and ledgers.
-
-    JudgeError
-    ├── SchemaError
-    ├── TooManyFailures
-    └── LedgerError
-        ├── LedgerMissing
-        ├── LedgerForeign
-        ├── LedgerCorrupt
-        │   └── CorruptReply
-        ├── LedgerBusy
-        ├── LedgerUnreachable
-        └── LedgerReadOnly
+"""Errors of judges, and failures made from errors of engines.
 
 Invariant: every message is one line for the user that names the value, the place and the remedy. The failure of one
-question is never an exception but a `Failure` (see `judge.failures`).
+question is never an exception but a `Failure` (see `base.failures`).
 """
 
 from __future__ import annotations
 
+from typing import cast
 
-class JudgeError(Exception):
-    """Base of all errors of this package."""
+from local_judge.base.errors import JudgeError
+from local_judge.base.failures import KINDS, Failure, FailureKind
+from serving.errors import EngineError
 
 
 class SchemaError(JudgeError):
@@ -31,33 +21,7 @@ class TooManyFailures(JudgeError):
     """The maximum number of failed calls is reached."""
 
 
-class LedgerError(JudgeError):
-    """The ledger cannot be used."""
-
-
-class LedgerMissing(LedgerError):
-    """The file or folder does not exist, or access is denied."""
-
-
-class LedgerForeign(LedgerError):
-    """The file is not a ledger, or a ledger of an unknown version."""
-
-
-class LedgerCorrupt(LedgerError):
-    """Pages or rows of the ledger are damaged."""
-
-
-class CorruptReply(LedgerCorrupt):
-    """One reply cannot be read or does not match its digest; the rest of the ledger is usable."""
-
-
-class LedgerBusy(LedgerError):
-    """Another process held the ledger for longer than the time limit."""
-
-
-class LedgerUnreachable(LedgerError):
-    """The database server cannot be reached, or the connection to it was lost."""
-
-
-class LedgerReadOnly(LedgerError):
-    """The ledger was opened for reading and cannot be written."""
+def failure_of(error: EngineError, what: str = "") -> Failure:
+    """Return an engine's error as a failure; `what` describes the request."""
+    kind = error.kind if error.kind in KINDS else "server_error"
+    return Failure(kind=cast("FailureKind", kind), detail=f"{what}: {error}" if what else str(error))

@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.base.failures import Failure
+from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 from serving.errors import EngineError
 
 T = TypeVar("T")

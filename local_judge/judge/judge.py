@@ -17,15 +17,15 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field, TypeAdapter
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.calibration import Calibration, applying
 from local_judge.judge.calls import Caller, Meter
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
 from local_judge.judge.replies import Read, Unread, read_items, read_one
-from local_judge.judge.requests import Reply, Request
 from local_judge.judge.schemas import items_schema, json_schema
+from local_judge.ledger.calibrations import Calibration, applying
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Reply, Request
+from local_judge.prompts import Prompt
 from serving.engine import Engine
 from serving.types import Choice, Sampling
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from local_judge.base.errors import brief
 from local_judge.base.files import read_file
 from local_judge.base.model import Frozen
-from local_judge.judge.requests import Identified, canonical, sha256
+from local_judge.ledger.requests import Identified, canonical, sha256
 from serving.types import EngineIdentity
 
 FOLDER = "LOCAL_JUDGE_QUALIFICATIONS"

@@ -19,8 +19,8 @@ from typing import Any, Generic, NoReturn, TypeVar, cast
 import json_repair
 from pydantic import TypeAdapter, ValidationError
 
-from local_judge.judge.failures import FailureKind
-from local_judge.judge.requests import Reply
+from local_judge.base.failures import FailureKind
+from local_judge.ledger.requests import Reply
 
 T = TypeVar("T")
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 
 MAX_UNREPORTED = 0.05
 """Maximum error of a score due to unreported options, in units of its scale; above it the score is a failure."""

@@ -8,23 +8,16 @@ shown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, get_args
 
-from indexes.snapshot import Snapshot
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import QUESTIONS, SUPPORTED, question_digest
-from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.judge.judge import Judge
-from local_judge.lab.labelled_claims import (
-    ClaimAnswer,
-    LabelledClaim,
-    Watch,
-    ask_claims,
-    data_digest,
-    refuse_duplicates,
-)
+from local_judge.lab.labelled.answers import Answer, ask_log_odds, data_digest
+from local_judge.lab.labelled.model import LabelledSet, Origin, refuse_duplicates
+from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.stats.calibration.assess import (
     Assessment,
     Settings,
@@ -47,10 +40,6 @@ class Bounds(Frozen):
 
     low: float
     high: float
-
-
-Origin = Literal["planted", "labelled"]
-"""Origin of a label: code, which made the claim from a sentence of the page, or people."""
 
 
 class LanguageReport(Frozen):
@@ -101,19 +90,12 @@ class CalibrationReport(Frozen):
     """Fitted calibrations, the pooled one first."""
 
 
-class LabelledSet(NamedTuple):
-    """Labelled claims, and the snapshot with their pages."""
-
-    rows: Sequence[LabelledClaim]
-    snapshot: Snapshot
-
-
 async def calibrate_judge(
     sets: Sequence[LabelledSet],
     judge: Judge,
     config: ClaimsConfig,
     settings: Settings,
-    watch: Watch | None = None,
+    page_done: Callable[[], None] = lambda: None,
 ) -> CalibrationReport:
     """Ask the judge about labelled claims, fit its calibrations, and store them in its ledger.
 
@@ -122,17 +104,15 @@ async def calibrate_judge(
         judge: the judge.
         config: selects the evidence that is shown.
         settings: of the fit.
-        watch: displays the number of finished pages, set by set.
+        page_done: called after each page.
 
     Raises:
         InputError: a claim is in two sets.
         Uncalibratable: all claims together allow no fit; the stored calibrations are unchanged.
         LedgerError: a reply or a calibration could not be stored.
     """
-    refuse_duplicates(row for known in sets for row in known.rows)
-    answers = [
-        one for known in sets for one in await ask_claims(known.rows, known.snapshot, judge, config, watch)
-    ]
+    refuse_duplicates(one for known in sets for one in known.claims)
+    answers = await ask_log_odds(sets, judge, config, page_done)
     different = _different(answers)
     asked = QUESTIONS[config.view].supported
     report = fits_of(different, await judge.engine.identity(), settings, asked).report
@@ -141,13 +121,13 @@ async def calibrate_judge(
     return report
 
 
-def _different(answers: Sequence[ClaimAnswer]) -> list[ClaimAnswer]:
+def _different(answers: Sequence[Answer]) -> list[Answer]:
     """Return the answers without those about a claim and a text that an earlier row has too."""
-    first: dict[tuple[str, str], ClaimAnswer] = {}
+    first: dict[tuple[str, str], Answer] = {}
     return [
         one
         for one in answers
-        if one.status != "ok" or first.setdefault((one.row.claim, one.text_digest), one) is one
+        if not one.is_read or first.setdefault((one.claim.claim, one.page.text_digest), one) is one
     ]
 
 
@@ -168,7 +148,7 @@ class Fits(NamedTuple):
 
 
 def fits_of(
-    answers: Sequence[ClaimAnswer], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
+    answers: Sequence[Answer], judge: EngineIdentity, settings: Settings, question: str = SUPPORTED
 ) -> Fits:
     """Fit a calibration to all languages pooled, and to each that has enough claims.
 
@@ -183,17 +163,21 @@ def fits_of(
     """
     # In order of their ids: sums of floats depend on the order.
     readable = sorted(
-        (one for one in answers if one.status == "ok" and not one.elsewhere), key=lambda one: one.row.id
+        (one for one in answers if one.is_read and not one.elsewhere), key=lambda one: one.claim.key
     )
     answered = [one for one in readable if one.log_odds is not None]
     pooled, pooled_held = calibration_of(answered, POOLED, judge, settings, question)
     by_claim = _by_claim(answered, pooled_held, settings)
     calibrations = [pooled]
     reports = [_report(POOLED, readable, pooled_held, pooled, settings)]
-    for language in sorted({one.language for one in readable}):
-        expected = [one for one in readable if one.language == language]
+    for language in sorted({one.page.language for one in readable}):
+        expected = [one for one in readable if one.page.language == language]
         here = _answered(expected)
-        own, held, why_not = pooled, part(pooled_held, [one.language == language for one in answered]), ""
+        own, held, why_not = (
+            pooled,
+            part(pooled_held, [one.page.language == language for one in answered]),
+            "",
+        )
         try:
             _enough(here)
             own, held = calibration_of(here, language, judge, settings, question)
@@ -204,9 +188,9 @@ def fits_of(
         reports.append(_report(language, expected, held, own, settings, why_not))
     origins: tuple[Origin, ...] = get_args(Origin)
     by_origin: list[LanguageReport] = []
-    if len({one.row.planted for one in readable}) == len(origins):
+    if len({one.claim.origin for one in readable}) == len(origins):
         for origin in origins:
-            expected = [one for one in readable if one.row.planted == (origin == "planted")]
+            expected = [one for one in readable if one.claim.origin == origin]
             held = _out_of_fold(_answered(expected), by_claim)
             by_origin.append(_report(POOLED, expected, held, None, settings, origin=origin))
     report = CalibrationReport(
@@ -215,7 +199,7 @@ def fits_of(
         prompt=question_digest(question),
         settings=settings,
         n_rows=len(answers),
-        n_unread=sum(one.status != "ok" for one in answers),
+        n_unread=sum(not one.is_read for one in answers),
         n_elsewhere=sum(one.elsewhere for one in answers),
         failures=dict(sorted(Counter(one.failure.kind for one in readable if one.failure).items())),
         reports=tuple(reports),
@@ -225,13 +209,13 @@ def fits_of(
     return Fits(report, by_claim)
 
 
-def _answered(answers: Sequence[ClaimAnswer]) -> list[ClaimAnswer]:
+def _answered(answers: Sequence[Answer]) -> list[Answer]:
     return [one for one in answers if one.log_odds is not None]
 
 
-def _out_of_fold(answers: Sequence[ClaimAnswer], by_claim: Mapping[str, HeldOut]) -> OutOfFold:
+def _out_of_fold(answers: Sequence[Answer], by_claim: Mapping[str, HeldOut]) -> OutOfFold:
     """Return the claims out of fold with the calibrations that runs apply."""
-    found = [by_claim[one.row.id] for one in answers]
+    found = [by_claim[one.claim.key] for one in answers]
     return OutOfFold(
         judged=[
             Judged(one.true, held.probability, one.page)
@@ -243,16 +227,16 @@ def _out_of_fold(answers: Sequence[ClaimAnswer], by_claim: Mapping[str, HeldOut]
     )
 
 
-def _by_claim(answers: Sequence[ClaimAnswer], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
+def _by_claim(answers: Sequence[Answer], held: OutOfFold, settings: Settings) -> dict[str, HeldOut]:
     placed = folds_of([one.page for one in held.judged], settings.folds, settings.seed)
     return {
-        one.row.id: HeldOut(claim.value, called, held.thresholds[placed[claim.page]])
+        one.claim.key: HeldOut(claim.value, called, held.thresholds[placed[claim.page]])
         for one, claim, called in zip(answers, held.judged, held.called, strict=True)
     }
 
 
 def calibration_of(
-    answers: Sequence[ClaimAnswer], language: str, judge: EngineIdentity, settings: Settings, question: str
+    answers: Sequence[Answer], language: str, judge: EngineIdentity, settings: Settings, question: str
 ) -> tuple[Calibration, OutOfFold]:
     """Return the calibration that these answers give, and each of them out of fold.
 
@@ -285,23 +269,23 @@ def calibration_of(
     return calibration, held
 
 
-def _judged(answers: Sequence[ClaimAnswer]) -> list[Judged]:
+def _judged(answers: Sequence[Answer]) -> list[Judged]:
     """Return the answers by page. URLs with the same text, and pages of one document, are one: no fold divides it."""
-    units = united([filter(None, (f"text {one.text_digest}", one.row.document)) for one in answers])
+    units = united([filter(None, (f"text {one.page.text_digest}", one.claim.document)) for one in answers])
     names: dict[int, str] = {}
-    for unit, one in sorted(zip(units, answers, strict=True), key=lambda pair: pair[1].url):
-        names.setdefault(unit, one.url)
+    for unit, one in sorted(zip(units, answers, strict=True), key=lambda pair: pair[1].page.url):
+        names.setdefault(unit, one.page.url)
     return [
-        Judged(one.row.true, one.log_odds, names[unit])
+        Judged(one.claim.true, one.log_odds, names[unit])
         for unit, one in zip(units, answers, strict=True)
         if one.log_odds is not None
     ]
 
 
-def _enough(answers: Sequence[ClaimAnswer]) -> None:
+def _enough(answers: Sequence[Answer]) -> None:
     """Raise Uncalibratable for too few answers for a fit of their own."""
-    n, n_true = len(answers), sum(one.row.true for one in answers)
-    pages = len({one.text_digest for one in answers})
+    n, n_true = len(answers), sum(one.claim.true for one in answers)
+    pages = len({one.page.text_digest for one in answers})
     if n < LEAST_CLAIMS or min(n_true, n - n_true) < LEAST_OF_A_KIND or pages < LEAST_PAGES:
         raise Uncalibratable(
             "few_pages",
@@ -312,7 +296,7 @@ def _enough(answers: Sequence[ClaimAnswer]) -> None:
 
 def _report(
     language: str,
-    expected: Sequence[ClaimAnswer],
+    expected: Sequence[Answer],
     held: OutOfFold,
     applied: Calibration | None,
     settings: Settings,
@@ -321,7 +305,7 @@ def _report(
 ) -> LanguageReport:
     answered = _answered(expected)
     n_failed = len(expected) - len(answered)
-    both = len({one.row.true for one in answered}) == 2
+    both = len({one.claim.true for one in answered}) == 2
     after = assess(held, settings) if both else None
     bounds = None
     if n_failed and after is not None and after.accuracy.value is not None:

@@ -12,8 +12,8 @@ from typing import Final
 from rich.table import Table
 
 from local_judge.claims.yes_no import QUESTIONS
-from local_judge.judge.calibration import POOLED, Calibration
 from local_judge.lab.calibrate import CalibrationReport, LanguageReport
+from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.measures import Bin

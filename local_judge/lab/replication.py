@@ -34,14 +34,14 @@ Line = Annotated[
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
-STATISTICS = (("results", "agree"), ("results", "stats"), ("lab", "evaluate-verifier"))
+STATISTICS = (("results", "agree"), ("results", "stats"), ("lab", "benchmark-verifier"))
 """Commands that print statistics; they get the option `--json`."""
 COMMANDS = (("import",), ("run",), ("sweep",), ("lab", "experiment"), *STATISTICS)
 """Commands that a file may have."""
 OUT, JUDGE = "out", "judge"
 """Places in a command that every file has: the output folder, and the options of the judge."""
 USER_OPTIONS = (
-    *("--batch", "--config", "--ledger", "--base-url", "--no-offline", "--home"),
+    *("--config", "--ledger", "--base-url", "--no-offline", "--home"),
     *("--ray", "--serve", "--storage"),
 )
 """Options that only the user gives, after `--`: they say where to write and what to connect to."""

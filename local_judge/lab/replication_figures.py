@@ -198,11 +198,20 @@ def _statistics(file: Replication, out: Path, complete: bool) -> Values:
     }
 
 
+BELOW = " > "
+"""Separates the steps of a row that is a place of several steps."""
+
+
 def _number_at(printed: dict[str, Any], place: str, row: str, path: Path) -> float | None:
     """Return the number at a place; None if it is null or the row is not there. Raises RunError: there is no number."""
     found: object = printed
-    for name in place.split("."):
-        step, below = name.replace(ROW, row), _below(found)
+    steps = [
+        (name, step)
+        for name in place.split(".")
+        for step in (row.split(BELOW) if name == ROW else [name.replace(ROW, row)])
+    ]
+    for name, step in steps:
+        below = _below(found)
         if step not in below:
             if ROW in name:
                 return None

@@ -15,14 +15,14 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.prompts import Prompt, fence
 from local_judge.protocols.base import Case
 from local_judge.protocols.checklist import Item, Status
 from local_judge.protocols.items import Rating

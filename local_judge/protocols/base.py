@@ -21,12 +21,12 @@ from rich.console import RenderableType
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.base.errors import ConfigError, SettingError, first_problem
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents.model import Document, Source
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource

@@ -12,9 +12,9 @@ from typing import Annotated
 from pydantic import Field
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import ItemRow
 from local_judge.terminal import NONE, item_table, safe
 

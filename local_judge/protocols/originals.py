@@ -24,7 +24,7 @@ from local_judge.base.errors import ConfigError, os_errors, plain
 from local_judge.base.files import read_utf8
 from local_judge.base.model import Frozen
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 from serving.types import ReasoningEffort
 
 _LARGEST = 4_000_000

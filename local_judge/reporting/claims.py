@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, Label, Verdict
-from local_judge.judge.failures import Failure
 from local_judge.runs.execution.verify import VerifiedRow
 from local_judge.terminal import NONE, count, plain_table, safe
 

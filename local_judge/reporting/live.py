@@ -17,9 +17,8 @@ from pydantic import Field
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
 from local_judge.judge.calls import Meter
-from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.judge.ledger_tail import AnsweredCall, LedgerTail
-from local_judge.judge.requests import Identified
+from local_judge.ledger.requests import Identified
+from local_judge.ledger.tail import AnsweredCall, LedgerTail
 from local_judge.reporting.progress import counts, failure_counts, rates, seconds_left, times
 from local_judge.runs.storage.items import Journal
 from local_judge.runs.storage.lock import held_since
@@ -80,7 +79,7 @@ class LiveRun:
         ledger: the ledger of the running command; None for the run directory's.
     """
 
-    def __init__(self, root: Path, ledger: LedgerPlace | None = None) -> None:
+    def __init__(self, root: Path, ledger: Path | None = None) -> None:
         self._store = RunStore(root)
         self._ledger = ledger or self._store.ledger
         self._calls: _Calls | None = None
@@ -154,7 +153,7 @@ class LiveSweep:
         ledger: the ledger of the running command; None for the file that the sweep names.
     """
 
-    def __init__(self, root: Path, ledger: LedgerPlace | None = None) -> None:
+    def __init__(self, root: Path, ledger: Path | None = None) -> None:
         self._root = root
         self._ledger = ledger
         self._runs: dict[str, LiveRun] = {}
@@ -234,7 +233,7 @@ def judges_in(manifest: dict[str, Any]) -> frozenset[str]:
 class _Calls:
     """Calls of the running command."""
 
-    def __init__(self, ledger: LedgerPlace, begun: float, judges: frozenset[str]) -> None:
+    def __init__(self, ledger: Path, begun: float, judges: frozenset[str]) -> None:
         self.begun, self.judges = begun, judges
         self.tail = LedgerTail(ledger, begun, judges)
         self.meter = Meter()
@@ -242,9 +241,7 @@ class _Calls:
         self._latest: deque[AnsweredCall] = deque()
 
     @classmethod
-    def following(
-        cls, before: _Calls | None, ledger: LedgerPlace, begun: float, judges: frozenset[str]
-    ) -> _Calls:
+    def following(cls, before: _Calls | None, ledger: Path, begun: float, judges: frozenset[str]) -> _Calls:
         """Return `before` if it has the calls of these judges since `begun`, else new ones."""
         if before is not None and (before.begun, before.judges) == (begun, judges):
             return before

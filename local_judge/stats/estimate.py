@@ -82,6 +82,23 @@ def replicates(
     return [measure([parts[index] for index in draw]).value for draw in drawn]
 
 
+def by_group(rows: Iterable[Part], group: Callable[[Part], str]) -> list[list[Part]]:
+    """Return the rows of each group, in the alphabetical order of the groups: the units of a bootstrap."""
+    groups: dict[str, list[Part]] = {}
+    for row in rows:
+        groups.setdefault(group(row), []).append(row)
+    return [groups[name] for name in sorted(groups)]
+
+
+def in_draws(
+    value: Callable[[Sequence[Part]], float | None],
+    groups: Sequence[Sequence[Part]],
+    drawn: Iterable[Sequence[int]],
+) -> list[float | None]:
+    """Return the value over the rows of the groups in each draw; a group drawn twice counts twice."""
+    return [value([row for place in draw for row in groups[place]]) for draw in drawn]
+
+
 def in_most_draws(values: Sequence[float | None]) -> list[float]:
     """Return the values that exist, in ascending order; none where they exist in fewer than half of the draws."""
     known = sorted(value for value in values if value is not None)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from local_judge.base.model import Frozen
 from local_judge.stats.comparison import Difference, compare, mean_contrast
 from local_judge.stats.estimate import DRAWS, Estimate, Resamples, SumStatistic, undefined
+from local_judge.stats.rates import balanced_accuracy
 
 
 class PairedCall(NamedTuple):
@@ -86,10 +87,8 @@ def compare_calls(calls: Sequence[PairedCall], *, seed: int = 0, draws: int = DR
 
 
 def _balanced(sums: Mapping[str, int], judge: str) -> float | None:
-    n_true, n_false = sums.get("true", 0), sums.get("false", 0)
-    if not n_true or not n_false:
-        return None
-    return (sums.get(f"{judge}_True", 0) / n_true + sums.get(f"{judge}_False", 0) / n_false) / 2
+    right = [sums.get(f"{judge}_{true}", 0) for true in (True, False)]
+    return balanced_accuracy(right[0], sums.get("true", 0), right[1], sums.get("false", 0))
 
 
 def _balanced_difference(sums: Mapping[str, int]) -> Estimate:

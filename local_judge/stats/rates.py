@@ -41,9 +41,34 @@ def rate(n: int, of: int) -> Rate:
     return Rate(n=n, of=of, value=n / of, low=0.0 if n == 0 else low, high=1.0 if n == of else high)
 
 
-def _wilson(share: float, n: float) -> tuple[float, float]:
+def share(part: float, whole: float) -> float | None:
+    """Return `part / whole`, or None if `whole` is 0."""
+    return part / whole if whole else None
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are not None, or None if there are none."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def balanced_accuracy(true_right: int, n_true: int, false_right: int, n_false: int) -> float | None:
+    """Return the mean of sensitivity and specificity: (TP / (TP + FN) + TN / (TN + FP)) / 2.
+
+    The measure of LLM-AggreFact (Tang et al., 2024). None if one of the two classes does not occur.
+
+    Args:
+        true_right: TP, the true items that are called true.
+        n_true: all true items.
+        false_right: TN, the other items that are not called true.
+        n_false: all other items.
+    """
+    return (true_right / n_true + false_right / n_false) / 2 if n_true and n_false else None
+
+
+def _wilson(p: float, n: float) -> tuple[float, float]:
     square = Z * Z / n
-    centre, spread = share + square / 2, Z * math.sqrt(share * (1 - share) / n + square / (4 * n))
+    centre, spread = p + square / 2, Z * math.sqrt(p * (1 - p) / n + square / (4 * n))
     return (centre - spread) / (1 + square), (centre + spread) / (1 + square)
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from indexes.text.language import detect_language
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow

@@ -18,9 +18,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill
+from local_judge.prompts import Prompt, fill
 from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
 from local_judge.tasks.drafting import (
     Reply,

@@ -15,9 +15,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, model_validator
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.dimensions import (
     DIMENSIONS_KIND,
     GENERAL,

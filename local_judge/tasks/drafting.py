@@ -16,9 +16,9 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from indexes.text.language import detect_language
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
 

@@ -19,13 +19,14 @@ from pydantic import Field, create_model
 from indexes.corpus import Corpus, Hit
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.sentences import split_sentences
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt, template
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render

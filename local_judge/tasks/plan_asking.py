@@ -16,7 +16,7 @@ from local_judge.agents.observations import PagePassage
 from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt, template
 from local_judge.tasks.model import Task
 from local_judge.tasks.plans import KeyRow, PlanMethod

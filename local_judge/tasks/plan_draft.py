@@ -23,9 +23,9 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation, PagePassage
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
-from local_judge.judge.failures import Failure, FailureKind
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 from local_judge.tasks.alike import distinct, firsts
 from local_judge.tasks.drafting import UNREADABLE, Drafts, M, limited, one_line, request_block
 from local_judge.tasks.model import KeySource, Task

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.base.rows import read_jsonl, read_models
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill
+from local_judge.prompts import Prompt, fill
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.estimate import Estimate
 from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt, template

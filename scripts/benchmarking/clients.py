@@ -64,8 +64,8 @@ async def ours(url: str, calls: int, at_once: int) -> Measured:
 
     from local_judge.cli.ending import relax_collector
     from local_judge.judge.judge import Answer, Judge
-    from local_judge.judge.layout import Prompt, fence
-    from local_judge.judge.ledger import Ledger
+    from local_judge.ledger.ledger import Ledger
+    from local_judge.prompts import Prompt, fence
     from serving.engines.openai import OpenAIEngine
 
     class Verdict(BaseModel):

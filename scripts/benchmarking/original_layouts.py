@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.documents import parse_report
-from local_judge.judge.ledger import Trace
+from local_judge.ledger.ledger import Trace
 from scripts.benchmarking.one_token import Chat
 from scripts.benchmarking.six_protocols import CHECKLIST, DIMENSIONS, GUIDANCE
 from serving.types import Message

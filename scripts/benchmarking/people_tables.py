@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, get_args
 
+from local_judge.lab.labelled.load import AGGREFACT
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, ece_over_folds, figures_of
-from local_judge.lab.verifier_benchmark.rows import AGGREFACT
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted, published
 from local_judge.stats.calibration.assess import Assessment, Settings
 from local_judge.stats.estimate import Estimate
@@ -243,15 +243,15 @@ def _other_words(verifiers: Mapping[str, Measured]) -> None:
         [
             [
                 verifier,
-                f"{group.by}: {group.group}",
+                f"{facet}: {name}",
                 f"{group.n}",
                 NONE if group.median is None else f"{group.median:.2f}",
                 text(group.called_supported),
                 f"{text(own.called_wrong)} of {own.n_true}" if (own := group.figures) else NONE,
             ]
             for verifier, found in verifiers.items()
-            for group in found.other_words.groups
-            if group.by in ("label", "words in the evidence")
+            for facet in ("label", "words in the evidence")
+            for name, group in found.other_words.groups.get(facet, {}).items()
         ],
     )
 

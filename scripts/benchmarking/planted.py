@@ -11,10 +11,11 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
 from local_judge.lab.planting.model import ALTERATIONS, PlantedClaim
+from local_judge.prompts import Prompt
 from scripts.benchmarking.prefixes import BLOCK_TOKENS
 from scripts.benchmarking.vllm_server import MeasuredServer, measured_server
+from serving.engines import ENGINES
 from serving.presets import Preset
 
 
@@ -84,7 +85,7 @@ async def tokens_of(judge: Judge) -> Tokens:
 @contextlib.contextmanager
 def engine_of(preset: Preset, base_url: str | None) -> Generator[MeasuredServer | None]:
     """Return the server that runs the judge; None where it runs in process."""
-    if preset.engine != "vllm" and base_url is None:
+    if not ENGINES[preset.engine].needs_server and base_url is None:
         yield None
         return
     with measured_server(preset, base_url) as server:

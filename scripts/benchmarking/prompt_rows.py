@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from local_judge.judge.layout import Prompt
-from local_judge.judge.requests import canonical, prompt_digest, sha256
+from local_judge.ledger.requests import canonical, prompt_digest, sha256
+from local_judge.prompts import Prompt
 
 Kind = Literal["verification", "extraction", "scoring"]
 

@@ -13,9 +13,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from local_judge.base.failures import FailureKind
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents import Document, parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.judge.schemas import json_schema
 from local_judge.lab.annotations.load import sample_folder as annotated_folder

@@ -14,7 +14,7 @@ from local_judge.documents import parse_report
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.race.asking import Articles, Question, prompt
 from local_judge.protocols.race.judging import MIN_REPLY_TOKENS, judge_race
 from local_judge.protocols.race.settings import RaceSettings

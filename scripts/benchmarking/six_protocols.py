@@ -20,7 +20,7 @@ from zlib import crc32
 
 from indexes.making.importing import import_pages
 from local_judge.documents import parse_report
-from local_judge.judge.ledger import Ledger, Trace
+from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.runs.execution.job import job_of, run_job, unwatched
 from local_judge.runs.execution.judges import JudgeSpec, judge_on
 from local_judge.runs.planning.config import parse_settings

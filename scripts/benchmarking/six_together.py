@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from local_judge.judge.ledger import Trace
-from local_judge.judge.simulation import ServerModel, calls_of, simulate
+from local_judge.ledger.ledger import Trace
 from scripts.benchmarking.one_token import Chat, Counting, OneToken, measured
 from scripts.benchmarking.original_layouts import Step, original_steps, shown_in
+from scripts.benchmarking.simulation import ServerModel, calls_of, simulate
 from scripts.benchmarking.six_protocols import Material, ScriptedReplies
 from scripts.freezing import PROTOCOLS
 from serving.presets import Preset

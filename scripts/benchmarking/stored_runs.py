@@ -19,7 +19,7 @@ from indexes.snapshot import Snapshot
 from local_judge.base.errors import UserError
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.execution.job import Job, run_job
 from local_judge.runs.planning.config import RunConfig, settled

@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.model import Claim, Verdict
 from local_judge.claims.yes_no import OPTIONS, SUPPORTED, SUPPORTS, question
-from local_judge.judge.calibration import sigmoid
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
+from local_judge.ledger.calibrations import sigmoid
+from local_judge.prompts import Prompt, fence
 
 Logs = Mapping[str, float]
 """Log-probabilities of the answers."""

@@ -14,7 +14,6 @@ so that a menu of single tokens takes one forward pass, and one of numbers from 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -22,7 +21,7 @@ from itertools import permutations
 from typing import Generic, NamedTuple, TypeVar
 
 from serving.engines.wire import TokenLogprobs
-from serving.errors import MalformedReply, PlannedCall, UnsupportedRequest
+from serving.errors import MalformedReply, UnsupportedRequest
 from serving.types import Choice, Usage
 
 Piece = TypeVar("Piece", str, int)
@@ -75,16 +74,8 @@ async def choose_by_paths(
     start: tuple[Piece, ...] = ()
     later = [begun for begun in onward if begun]
 
-    async def ask_later() -> list[Read[Piece]]:
-        return await asyncio.gather(*(ask(begun, tuple(onward[begun])) for begun in later))
-
-    try:
-        read: dict[tuple[Piece, ...], Read[Piece]] = {start: await ask(start, tuple(onward[start]))}
-    except PlannedCall:
-        with contextlib.suppress(PlannedCall):
-            await ask_later()  # so that one round of batch files has all passes of a choice
-        raise
-    asked = await ask_later()
+    read: dict[tuple[Piece, ...], Read[Piece]] = {start: await ask(start, tuple(onward[start]))}
+    asked = await asyncio.gather(*(ask(begun, tuple(onward[begun])) for begun in later))
     read.update(zip(later, asked, strict=True))
     logprobs: dict[str, float] = {}
     bounded: list[str] = []

@@ -9,12 +9,13 @@ import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from serving.engine import JsonSchema
 from serving.engines.choosing import Read, check_options, choose_by_paths
 from serving.errors import PromptTooLong, UnsupportedRequest
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling
+from serving.weights import WeightsIdentity
 
 
 class EmbeddedEngine(ABC):
@@ -23,23 +24,18 @@ class EmbeddedEngine(ABC):
     Args:
         model: Name under which replies are recorded.
         limits: Context, KV cache and concurrency.
-        weights_digest: SHA-256 of the weights file, verified by the caller.
-        revision: Commit of the weights repository, if it is known.
-        quantisation: Quantisation of the weights, for the identity.
+        weights: What the caller knows of the weights.
     """
 
     def __init__(
         self,
         model: str,
         limits: EngineLimits,
-        *,
-        weights_digest: str | None = None,
-        revision: str | None = None,
-        quantisation: str | None = None,
+        **weights: Unpack[WeightsIdentity],
     ) -> None:
         self._model_name = model
         self._limits = limits
-        self._weights = {"weights_digest": weights_digest, "revision": revision, "quantisation": quantisation}
+        self._weights = weights
         self._identity: EngineIdentity | None = None
 
     async def identity(self) -> EngineIdentity:

@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from serving.engine import JsonSchema
+from serving.engines import Connection
 from serving.engines.choosing import (
     Read,
     check_first_tokens,
@@ -30,7 +31,8 @@ from serving.engines.sending import Servers
 from serving.engines.server import ServerFacts
 from serving.engines.wire import Once, TokenCount, TokenList, sampling_fields, template_fields
 from serving.errors import BadEndpoint, UnsupportedRequest
-from serving.http import Client
+from serving.preset_sections import VllmSettings
+from serving.presets import Preset
 from serving.retry import Retry
 from serving.types import (
     ChatArgument,
@@ -42,6 +44,7 @@ from serving.types import (
     ReplicaUse,
     Sampling,
 )
+from serving.weights import WeightsIdentity, weights_identity
 
 TEMPLATE_TOKENS = 256
 TEMPLATE_TOKENS_PER_MESSAGE = 16
@@ -69,7 +72,6 @@ class OpenAIEngine:
             `WrongModel`.
         patience: Longest outage of all servers to wait for, in seconds; 0 lets each call fail by itself.
         tell: Callback for one line when an outage of all or one of the servers begins, and one when it ends.
-        client: Function that returns what carries the requests, if that is not HTTP.
         rng, sleep: Random generator and sleep of the retry delay.
 
     Raises:
@@ -99,7 +101,6 @@ class OpenAIEngine:
         reply_model: str | None = None,
         patience: float = 0.0,
         tell: Callable[[str], None] = lambda line: None,
-        client: Callable[[], Client] | None = None,
         rng: Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -123,7 +124,6 @@ class OpenAIEngine:
             reply_model=reply_model,
             patience=patience,
             tell=tell,
-            client=client,
         )
         self._spelling = Spelling(self._servers)
         self._concurrency = concurrency * len(base_urls)
@@ -336,3 +336,45 @@ class Spelling:
         model = (await self._servers.facts()).model
         body = {"model": model, "add_special_tokens": False, "prompt": text}
         return (await self._servers.tokenize(TokenList, text, body)).tokens
+
+
+def connect(preset: Preset, connection: Connection) -> OpenAIEngine:
+    """Return the engine for the servers of a preset."""
+    return OpenAIEngine(
+        connection.base_urls,
+        preset.model,
+        api_key=connection.api_key,
+        timeout=preset.timeout_seconds,
+        concurrency=preset.concurrency,
+        max_attempts=connection.persistence.attempts,
+        patience=connection.persistence.wait_seconds,
+        tell=connection.tell,
+        context_tokens=preset.context_tokens,
+        **weights_identity(preset),
+        **_server_settings(preset),
+    )
+
+
+def can_have_identity(preset: Preset, identity: EngineIdentity, weights: WeightsIdentity) -> bool:
+    """Check whether the engine of a preset with these weights can have an identity, at some version of a server."""
+    facts = ServerFacts(
+        model=identity.model,
+        vllm=identity.engine == "vllm",
+        version=identity.engine_version,
+        chat_template_digest=identity.chat_template_digest,
+    )
+    engine = OpenAIEngine(["http://localhost"], **_server_settings(preset), **weights)
+    return identity.model == preset.model and engine.identity_of(facts) == identity
+
+
+def _server_settings(preset: Preset) -> dict[str, Any]:
+    """Return the settings of a preset that decide the identity of the engine."""
+    settings = preset.vllm or VllmSettings()
+    return {
+        "structured": preset.structured,
+        "thinking_budget": preset.reasoning is None or preset.reasoning.budget,
+        "chat_arguments": preset.chat_arguments,
+        "top_logprobs": settings.max_logprobs,
+        "options": preset.reply_options,
+        "reply_model": preset.reply_model,
+    }

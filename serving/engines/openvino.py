@@ -12,15 +12,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from serving.engine import JsonSchema
+from serving.engines import Connection
 from serving.engines.choosing import Read
 from serving.engines.embedded import EmbeddedEngine
 from serving.engines.openvino_worker import Decoded, Request, Worker, encoded
 from serving.errors import UnsupportedRequest
 from serving.grammar import compact_json_grammar
+from serving.preset_sections import EmbeddedSettings
+from serving.presets import Preset
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
+from serving.weights import WeightsIdentity, require_weights, weights_identity
 
 MAX_SEQUENCES = 256
 """Maximum number of sequences decoded in one step; each beam of a one-token answer counts as one."""
@@ -56,7 +60,7 @@ class OpenVinoEngine(EmbeddedEngine):
         kv_tokens: int = 32_768,
         concurrency: int = 8,
         properties: Mapping[str, Any] | None = None,
-        **pinned: str | None,
+        **pinned: Unpack[WeightsIdentity],
     ) -> None:
         context = min(context_tokens, kv_tokens)
         limits = EngineLimits(context_tokens=context, kv_tokens=kv_tokens, concurrency=concurrency)
@@ -141,6 +145,21 @@ class OpenVinoEngine(EmbeddedEngine):
     async def _run(self, request: Request) -> list[Decoded]:
         await self._tokenizer()
         return await asyncio.wrap_future(self._worker.submit(request))
+
+
+def connect(preset: Preset, connection: Connection) -> OpenVinoEngine:
+    """Return the engine of a preset in this process."""
+    del connection  # there is no server
+    settings = preset.embedded or EmbeddedSettings()
+    return OpenVinoEngine(
+        preset.model,
+        require_weights(preset),
+        context_tokens=preset.context_tokens,
+        kv_tokens=settings.kv_tokens,
+        concurrency=preset.concurrency,
+        properties=settings.properties,
+        **weights_identity(preset),
+    )
 
 
 def _digest(parts: Sequence[bytes]) -> str:

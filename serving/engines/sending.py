@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from pydantic_core import to_json
 from serving.engines.server import ServerFacts, agree, ask_server, root_of
 from serving.engines.wire import ChatReply, Heard, Once, W, WireUsage, parse
 from serving.errors import BadEndpoint, EngineError, EngineUnreachable, RequestRefused, ServerDown, WrongModel
-from serving.http import Answer, Client, HttpClient
+from serving.http import Answer, HttpClient
 from serving.metrics import server_load
 from serving.replicas import Replicas
 from serving.retry import Retry, ServerWatch
@@ -61,7 +62,6 @@ class Servers:
         reply_model: str | None = None,
         patience: float = 0.0,
         tell: Callable[[str], None] = lambda line: None,
-        client: Callable[[], Client] | None = None,
     ) -> None:
         self.urls = tuple(normal_base_url(url) for url in base_urls)
         self._model = model
@@ -73,8 +73,8 @@ class Servers:
         )
         self._slots = asyncio.Semaphore(concurrency * len(self.urls))
         self._checking = asyncio.Lock()
-        self._new_client = client or (lambda: HttpClient(api_key=api_key, timeout=timeout))
-        self._client: Client | None = None
+        self._new_client = partial(HttpClient, api_key=api_key, timeout=timeout)
+        self._client: HttpClient | None = None
         self._asking: asyncio.Task[ServerFacts] | None = None
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._look_at = 0.0
@@ -233,7 +233,7 @@ class Servers:
         health = f"{root_of(base_url)}/health" if facts.vllm else f"{base_url}/models"
         return await self._http().answers(health)
 
-    def _http(self) -> Client:
+    def _http(self) -> HttpClient:
         if self._client is None:
             self._client = self._new_client()
         return self._client

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from serving.engines.wire import ModelCard, ModelList, TokenizerInfo, VersionReply, parse
 from serving.errors import EngineError, KeyRefused, MalformedReply, RequestRefused
-from serving.http import Client
+from serving.http import HttpClient
 from serving.metrics import kv_cache_tokens
 
 _NAMED = 20
@@ -35,7 +35,7 @@ def root_of(base_url: str) -> str:
     return base_url.removesuffix("/v1")
 
 
-async def ask_server(client: Client, base_url: str, model: str | None) -> ServerFacts:
+async def ask_server(client: HttpClient, base_url: str, model: str | None) -> ServerFacts:
     """Fetch the models of a server and, if it is vLLM, its version, KV cache and chat template.
 
     Raises:
@@ -84,7 +84,7 @@ def _pick(url: str, cards: list[ModelCard], model: str | None) -> ModelCard:
     raise RequestRefused(f"{url} does not serve {model!r}; it serves {names}")
 
 
-async def _optional(client: Client, url: str) -> bytes | None:
+async def _optional(client: HttpClient, url: str) -> bytes | None:
     """Return the body; None if the server does not have the route."""
     try:
         return (await client.get(url)).body

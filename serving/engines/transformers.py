@@ -15,14 +15,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from serving.engine import JsonSchema
+from serving.engines import Connection
 from serving.engines.choosing import Read
 from serving.engines.embedded import EmbeddedEngine
 from serving.engines.transformers_model import Model, Reply, Row, load_model
 from serving.errors import EngineError, EngineFault, EngineUnreachable, MissingExtra, WeightsMissing
+from serving.presets import Preset
 from serving.types import EngineLimits, Generation, Message, Sampling, Usage
+from serving.weights import WeightsIdentity, require_weights, weights_identity
 
 
 class TransformersEngine(EmbeddedEngine):
@@ -48,7 +51,7 @@ class TransformersEngine(EmbeddedEngine):
         context_tokens: int = 32_768,
         concurrency: int = 8,
         load: Callable[[Path], Model] = load_model,
-        **pinned: str | None,
+        **pinned: Unpack[WeightsIdentity],
     ) -> None:
         if not weights.exists():
             raise WeightsMissing(f"no weights at {weights}; `local-judge judge fetch NAME` gets them")
@@ -154,6 +157,18 @@ class TransformersEngine(EmbeddedEngine):
             taken = {id(row) for row in batch}
             self._waiting = [row for row in waiting if id(row) not in taken]
         return batch
+
+
+def connect(preset: Preset, connection: Connection) -> TransformersEngine:
+    """Return the engine of a preset in this process."""
+    del connection  # there is no server
+    return TransformersEngine(
+        preset.model,
+        require_weights(preset),
+        context_tokens=preset.context_tokens,
+        concurrency=preset.concurrency,
+        **weights_identity(preset),
+    )
 
 
 def _load(weights: Path, load: Callable[[Path], Model]) -> Model:

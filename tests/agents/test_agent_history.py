@@ -7,7 +7,7 @@ from itertools import pairwise
 from local_judge.agents.loop import DROPPED, History, agent_rules, run_agent
 from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call
 
 from ..scripted_judge import MakeJudge

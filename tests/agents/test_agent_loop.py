@@ -15,7 +15,7 @@ from local_judge.agents.observations import SnapshotRequest
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally
 from local_judge.agents.toolbox import Toolbox
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply, ScriptedEngine
 from serving.errors import EngineFault
 

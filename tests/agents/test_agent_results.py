@@ -24,7 +24,7 @@ from local_judge.agents.result import (
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import InputError
-from local_judge.judge.layout import load_prompt
+from local_judge.prompts import load_prompt
 from local_judge.reporting.agents import answer_text
 
 from ..scripted_judge import MakeJudge

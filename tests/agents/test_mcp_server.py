@@ -15,7 +15,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.mcp_server import answer_call, make_server
 from local_judge.agents.observations import observation_text
 from local_judge.agents.toolbox import Toolbox, ToolSettings
-from local_judge.judge.layout import load_prompt
+from local_judge.prompts import load_prompt
 
 from .conftest import DEAD, HEAT, HOSTILE, PAPER
 

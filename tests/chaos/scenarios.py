@@ -436,6 +436,3 @@ SCENARIOS: dict[str, Callable[[Trial], None]] = {
     "search-web": search_web,
     "received": received,
 }
-
-ON_REQUEST = frozenset({"search-web", "received"})
-"""Scenarios that run only if they are named: they show defects that are known."""

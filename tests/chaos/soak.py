@@ -34,11 +34,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from local_judge.base.failures import Failure
 from local_judge.cli.ending import relax_collector
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
+from local_judge.prompts import Prompt, fence
 from serving.engines.openai import OpenAIEngine
 from serving.launch import free_ports
 from tests.stub_server import StubPlan, serve

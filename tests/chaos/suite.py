@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from .scenarios import ON_REQUEST, SCENARIOS
+from .scenarios import SCENARIOS
 from .server import ModelServer
 from .trial import Bench, Outcome, Trial
 from .web import WebSite
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no scenario {unknown[0]!r}; there are {', '.join(SCENARIOS)}")
     folder: Path = given.keep.resolve() if given.keep else Path(tempfile.mkdtemp(prefix="chaos-"))
     counts = run_trials(
-        given.scenarios or [name for name in SCENARIOS if name not in ON_REQUEST],
+        given.scenarios or list(SCENARIOS),
         folder,
         seed=given.seed,
         minutes=given.minutes,

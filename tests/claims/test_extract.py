@@ -10,7 +10,7 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import extract_claims, extraction_prompt
 from local_judge.claims.model import ClaimType
 from local_judge.documents import parse_report
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call
 from serving.errors import EngineUnreachable
 

@@ -8,7 +8,7 @@ from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.grouped import verification_prompt, verify_grouped
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 

@@ -16,8 +16,8 @@ from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_of, nearest_sentences
 from local_judge.claims.scored import verify_scored
 from local_judge.claims.yes_no import digest_as_laid_out, less, question, question_digest, yes_no_probability
-from local_judge.judge.calibration import Calibration, Quality, sigmoid
 from local_judge.judge.judge import ChoiceResult, Judge, JudgeSettings
+from local_judge.ledger.calibrations import Calibration, Quality, sigmoid
 from local_judge.runs.planning.calibrations import in_manifest
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from local_judge.cleaning.judged import PIECE_CHARACTERS, clean_by_judge
 from local_judge.documents import parse_report
 from local_judge.documents.clean import clean
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
 

@@ -59,10 +59,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "results diff": ("@/run", "@/again"),
     "results rank": ("@/run", "--score", "information_integrity"),
     "lab compare-prompts": ("@/run", "@/again"),
-    "lab evaluate-verifier": (
-        *("@/annotated/en1-shore-power.claims.jsonl", *JUDGE, "--ledger", "@/out/ledger.sqlite", "--terse"),
-        *("--part", "verification", "--out", "@/out/measured.json"),
-    ),
     "lab experiment": (
         "corruption",
         *JUDGE,

@@ -23,7 +23,7 @@ from local_judge.runs.planning.config import RunConfig, settled
 from local_judge.runs.planning.inputs import load_reports
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.store import RunStore
-from serving.connect import PERSISTENT
+from serving.engines import PERSISTENT
 from serving.presets import load_preset
 from tests.stub_server import Fault, StubPlan
 

@@ -102,7 +102,7 @@ def test_bad_arguments_are_one_line(command: Command, preset: Path, tmp_path: Pa
         ([labelled, "--verifier", "near", "--verifier", "near"], "a second verifier with the name 'near'"),
         ([labelled, "--verifier", no_claims], "no_claims.yaml: the key `claims` is missing"),
         ([by_url], "need a snapshot"),
-        ([labelled, "--snapshot", tmp_path / "none"], "has its own `evidence`"),
+        ([labelled, "--snapshot", tmp_path / "none"], "--snapshot: "),
         ([tmp_path / "none.jsonl"], "no such file"),
     ):
         ended = command(*base, *words)

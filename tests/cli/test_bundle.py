@@ -238,6 +238,37 @@ def test_inputs_that_are_not_the_run_s_are_named(command: Command, run: Path, re
     assert "--reports" in command("bundle", run, "-o", run.with_name("other.ljz")).line()
 
 
+def test_another_snapshot_at_the_recorded_place_is_not_compared(
+    command: Command, run: Path, snapshot: Path, tmp_path: Path
+) -> None:
+    pages, other = tmp_path / "pages.jsonl", tmp_path / "other"
+    pages.write_text('{"url": "https://a.example/", "text": "Another page."}\n', encoding="utf-8")
+    assert command("snapshot", "import", pages, other).code == 0
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    manifest = laid_over(unsealed(sealed), {"run": {"snapshot": str(other)}})
+    RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
+    ended = command("audit", run, "--json")
+    left = dict.fromkeys(("inputs", "findings", "quotations"), "not checked")
+    assert (ended.code, statuses(ended)) == (4, ALL_OK | left)
+    assert f"{other} holds another snapshot" in checks(ended)["inputs"]["note"]
+    assert "holds another snapshot" in command("bundle", run, "-o", tmp_path / "new.ljz").line()
+    assert statuses(command("audit", run, "--snapshot", snapshot, "--json")) == ALL_OK
+    assert statuses(command("audit", run, "--snapshot", other, "--json"))["inputs"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "change", [{"python": "2.7"}, {"context_tokens": {"stub": 10**6}}, {"code": "0" * 64}]
+)
+def test_what_a_manifest_only_records_is_listed(command: Command, run: Path, change: dict[str, Any]) -> None:
+    sealed = json.loads((run / MANIFEST).read_bytes())
+    manifest = laid_over(unsealed(sealed), change)
+    RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
+    (key,) = change
+    assert key in json.loads(command("audit", run, "--json").out)["recorded"]
+    shown = command("audit", run).out.splitlines()[-1]
+    assert shown.startswith("recorded, not checked: ") and key in shown
+
+
 def test_a_run_file_that_changes_later_changes_nothing(
     command: Command, report: Path, snapshot: Path, preset: Path, server: StubThread, tmp_path: Path
 ) -> None:
@@ -344,26 +375,6 @@ def test_a_ledger_without_a_reply_is_named(command: Command, run: Path) -> None:
     assert statuses(ended) == ALL_OK | {"findings": "not checked"}
     assert checks(ended)["findings"]["note"].startswith("1 of 1 report not checked: the ledger lacks replies")
     assert "lacks replies" in command("bundle", run, "-o", run.with_name("run.ljz")).line()
-
-
-def test_a_run_does_not_choose_the_database_to_which_a_password_goes(
-    command: Command, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def connected(*_: object) -> None:
-        raise AssertionError("connected")
-
-    monkeypatch.setattr("local_judge.judge.ledger_postgres.Session", connected)
-    (run / "ledger.sqlite").unlink()
-    sealed = json.loads((run / MANIFEST).read_bytes())
-    manifest = unsealed(sealed)
-    manifest["run"]["ledger"] = "postgresql://db.example/replies"
-    RunStore(run).write_json(MANIFEST, sealed_as(manifest, sealed["seal"]["files"]))
-    missing = "give --ledger or LOCAL_JUDGE_LEDGER"
-    assert missing in checks(command("audit", run, "--json"))["findings"]["note"]
-    assert missing in command("bundle", run, "-o", run.with_name("b.ljz")).line()
-    assert missing in command("show", run, "--cost").line()
-    assert "name it with --ledger" in command("report", run, "-o", run.with_name("page.html")).err
-    assert "connected" in command("audit", run, "--ledger", "postgresql://db.example/replies").err
 
 
 def test_a_moved_input_is_named_with_an_option(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified
 from local_judge.lab.annotations.load import sample_folder
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified
 from serving.types import EngineIdentity
 from tests.stub_server import StubPlan
 

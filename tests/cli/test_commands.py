@@ -94,7 +94,7 @@ finally:
     ("arguments", "says"),
     [
         (["--help"], "rescore"),
-        (["lab", "--help"], "evaluate-verifier"),
+        (["lab", "--help"], "benchmark-verifier"),
         (["--version"], f"local-judge {__version__}"),
         (["snapshot", "--help"], "evaluate"),
         (["tasks", "--help"], "review"),

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from local_judge.demo.outcome import sample_folder
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from tests.stub_server import Fault, Received, StubPlan
 
 from ..stub_thread import StubThread, answer, write_preset

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..judge.test_ledger import ask
-from ..judge.test_ledger_damage import alter
-from ..judge.test_ledger_merge import text_in, write
+from ..ledger.test_ledger import ask
+from ..ledger.test_ledger_damage import alter
+from ..ledger.test_ledger_merge import text_in, write
 from .conftest import Command
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
+from local_judge.lab.labelled.load import evidence_snapshot, load_sets
 from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.verification.original_prompts import EFFORT
 from local_judge.protocols.deer.verification.original_verification import TOKENS

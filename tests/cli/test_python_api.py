@@ -19,7 +19,7 @@ import pytest
 import local_judge as lj
 from local_judge.api import _finish  # pyright: ignore[reportPrivateUsage]
 from local_judge.base.errors import ConfigError, RunError
-from local_judge.judge.errors import LedgerError
+from local_judge.ledger.errors import LedgerError
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.runs.results.tables import COLUMNS
 from local_judge.scoring.node import Score

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from serving.judge_records import recorded, state_folder
 from serving.preset_code import ALLOWING
 from serving.presets import load_preset
-from serving.running import recorded, state_folder
 
 from ..waiting import wait_until
 from .conftest import Command, finish
@@ -247,7 +247,7 @@ def test_a_preset_that_can_run_code_is_not_started_unless_the_user_allows_it(
 ) -> None:
     preset = world.write(PYTHONPATH="elsewhere")
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x")
-    for words in (("judge", "up", preset, "--detach"), (*evaluate, "--serve"), (*evaluate, "--in-process")):
+    for words in (("judge", "up", preset, "--detach"), (*evaluate, "--serve")):
         *_, refused = command(*words).err.splitlines()
         assert "tiny: vllm.env PYTHONPATH can run code on this machine" in refused
         assert refused.endswith(ALLOWING)
@@ -379,7 +379,7 @@ def test_a_run_finds_the_running_judge(command: Command, world: World, report: P
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN)
     missing = command(*evaluate, "--out", world.folder / "none")
     assert missing.line() == (
-        "local-judge: tiny is not running: start it with `local-judge judge up tiny`, or add --serve or --in-process, "
+        "local-judge: tiny is not running: start it with `local-judge judge up tiny`, or add --serve, "
         "or give the URL of its server: --base-url http://HOST:8000/v1"
     )
     url = command("judge", "up", preset, "--detach").out.strip()
@@ -474,7 +474,7 @@ def test_a_dry_run_prints_a_line_for_each_server(command: Command, world: World)
 
 def test_a_judge_in_process_has_no_server(command: Command, world: World) -> None:
     ended = command("judge", "up", "qwen2.5-coder-1.5b")
-    assert "runs in process (openvino)" in ended.line()
+    assert "starts no servers for engine: openvino" in ended.line()
 
 
 def test_a_preset_for_gpus_is_refused_before_its_weights_are_fetched(command: Command, world: World) -> None:

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import execute
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.store import JOURNAL, RunStore
 from tests.stub_server import StubPlan
 
-from ..judge.test_ledger_merge import text_in, write
+from ..ledger.test_ledger_merge import text_in, write
 from ..stub_thread import StubThread, answer, write_preset
 from .conftest import REPORT, Command, Ended
 from .test_interrupted_run import files

@@ -211,7 +211,7 @@ def test_a_query_without_an_answer_is_asked_again(
     Web.fails, Web.bodies = {"mill": status}, {"mill": body, "empty": '{"results": []}'}
     missing = command(*arguments(place, out, "--queries", queries))
     assert missing.code == 3 and not out.exists()
-    assert re.match(rf"1 of 3 queries have no answer \(.*{reason}.*\)\. .*--results", missing.line())
+    assert re.match(rf"Missing: 1 of 3 queries have no answer \(.*{reason}.*\)\. .*--results", missing.line())
     as_json = json.loads(command(*arguments(place, out, "--queries", queries, "--json")).out)
     assert (as_json["snapshot"], list(as_json["unanswered"])) == (None, ["mill"])
     without = command(
@@ -234,7 +234,10 @@ def test_three_queries_in_a_row_without_an_answer_stop(
     queries.write_text("nothing\nnothing 2\nnothing 3\nmill\n")
     stopped = command(*arguments(place, tmp_path / "other", "--queries", queries))
     assert stopped.code == 3
-    assert stopped.line() == "4 of 4 queries have no answer (bing: timeout). The same command asks again."
+    assert (
+        stopped.line()
+        == "Missing: 4 of 4 queries have no answer (bing: timeout). The same command asks again."
+    )
     assert Web.queries == ["nothing", "nothing 2", "nothing 3"]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from local_judge.base.errors import ConfigError, RunError, UserError
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.storage.resume import is_finished
 from local_judge.runs.storage.store import RunStore
 from local_judge.runs.sweeps import remote_folder, shard_storage

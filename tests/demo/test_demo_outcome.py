@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict
 from local_judge.demo.outcome import Outcome, Planted, assess
 from local_judge.demo.planted import planted_lines
 from local_judge.demo.run import JUDGE
 from local_judge.documents import parse_report
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 
 PAGES = ("https://a.example/1", "https://a.example/2")
 DOCUMENT = parse_report(

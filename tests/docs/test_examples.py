@@ -45,20 +45,20 @@ from indexes.search.quality import read_queries
 from indexes.websearch import read_searches
 from local_judge import cli
 from local_judge.agents.result import read_evidence_gaps
+from local_judge.base.failures import FailureKind
 from local_judge.base.rows import read_jsonl
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
-from local_judge.judge.failures import FailureKind
 from local_judge.lab.annotations.model import GoldClaim
 from local_judge.lab.experiments.corruption import Topic, load_topics
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
 from local_judge.lab.experiments.reasoning import Argument, load_arguments
 from local_judge.lab.experiments.temporal import Timeline, load_timelines
+from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.replication import Replication, load_replication
 from local_judge.lab.task_construction.settings import BuildConfig, load_build_config
 from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
-from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
@@ -405,7 +405,7 @@ ARCHITECTURE = (ROOT / "docs" / "development" / "architecture.md").read_text(enc
 
 def test_the_architecture_names_files_that_there_are() -> None:
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", ARCHITECTURE))
-    assert {"judge/failures.py", "scoring/algebra.py", "tests/golden"} <= named
+    assert {"base/failures.py", "scoring/algebra.py", "tests/golden"} <= named
     folders = (ROOT, ROOT / "local_judge", ROOT / "local_judge" / "protocols")
     missing = {name for name in named if not any((folder / name).exists() for folder in folders)}
     # Names with capitals stand for any protocol, metric or run.

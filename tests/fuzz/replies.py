@@ -8,9 +8,9 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.replies import Read, Unread, read_items, read_one
-from local_judge.judge.requests import Reply
+from local_judge.ledger.requests import Reply
 from serving.types import FinishReason
 from tests.fuzz.mutation import mutated
 from tests.fuzz.target import Target, assert_one_line, text_of

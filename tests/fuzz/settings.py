@@ -15,8 +15,8 @@ from indexes.making.pagelist import read_page_list
 from local_judge.base.errors import UserError
 from local_judge.documents import UnreadableReport
 from local_judge.lab.annotations.load import load_report
+from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.qualification.config import load_qualify_config
-from local_judge.lab.verifier_benchmark.rows import load_sets
 from local_judge.runs.execution.qualifications import load_qualification
 from local_judge.runs.execution.verify import load_claim_rows
 from local_judge.runs.planning.calibrations import load_calibrations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local_judge.judge.failures import failure_of
+from local_judge.judge.errors import failure_of
 from serving.errors import EngineError, EngineTimeout
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from local_judge.judge.fitting import Part, fitting_parts, room_for
-from local_judge.judge.layout import Prompt
+from local_judge.prompts import Prompt
 from serving.errors import EngineUnreachable
 from serving.types import Message
 from tests.scripted_judge import MakeJudge

@@ -13,13 +13,14 @@ from typing import Any, Literal, cast, get_args
 import pytest
 from pydantic import BaseModel
 
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.calls import SingleFlight
 from local_judge.judge.errors import TooManyFailures
-from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, ChoiceResult, Judge, JudgeSettings
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
 from local_judge.judge.planning import PlanningEngine
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.upkeep import contents
+from local_judge.prompts import Prompt
 from serving import errors
 from serving.types import Choice, EngineIdentity, EngineLimits, Generation, Message, Sampling, Usage
 
@@ -368,7 +369,7 @@ async def test_engine_errors_are_failures_of_their_kind_and_asked_anew_next_time
         assert failure.kind == error.kind
         assert failure.kind in get_args(FailureKind)
         assert "it broke" in failure.detail
-        assert ledger.stats().failures == 1
+        assert contents(ledger.path).rows["failures"] == 1
         assert len(engine.calls) == judge.meter.failed == 1
         engine.script = say_yes
         assert isinstance(await judge.ask(prompt(), Verdict), Answer)
@@ -557,14 +558,14 @@ async def test_a_plan_counts_what_is_not_in_the_ledger_and_stores_nothing(tmp_pa
     engine = FakeEngine(lambda _: YES)
     with ledger_at(tmp_path) as ledger:
         await Judge(engine, ledger).ask(prompt(), Verdict)
-        before = ledger.stats()
+        before = contents(ledger.path)
     planning = PlanningEngine(engine)
     with Ledger.open(tmp_path / "ledger.db", read_only=True) as ledger:
         judge = Judge(planning, ledger)
         known = await judge.ask(prompt(), Verdict)
         new = await judge.ask_items(batch, Verdict, 3)
         pick = await judge.choose(prompt(), ["Yes", "No"])
-        assert ledger.stats() == before
+        assert contents(ledger.path) == before
     assert isinstance(known, Answer)
     assert [item.kind if isinstance(item, Failure) else item for item in [*new, pick]] == ["planned"] * 4
     assert planning.calls == judge.meter.planned == 2

@@ -12,10 +12,10 @@ from jsonschema import ValidationError as SchemaMismatch
 from pydantic import BaseModel, Field, TypeAdapter
 
 from local_judge.judge.errors import SchemaError
-from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.judge.replies import Unread, read_items, read_one
-from local_judge.judge.requests import Identified, Reply, Request
 from local_judge.judge.schemas import items_schema, json_schema
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.prompts import Prompt, fence, fill
 from serving.types import EngineIdentity, FinishReason, Sampling
 
 

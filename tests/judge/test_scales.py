@@ -6,9 +6,9 @@ from math import log, sqrt
 
 import pytest
 
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
+from local_judge.base.failures import Failure
 from local_judge.judge.scales import expected_score
+from local_judge.prompts import Prompt
 from serving.types import Choice
 
 from ..scripted_judge import MakeJudge

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from local_judge.claims.yes_no import question_digest
-from local_judge.judge.layout import BARE_SYSTEM, SYSTEM, Prompt, fence, fenced, unfenced
-from local_judge.judge.requests import Identified, Request, prompt_digest
+from local_judge.ledger.requests import Identified, Request, prompt_digest
+from local_judge.prompts import BARE_SYSTEM, SYSTEM, Prompt, fence, fenced, unfenced
 from local_judge.runs.execution.job import Job, run_job
 from local_judge.runs.planning.config import RunConfig
 from local_judge.runs.storage.store import RunStore

@@ -10,9 +10,9 @@ from pathlib import Path
 from local_judge.claims.model import Claim, ClaimSet, Evidence, Quote, Source, Verdict
 from local_judge.documents import Problem, parse_report
 from local_judge.documents.model import Span
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.prompts import Prompt
 from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
 from local_judge.runs.storage.items import claims_file, file_key
 from local_judge.runs.storage.manifest import listed_inputs

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from local_judge.base.errors import ConfigError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Case, EvalContext, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol, NoSettings, PartFindings
 from local_judge.scoring.algebra import exactly

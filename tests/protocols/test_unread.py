@@ -16,6 +16,7 @@ from typing import NamedTuple, get_args
 import pytest
 
 from indexes.model import SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.build import cited_urls, urls_of
 from local_judge.claims.extract import MOST_CLAIMS, claim_on
@@ -23,7 +24,6 @@ from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailu
 from local_judge.claims.unread import unread_of
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, FactsSettings, Ruling
 from local_judge.protocols.deepresearcheval.facts.scores import aggregate_facts, score_facts
 from local_judge.protocols.deepresearcheval.facts.statements import choose, shared_statements

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from local_judge.base.failures import Failure
 from local_judge.claims.extract import claim_on
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Source, Verdict
 from local_judge.claims.unread import UnreadCitations, unread_of
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deer.verification.rows import rows_of
 from local_judge.protocols.deer.verification.scores import score as score_deer
 from local_judge.protocols.dream.citation import Citation

@@ -13,18 +13,17 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_tail import LedgerTail
-from local_judge.judge.requests import Identified, Reply, Request
+from local_judge.ledger.errors import LedgerMissing
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request
+from local_judge.ledger.tail import LedgerTail
+from local_judge.prompts import Prompt
 from local_judge.reporting.live import LiveRun, LiveState, ending, lines
 from local_judge.runs.storage.items import file_key
 from local_judge.runs.storage.lock import LOCK, held_since, locked
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.resume import Kept, begin_journal
 from local_judge.runs.storage.store import FORMAT, RunStore
-from local_judge.runs.sweeps.folder import SWEEP, SweepManifest, ledger_in
 from serving.types import EngineIdentity, Generation, Sampling, Usage
 
 JUDGE, OTHER = (
@@ -176,13 +175,6 @@ def test_with_its_list_of_reports_a_run_is_finished(store: RunStore) -> None:
 def test_the_ledger_of_a_running_run_must_be_there(store: RunStore, running: None) -> None:
     with LiveRun(store.root) as live, pytest.raises(LedgerMissing, match="name the run's ledger"):
         live.state(NOW)
-
-
-def test_a_sweep_does_not_choose_the_database_to_which_a_password_goes(tmp_path: Path) -> None:
-    found = SweepManifest(file_sha256="", runs=(), ledger="postgresql://db.example/replies")
-    RunStore(tmp_path).write_json(SWEEP, found.model_dump())
-    with pytest.raises(LedgerMissing, match="name it with --ledger"):
-        ledger_in(tmp_path)
 
 
 @pytest.mark.parametrize("files", [(), ("notes.txt",)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import Pair
 from local_judge.protocols.liveresearchbench.export import CRITERIA

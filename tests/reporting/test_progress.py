@@ -14,7 +14,7 @@ import pytest
 
 from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.reporting import progress as module
 from local_judge.reporting.progress import Lines, RunProgress, counts, describe, duration
 from serving.engines.scripted import ScriptedEngine

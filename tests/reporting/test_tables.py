@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console, RenderableType
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.reporting.claims import claim_blocks, claim_summary, verified_blocks

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from indexes.model import SourceStatus
+from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import question_digest
-from local_judge.judge.failures import Failure
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge, fits_of
-from local_judge.lab.labelled_claims import (
-    ClaimAnswer,
-    LabelledClaim,
-    annotated_claims,
-    ask_claims,
-    data_digest,
-    labelled_claims,
-)
-from local_judge.lab.verifier_benchmark.rows import load_sets
+from local_judge.lab.annotations.model import annotated_claims
+from local_judge.lab.calibrate import CalibrationReport, calibrate_judge, fits_of
+from local_judge.lab.labelled.answers import Answer, ask_log_odds, data_digest
+from local_judge.lab.labelled.load import load_sets
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet, Origin
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import Uncalibratable
 from serving.engines.scripted import Call, Reply
@@ -36,37 +32,50 @@ JUDGE = EngineIdentity(model="m", engine="scripted", engine_version="1")
 QUICK = Settings(draws=0)
 
 
-def calibrate(answers: list[ClaimAnswer], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
+def calibrate(answers: list[Answer], judge: EngineIdentity, settings: Settings) -> CalibrationReport:
     return fits_of(answers, judge, settings).report
 
 
-def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[ClaimAnswer]:
+def heard(language: str, n: int, lean: float, *, per_page: int = 4, seed: int = 0) -> list[Answer]:
     """Claims, every second one true, of a judge that adds `lean` to log-odds of +-1 and noise."""
     random = Random(seed)
     return [
-        ClaimAnswer(
-            row=LabelledClaim(id=f"{language}{number:03}", claim="c", url="u", true=number % 2 == 0),
-            url=f"https://{language}.example/{number // per_page}",
-            status="ok",
-            language=language,
-            text_digest=f"{language}{number // per_page}",
+        Answer(
+            claim=LabelledClaim(
+                id=f"{language}{number:03}",
+                claim="c",
+                url=f"https://{language}.example/{number // per_page}",
+                label="unsupported" if number % 2 else "supported",
+                origin="planted",
+            ),
+            page=page_of(language, f"{language}{number // per_page}", number // per_page),
             log_odds=lean + (1 if number % 2 == 0 else -1) + random.gauss(0, 1),
-            failure=None,
-            reply=f"r{number}",
+            replies=(f"r{number}",),
         )
         for number in range(n)
     ]
 
 
-def unanswered(one: ClaimAnswer, status: SourceStatus = "ok") -> ClaimAnswer:
+def page_of(language: str, digest: str, number: int, status: SourceStatus = "ok") -> Page:
+    url = f"https://{language}.example/{number}"
+    return Page(url=url, original_url=url, status=status, language=language, text_digest=digest)
+
+
+def on_text(one: Answer, digest: str, language: str = "") -> Answer:
+    changes = {"text_digest": digest, "language": language or one.page.language}
+    return replace(one, page=one.page.model_copy(update=changes))
+
+
+def unanswered(one: Answer, status: SourceStatus = "ok") -> Answer:
     failure = Failure(kind="timeout", detail="no answer") if status == "ok" else None
-    return one._replace(log_odds=None, failure=failure, status=status, reply=None)
+    page = one.page.model_copy(update={"status": status})
+    return replace(one, log_odds=None, failure=failure, page=page, replies=())
 
 
 def test_urls_of_the_same_text_are_one_page() -> None:
     # 24 claims of 6 URLs, every two of which lead to the same text.
     claims = heard("en", 24, 2.0)
-    same = [one._replace(text_digest=f"t{number // 8}") for number, one in enumerate(claims)]
+    same = [on_text(one, f"t{number // 8}") for number, one in enumerate(claims)]
     assert calibrate(claims, JUDGE, QUICK).calibrations[0].n_pages == 6
     pooled = calibrate(same, JUDGE, QUICK).calibrations[0]
     assert (pooled.n_pages, pooled.folds) == (3, 3)
@@ -77,8 +86,8 @@ def test_each_claim_is_held_out_from_the_calibration_that_counts_for_its_languag
     report, held = fits_of(both, JUDGE, QUICK)
     for one in report.reports[1:]:
         assert one.after is not None
-        own = [row for row in both if row.language == one.language]
-        right = sum(held[row.row.id].called == row.row.true for row in own) / len(own)
+        own = [row for row in both if row.page.language == one.language]
+        right = sum(held[row.claim.key].called == row.claim.true for row in own) / len(own)
         assert right == pytest.approx(one.after.accuracy.value)
     assert all(one.called == (one.probability >= one.threshold) for one in held.values())
 
@@ -109,7 +118,7 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
     shuffled = Random(4).sample(both, len(both))
     assert calibrate(both, JUDGE, QUICK) == calibrate(shuffled, JUDGE, QUICK)
     assert data_digest(both) == data_digest(shuffled)
-    other = [both[0]._replace(text_digest="another"), *both[1:]]
+    other = [on_text(both[0], "another"), *both[1:]]
     assert data_digest(other) != data_digest(both)
 
 
@@ -127,17 +136,18 @@ def test_what_is_missing_is_counted_and_opens_bounds() -> None:
 
 
 def test_planted_and_labelled_claims_have_figures_of_their_own_under_one_fit() -> None:
-    def of_origin(rows: list[ClaimAnswer], planted: bool) -> list[ClaimAnswer]:
-        changes = [{"id": f"{planted}/{one.row.id}", "planted": planted} for one in rows]
+    def of_origin(rows: list[Answer], origin: Origin) -> list[Answer]:
         return [
-            one._replace(row=one.row.model_copy(update=change))
-            for one, change in zip(rows, changes, strict=True)
+            replace(
+                one, claim=one.claim.model_copy(update={"id": f"{origin}/{one.claim.id}", "origin": origin})
+            )
+            for one in rows
         ]
 
-    planted = of_origin(heard("en", 100, 2.0), planted=True)
+    planted = of_origin(heard("en", 100, 2.0), "planted")
     # People's words get less from this judge, true or not; on pages of their own.
-    written = of_origin(heard("en", 100, 0.0, seed=1), planted=False)
-    apart = [one._replace(text_digest=f"p{one.text_digest}") for one in written]
+    written = of_origin(heard("en", 100, 0.0, seed=1), "labelled")
+    apart = [on_text(one, f"p{one.page.text_digest}") for one in written]
     assert calibrate(planted, JUDGE, QUICK).by_origin == ()
     report, held = fits_of([*planted, *apart], JUDGE, QUICK)
     assert [(one.origin, one.n_expected) for one in report.by_origin] == [
@@ -147,11 +157,12 @@ def test_planted_and_labelled_claims_have_figures_of_their_own_under_one_fit() -
     for one, rows in zip(report.by_origin, (planted, apart), strict=True):
         assert one.after is not None
         right = sum(
-            (held[row.row.id].probability >= held[row.row.id].threshold) == row.row.true for row in rows
+            (held[row.claim.key].probability >= held[row.claim.key].threshold) == row.claim.true
+            for row in rows
         )
         assert one.after.accuracy.value == pytest.approx(right / 100)
     # Each by the fit that counts for its language, which is what runs apply.
-    chinese = [one._replace(language="zh", text_digest=f"z{one.text_digest}") for one in apart]
+    chinese = [on_text(one, f"z{one.page.text_digest}", "zh") for one in apart]
     own = calibrate([*planted, *chinese], JUDGE, QUICK)
     language, labelled = {one.language: one for one in own.reports}["zh"].after, own.by_origin[1].after
     assert language is not None and labelled is not None
@@ -160,7 +171,7 @@ def test_planted_and_labelled_claims_have_figures_of_their_own_under_one_fit() -
     # Fitted on the pages' words alone, the threshold lies above most of what people's true claims get.
     strict = calibrate(planted, JUDGE, QUICK).calibrations[0]
     both = report.calibrations[0]
-    true = [one.log_odds for one in apart if one.row.true and one.log_odds is not None]
+    true = [one.log_odds for one in apart if one.claim.true and one.log_odds is not None]
     kept = [sum(fit.probability(odds) >= fit.threshold for odds in true) for fit in (strict, both)]
     assert kept[0] < kept[1]
 
@@ -172,21 +183,21 @@ def test_what_people_have_labelled_is_known() -> None:
     altered = [row for row in rows if "/altered@" in row.id]
     assert (len(rows) - len(altered), len(altered)) == (163, 153)
     assert len({row.id for row in rows}) == 316
-    assert not any(row.planted for row in rows)
+    assert {row.origin for row in rows} == {"labelled"}
     assert not any(row.true for row in altered)
     lunch = next(row for row in rows if row.id.startswith("en2-school-lunch/en2-03@"))
-    assert (lunch.true, lunch.kind) == (True, None)
-    assert {row.kind for row in rows if not row.true and row not in altered} == {
+    assert (lunch.true, lunch.facets["kind"]) == (True, "true")
+    assert {row.label for row in rows if not row.true and row not in altered} == {
         "partial",
         "contradicted",
-        "not_found",
+        "unsupported",
     }
 
 
 async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = labelled_claims(load_sets([write_known(tmp_path)]))
+    rows = load_sets([write_known(tmp_path)])
     mood = {"constant": False}
 
     def script(call: Call) -> Reply:
@@ -211,8 +222,8 @@ async def test_a_judge_that_cannot_be_calibrated_keeps_what_it_had(
 async def test_each_row_has_its_answer_in_its_place(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
-    rows = labelled_claims(load_sets([write_known(tmp_path, n_pages=2)]))
-    missing = LabelledClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", true=True)
+    rows = load_sets([write_known(tmp_path, n_pages=2)])
+    missing = LabelledClaim(id="x", claim="Nobody knows.", url="https://nowhere.example/", label="supported")
 
     def script(call: Call) -> Reply:
         if rows[1].claim in call.prompt:
@@ -220,10 +231,10 @@ async def test_each_row_has_its_answer_in_its_place(
         return {"Yes": 0.8, "No": 0.2}
 
     judge, _ = make_judge(script)
-    found = await ask_claims([missing, *rows], snapshot, judge, ClaimsConfig())
-    assert [one.row.id for one in found] == ["x", *(row.id for row in rows)]
-    assert (found[0].status, found[0].log_odds, found[0].failure) == ("not_in_snapshot", None, None)
+    found = await ask_log_odds([LabelledSet([missing, *rows], snapshot)], judge, ClaimsConfig())
+    assert [one.claim.id for one in found] == ["x", *(row.id for row in rows)]
+    assert (found[0].page.status, found[0].log_odds, found[0].failure) == ("not_in_snapshot", None, None)
     assert found[2].failure is not None and found[2].failure.kind == "timeout"
     # ln 0.8 - ln 0.2
     assert found[1].log_odds == pytest.approx(1.386294) and found[1].language == "en"
-    assert found[1].reply is not None and judge.ledger.get(found[1].reply) is not None
+    assert judge.ledger.get(found[1].replies[0]) is not None

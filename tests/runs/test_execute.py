@@ -9,7 +9,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError
 from local_judge.documents import Problem
-from local_judge.judge.errors import LedgerError
+from local_judge.ledger.errors import LedgerError
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deer import Deer, DeerFindings
 from local_judge.runs.execution.execute import Gate, execute

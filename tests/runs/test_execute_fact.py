@@ -11,7 +11,7 @@ from rich.console import Console
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError
-from local_judge.judge.layout import fill, load_prompt
+from local_judge.prompts import fill, load_prompt
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.reporting.run_tables import TableOptions, run_summary

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from local_judge.base.errors import ConfigError
-from local_judge.runs.execution.judges import judge_specs_of, open_judges
+from local_judge.runs.execution.judges import is_reachable, judge_specs_of, open_engines, open_judges
+from serving.engine import Engine
+from serving.engines import ENGINES, Connection, EngineKind
+from serving.engines.openai import OpenAIEngine
+from serving.errors import PresetError
+from serving.presets import Preset, load_preset
 
 from ..stub_thread import PRESET, StubPlan, StubThread
 
@@ -65,3 +72,35 @@ async def test_judges_share_a_ledger_and_no_two_are_the_same(tmp_path: Path) -> 
                 judge_specs_of(files, [server.url]), ledger=tmp_path / "l.sqlite", reasks=1
             ):
                 pass
+
+
+class EngineOfATest(ModuleType):
+    """The module of an engine that asks its servers by another name."""
+
+    @staticmethod
+    def connect(preset: Preset, connection: Connection) -> Engine:
+        return OpenAIEngine(connection.base_urls, "stub", context_tokens=preset.context_tokens)
+
+
+async def test_an_engine_is_a_module_and_a_row_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "engine_of_a_test", EngineOfATest("engine_of_a_test"))
+    preset = tmp_path / "mine.yaml"
+    preset.write_text(
+        "{description: d, model: m, licence: MIT, engine: mine, weights: {hub: o/m}, context_tokens: 4096}",
+        encoding="utf-8",
+    )
+    with pytest.raises(
+        PresetError, match=r"engine: no engine 'mine'; there are: vllm, openvino, transformers"
+    ):
+        load_preset(preset)
+    with StubThread(StubPlan()) as usual, StubThread(StubPlan()) as other:
+        kind = EngineKind("engine_of_a_test", needs_server=True, default_urls=(usual.url,))
+        monkeypatch.setitem(ENGINES, "mine", kind)
+        for base_urls, server in (([], usual), ([other.url], other)):
+            specs = judge_specs_of([str(preset)], base_urls)
+            assert is_reachable(specs[0])
+            async with open_engines(specs) as engines:
+                await engines["mine"].generate([], specs[0].preset.sampling)
+            assert len(server.chats) == 1

@@ -16,17 +16,17 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.grouped import verification_prompt
 from local_judge.claims.model import Label
 from local_judge.demo.outcome import sample_folder as demo_folder
 from local_judge.documents.clean import clean
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import Prompt
 from local_judge.lab.annotations.load import sample_folder
 from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.composed import Composed, ComposeSettings, compose
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.planting.pages import plant_pages, usable
+from local_judge.prompts import Prompt
 from local_judge.runs.execution.verify import VerifiedRow
 from scripts.benchmarking import prompt_extraction, prompt_scoring, prompt_verification
 from scripts.benchmarking.planted import quality, tokens_of

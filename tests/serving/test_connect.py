@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from serving.connect import connect, is_judge
-from serving.presets import Preset, VllmSettings, Weights, load_preset
+from serving.preset_sections import VllmSettings, Weights
+from serving.presets import Preset, load_preset
 from serving.types import EngineIdentity, Message
 from tests.stub_server import Stub
 

@@ -17,8 +17,6 @@ from serving.errors import BadEndpoint, MalformedReply, RequestRefused, Unsuppor
 from serving.types import ChatArgument, EngineLimits, Generation, Message, Sampling, Usage
 from tests.stub_server import Stub, StubPlan, number_of
 
-pytestmark = pytest.mark.usefixtures("carrier")
-
 PROMPT = [Message(role="system", content="You judge."), Message(role="user", content="Is it so? 对吗?")]
 SENT_MESSAGES = [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it so? 对吗?"}]
 SCHEMA = {"title": "verdict", "type": "object", "properties": {"ok": {"type": "boolean"}}}
@@ -39,7 +37,7 @@ async def engine(stub: Stub) -> AsyncIterator[Engine]:
     await made.aclose()
 
 
-async def test_generate_sends_exactly_this(stub: Stub, engine: Engine, carrier: str) -> None:
+async def test_generate_sends_exactly_this(stub: Stub, engine: Engine) -> None:
     sampling = Sampling(temperature=0.3, top_p=0.9, seed=5, max_tokens=64)
     reply = await engine.generate(PROMPT, sampling, SCHEMA)
     assert reply == Generation(text='{"ok": true}', usage=USAGE)
@@ -58,18 +56,14 @@ async def test_generate_sends_exactly_this(stub: Stub, engine: Engine, carrier: 
         },
     }
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
-    if carrier == "http":
-        assert request.headers["authorization"] == "Bearer k-123"
-        assert request.headers["content-type"] == "application/json"
-        assert request.headers["accept-encoding"] == "identity"
+    assert request.headers["authorization"] == "Bearer k-123"
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["accept-encoding"] == "identity"
 
 
-async def test_the_same_question_is_the_same_bytes(stub: Stub, engine: Engine, carrier: str) -> None:
+async def test_the_same_question_is_the_same_bytes(stub: Stub, engine: Engine) -> None:
     for _ in range(2):
         await engine.generate(PROMPT, Sampling(), SCHEMA)
-    if carrier == "batch":
-        assert len(stub.chats) == 1  # one answer in the files serves both
-        return
     first, second = stub.chats
     assert first.body == second.body
     assert "对吗".encode() in first.body
@@ -220,15 +214,12 @@ async def test_a_model_that_is_not_served_names_those_that_are(stub: Stub) -> No
     await engine.aclose()
 
 
-async def test_streaming_tells_when_the_prompt_is_done(stub: Stub, engine: Engine, carrier: str) -> None:
+async def test_streaming_tells_when_the_prompt_is_done(stub: Stub, engine: Engine) -> None:
     begun: list[str] = []
     reply = await engine.generate(PROMPT, Sampling(), started=lambda: begun.append("begun"))
     assert reply == Generation(text='{"ok": true}', usage=USAGE)
     assert begun == ["begun"]
     body = stub.chats[0].json
-    if carrier == "batch":
-        assert "stream" not in body and "stream_options" not in body
-        return
     assert body["stream"] is True
     assert body["stream_options"] == {"include_usage": True}
 
@@ -409,13 +400,13 @@ async def test_a_server_without_log_probabilities_is_named() -> None:
         await engine.aclose()
 
 
-async def test_concurrency_is_bounded_and_the_server_asked_for_its_facts_once(carrier: str) -> None:
+async def test_concurrency_is_bounded_and_the_server_asked_for_its_facts_once() -> None:
     async with Stub(StubPlan(delay=0.001)) as stub:
         engine = OpenAIEngine([stub.url], concurrency=3)
         await asyncio.gather(*(engine.generate(PROMPT, Sampling()) for _ in range(12)))
         await engine.aclose()
     assert stub.peak == 3
-    assert len(stub.chats) == 12 or carrier == "batch"  # in files, equal requests have one answer
+    assert len(stub.chats) == 12
     assert [request.path for request in stub.received].count("/v1/models") == 1
 
 

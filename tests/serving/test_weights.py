@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import pytest
 
 from serving.errors import DigestMismatch, FetchFailed, MissingExtra, PresetError, WeightsMissing
-from serving.presets import EmbeddedSettings, IndexParts, Preset, VllmSettings, Weights
+from serving.fetching import fetch
+from serving.preset_sections import EmbeddedSettings, IndexParts, VllmSettings, Weights
+from serving.presets import Preset
 from serving.weights import (
     checkpoint,
-    fetch,
     file_digest,
     has_weights,
     models_folder,

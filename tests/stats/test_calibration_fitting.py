@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from local_judge.judge.calibration import Method, mapped, sigmoid
+from local_judge.ledger.calibrations import Method, mapped, sigmoid
 from local_judge.stats.calibration.fitting import Uncalibratable, fit
 from local_judge.stats.calibration.measures import Judged
 

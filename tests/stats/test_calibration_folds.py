@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from local_judge.judge.calibration import sigmoid
+from local_judge.ledger.calibrations import sigmoid
 from local_judge.stats.calibration.assess import Settings, assess, calibrated, part, uncalibrated
 from local_judge.stats.calibration.fitting import Uncalibratable, folds_of, out_of_fold
 from local_judge.stats.calibration.measures import Judged

@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 
 from local_judge.base.errors import RunError
-from local_judge.judge.errors import LedgerError
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import load_prompt
 from local_judge.lab.task_construction.commands import Begun, build_tasks, outcome_of
 from local_judge.lab.task_construction.filters import method_of
 from local_judge.lab.task_construction.judging import baseline_prompt, necessity_prompt, qualify_prompt
@@ -27,6 +25,8 @@ from local_judge.lab.task_construction.pipeline import Source
 from local_judge.lab.task_construction.settings import BuildConfig, Domain, DuplicateSettings, PersonaSettings
 from local_judge.lab.task_construction.store import BuildStore
 from local_judge.lab.task_construction.tables import build_notes
+from local_judge.ledger.errors import LedgerError
+from local_judge.prompts import load_prompt
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.topics import need_prompt

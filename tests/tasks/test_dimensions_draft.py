@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.model import Task

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import SYSTEM
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 from local_judge.tasks.checklist_draft import (
     CHECKLIST_DRAFTS,
     Broken,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.tasks.criteria import CRITERIA_KIND, CriteriaRow
 from local_judge.tasks.criteria_draft import (

@@ -7,8 +7,8 @@ import pytest
 
 from indexes.corpus import Hit
 from indexes.snapshot import Snapshot
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import SYSTEM
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 from local_judge.tasks import guidance_draft as drafting
 from local_judge.tasks.drafting import draft_all, waiting
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow

@@ -8,8 +8,8 @@ from typing import Any
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import Toolbox, ToolSettings
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import SYSTEM
+from local_judge.base.failures import Failure
+from local_judge.prompts import SYSTEM
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import TOOLS, PlanSettings
 from local_judge.tasks.plan_draft import draft_plan, plan_drafts

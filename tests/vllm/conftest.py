@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from scripts.benchmarking.small_server import write_model, write_preset
 from serving.connect import connect
 from serving.launch import RunningServer, launch

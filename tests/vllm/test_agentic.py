@@ -10,11 +10,11 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import FailureKind
 from local_judge.claims.build import extract_claim_set
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext, load_protocol
 from local_judge.protocols.deepresearcheval import DeepResearchEval

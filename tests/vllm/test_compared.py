@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
+from local_judge.base.failures import FailureKind
 from local_judge.documents import parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.race import judging
 from local_judge.protocols.race.scores import score
@@ -72,7 +72,7 @@ async def test_every_criterion_has_two_marks_or_a_typed_failure(judge: Judge) ->
     settings = RaceSettings(criteria="adaptive", calls="dimension")
     findings = await judging.judge_race("r", REPORTS[0], task, judge, settings)
     (comparison,) = findings.comparisons
-    assert [mark.criterion for mark in comparison.scores] == [
+    assert [mark.id for mark in comparison.scores] == [
         criterion.id for dimension in dimensions for criterion in dimension.criteria
     ]
     assert judge.meter.made == len(dimensions) == 4

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
+from local_judge.base.failures import FailureKind
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.names import JUDGED
 from local_judge.protocols.deer.rubric import judging

@@ -28,9 +28,9 @@ import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import FailureKind
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
-from local_judge.judge.failures import FailureKind
 from local_judge.runs.storage.items import claims_file, file_key
 from local_judge.runs.storage.store import RunStore
 from serving.launch import RunningServer

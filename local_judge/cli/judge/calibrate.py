@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from indexes.snapshot import Snapshot
-from local_judge.base.errors import ConfigError
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import (
@@ -25,13 +22,15 @@ from local_judge.cli.options import (
     View,
 )
 from local_judge.cli.output import print_json
-from local_judge.judge.calibration import CalibrationFile, Method, Objective
 from local_judge.judge.qualification_record import remembered
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
-from local_judge.lab.calibrate import CalibrationReport, LabelledSet, calibrate_judge
+from local_judge.lab.annotations.model import annotated_claims
+from local_judge.lab.calibrate import CalibrationReport, calibrate_judge
 from local_judge.lab.calibration_tables import calibration_notes, calibration_tables, reliability_table
-from local_judge.lab.labelled_claims import annotated_claims, labelled_claims
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
+from local_judge.lab.labelled.answers import by_page
+from local_judge.lab.labelled.load import load_sets, snapshot_of, with_pages
+from local_judge.lab.labelled.model import LabelledSet
+from local_judge.ledger.calibrations import CalibrationFile, Method, Objective
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.planning.run_file import load_config
@@ -88,11 +87,14 @@ def calibrate(
 
     async def calibrated(sets: Sequence[LabelledSet]) -> CalibrationReport:
         async with judge.open(spec, ledger, loaded.reasks) as opened:
-            watch = partial(RunProgress, unit="pages")
-            return await calibrate_judge(sets, opened, loaded.claims, settings, watch)
+            n_pages = sum(len(by_page(known.claims)) for known in sets)
+            with RunProgress(opened, n_pages, unit="pages") as progress:
+                return await calibrate_judge(sets, opened, loaded.claims, settings, progress.one_done)
 
     with ExitStack() as stack:
-        sets = stack.enter_context(_with_pages(rows, snapshot, limit))
+        names = dict.fromkeys(row.set for row in rows)
+        first = [row for name in names for row in [one for one in rows if one.set == name][:limit]]
+        sets = stack.enter_context(with_pages(first, snapshot_of(snapshot, rows)))
         for given in annotated or ():
             path = annotation_path(given)
             known = annotated_claims(load_annotations([path]))
@@ -108,26 +110,6 @@ def calibrate(
     missing = sum(report.failures.values())
     if missing:
         leave_missing(f"{missing} of {count(report.n_rows, 'answer')}", report.failures)
-
-
-@contextmanager
-def _with_pages(
-    rows: Sequence[LabelledRow], snapshot: Path | None, limit: int | None
-) -> Generator[list[LabelledSet]]:
-    """Yield the first rows of each set: those with `url` and the given snapshot, and those with their own evidence."""
-    if snapshot is None and any(row.evidence is None for row in rows):
-        raise ConfigError("claims with `url` need a snapshot of their pages; give --snapshot")
-    if snapshot is not None and all(row.evidence is not None for row in rows):
-        raise ConfigError("--snapshot: every claim has its own `evidence`; leave the option out")
-    names = dict.fromkeys(row.set for row in rows)
-    chosen = [row for name in names for row in [one for one in rows if one.set == name][:limit]]
-    cited = [row for row in chosen if row.evidence is None]
-    texts = [row for row in chosen if row.evidence is not None]
-    sets = [] if snapshot is None else [LabelledSet(labelled_claims(cited), Snapshot.open(snapshot))]
-    with evidence_snapshot(texts) if texts else nullcontext() as pages:
-        if pages is not None:
-            sets.append(LabelledSet(labelled_claims(texts), pages))
-        yield sets
 
 
 def _print(report: CalibrationReport, judge: str) -> None:

@@ -18,10 +18,10 @@ from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.runs.storage.store import RunStore
 from local_judge.terminal import plain_table, stdout
+from serving.fetching import fetch as fetch_weights
 from serving.memory import context_gib, gpus
 from serving.preset_code import ALLOWING, code_settings
 from serving.presets import Preset, list_presets, load_preset, preset_path
-from serving.weights import fetch as fetch_weights
 from serving.weights import has_weights, weights_commit
 
 JudgeName = Annotated[

@@ -18,11 +18,11 @@ from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
 from local_judge.terminal import NONE, plain_table, safe, stdout
 from serving.gpus import check_accelerator, visible_gpus
-from serving.judge_records import recorded, sharing
-from serving.launch import check_served, command_line
+from serving.judge_records import recorded, sharing, status
+from serving.launch import Wanted, check_served, command_line, plan_replicas
 from serving.presets import Preset, load_preset
 from serving.processes import stopping_on_signals
-from serving.running import Started, Wanted, down, hold, places, server_name, status, up
+from serving.running import Started, down, hold, server_name, up
 from serving.weights import has_weights
 
 
@@ -63,7 +63,7 @@ def up_(
     preset = load_preset(judge).allowing_code(allow_preset_code)
     wanted = Wanted(gpus, host, port, 60 * start_within)
     if dry_run:
-        lines = [command_line(preset, place) for place in places(preset, wanted)]
+        lines = [command_line(preset, place) for place in plan_replicas(preset, wanted)]
         if as_json:
             print_json({"judge": preset.name, "commands": lines})
         else:

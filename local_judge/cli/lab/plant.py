@@ -12,17 +12,20 @@ from pydantic import BaseModel
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError
+from local_judge.base.failures import Failure
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import ChecklistsFile, OptionalJudge
 from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
 from local_judge.cli.output import print_json
-from local_judge.judge.failures import Failure
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (
     PlantedReports,
+    claims_notes,
+    claims_table,
     plant_reports,
     plant_snapshot,
+    reports_notes,
+    reports_table,
     write_claims,
     write_reports,
 )
@@ -30,7 +33,6 @@ from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings
 from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES
 from local_judge.lab.planting.pages import PlantPage
 from local_judge.lab.planting.restating import Restating, n_restated, restate
-from local_judge.lab.planting.tables import claims_notes, claims_table, reports_notes, reports_table
 from local_judge.reporting.progress import RunProgress
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.config import validated
@@ -191,7 +193,7 @@ async def _restated(
     seed: int,
     options: OptionalJudge,
     spec: JudgeSpec,
-    ledger: LedgerPlace,
+    ledger: Path,
 ) -> Restating:
     async with options.open(spec, ledger) as judge:
         with RunProgress(judge, n_restated(draw), unit="claims") as progress:

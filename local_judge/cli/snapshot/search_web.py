@@ -114,7 +114,7 @@ def _leave_unanswered(found: Searched, out: Path, as_json: bool) -> NoReturn:
     without = f"; with --results {searches_of(out)} it goes on without them" if n_answered else ""
     sys.stderr.write(
         plain(
-            f"{n_missing} of {count(n_answered + n_missing, 'query', 'queries')} have no answer "
+            f"Missing: {n_missing} of {count(n_answered + n_missing, 'query', 'queries')} have no answer "
             f"({'; '.join(reasons)}). The same command asks again{without}."
         )
         + "\n"

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from local_judge.base.errors import plain
+from local_judge.base.failures import Failure
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.judge.failures import Failure
 from local_judge.reporting.progress import RunProgress
 from local_judge.tasks.drafting import Drafts, draft_all, waiting
 from local_judge.tasks.load import load_tasks

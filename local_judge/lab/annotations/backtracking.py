@@ -25,9 +25,8 @@ from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import urls_of
 from local_judge.claims.model import VERIFIABLE, ClaimType
 from local_judge.lab.annotations.extraction import ReadReport
-from local_judge.lab.annotations.figures import mean, share
 from local_judge.lab.annotations.model import follow, recovered_keys, traced
-from local_judge.stats.rates import Rate, rate
+from local_judge.stats.rates import Rate, mean, rate, share
 
 WINDOWS = (5, 10, 15)
 """Numbers of sentences of a window, with the claim's own in the middle (DEER, section 6.5 and appendix F.2)."""

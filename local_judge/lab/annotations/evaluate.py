@@ -1,4 +1,4 @@
-"""Evaluates a judge on annotated reports.
+"""Evaluates a judge's extraction, back-tracking and coverage on annotated reports.
 
 Invariant: figures are a function of the annotations and the replies, whatever the order in which replies arrive.
 """
@@ -33,15 +33,8 @@ from local_judge.lab.annotations.extraction import (
 )
 from local_judge.lab.annotations.model import AnnotatedReport
 from local_judge.lab.annotations.recall import RecallJudge, judge_recall
-from local_judge.lab.annotations.verification import (
-    JudgedPair,
-    VerificationScores,
-    ask_questions,
-    by_page,
-    verification_scores,
-)
 
-Part = Literal["extraction", "backtracking", "verification", "coverage"]
+Part = Literal["extraction", "backtracking", "coverage"]
 
 
 class Measure(NamedTuple):
@@ -52,7 +45,7 @@ class Measure(NamedTuple):
     threshold: float
 
 
-class VerifierScores(Frozen):
+class ReportScores(Frozen):
     """All scores; a part that was not measured is None."""
 
     reports: tuple[str, ...]
@@ -65,25 +58,14 @@ class VerifierScores(Frozen):
     extraction: dict[str, ExtractionScores] | None
     """Scores for `all`, then for each language."""
     backtracking: dict[Classes, tuple[SetScores, ...]] | None
-    verification: VerificationScores | None
     coverage: tuple[Coverage, ...] | None
-    pairs: tuple[JudgedPair, ...]
-    """Every question of `verification` with its answer."""
     recalled: tuple[Recalled, ...] | None
     """Answers of the recall judge for each annotated claim; None without a recall judge."""
 
     sentences_failed: int
     """Number of sentences whose claims could not be extracted."""
-    verdicts_failed: int
-    """Number of questions of `verification` without an answer."""
     recalls_failed: int
     """Number of annotated claims that the recall judge did not answer for."""
-
-
-def steps(reports: Sequence[AnnotatedReport], parts: Sequence[Part]) -> int:
-    """Return how often `evaluate` calls `step_done`."""
-    pages = len(by_page(reports)) if "verification" in parts else 0
-    return pages + (len(reports) if set(parts) - {"verification"} else 0)
 
 
 async def evaluate(
@@ -93,9 +75,9 @@ async def evaluate(
     config: ClaimsConfig,
     measure: Measure,
     parts: Sequence[Part],
-    step_done: Callable[[], None],
+    report_done: Callable[[], None],
     recall_judge: RecallJudge | None = None,
-) -> VerifierScores:
+) -> ReportScores:
     """Ask the judge what `parts` need, and score the answers.
 
     Args:
@@ -105,27 +87,23 @@ async def evaluate(
         config: settings of the questions; `reliability` is ignored.
         measure: condition under which two claims count as the same.
         parts: parts to measure.
-        step_done: called after each report, and after each page and version of the claims.
+        report_done: called after each report.
         recall_judge: decides which annotated claims the extracted ones state, for `extraction`.
     """
     config = config.model_copy(update={"reliability": False})
 
     async def read(report: AnnotatedReport) -> ReadReport:
         extraction = await extract_claims(report.document, judge, config)
-        step_done()
+        report_done()
         return read_report(report, extraction, measure.similarity, measure.threshold)
 
-    to_read = reports if set(parts) - {"verification"} else ()
-    to_verify = reports if "verification" in parts else ()
-    found, pairs = await asyncio.gather(
-        asyncio.gather(*map(read, to_read)), ask_questions(to_verify, snapshot, judge, config, step_done)
-    )
+    found = await asyncio.gather(*map(read, reports))
     recalled = None
     if recall_judge is not None and "extraction" in parts:
         recalled = await judge_recall(found, recall_judge.judge)
     cited = {one.url for row in found for one in row.report.document.citations if one.url is not None}
     statuses: dict[str, SourceStatus] = {url: snapshot.page(url).status for url in sorted(cited)}
-    return VerifierScores(
+    return ReportScores(
         reports=tuple(report.id for report in reports),
         claims=config,
         similarity=measure.name,
@@ -133,12 +111,9 @@ async def evaluate(
         recall_judge=None if recall_judge is None else recall_judge.name,
         extraction=_by_language(found, measure.similarity, recalled) if "extraction" in parts else None,
         backtracking=backtracking_scores(found) if "backtracking" in parts else None,
-        verification=verification_scores(pairs) if "verification" in parts else None,
         coverage=coverage(found, statuses) if "coverage" in parts else None,
-        pairs=tuple(pairs),
         recalled=recalled,
         sentences_failed=sum(len(one.failed) for one in found),
-        verdicts_failed=sum(pair.failure is not None for pair in pairs),
         recalls_failed=sum(one.failure is not None for one in recalled or ()),
     )
 

@@ -17,13 +17,12 @@ from typing import Literal, NamedTuple, get_args
 
 from indexes.search.encoder import Encoder
 from indexes.search.local import LocalEncoder
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import VERIFIABLE, Claim, ClaimType
-from local_judge.judge.failures import FailureKind
-from local_judge.lab.annotations.figures import Binary, binary, mean, share
 from local_judge.lab.annotations.model import AnnotatedReport, GoldClaim
-from local_judge.stats.rates import Rate, rate
+from local_judge.stats.rates import Rate, mean, rate, share
 
 Name = Literal["lexical", "dense"]
 Similarity = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
@@ -149,6 +148,26 @@ class Recalled(Frozen):
     failure: FailureKind | None = None
 
 
+class Binary(Frozen):
+    """Quality of binary answers. Positive: A, B and C."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+    accuracy: Rate
+    f1: float | None
+    """2 TP / (2 TP + FP + FN); None if no claim is annotated as positive."""
+
+
+def binary(pairs: Sequence[tuple[bool, bool]]) -> Binary:
+    """Compute the figures of (annotated, given) pairs."""
+    tp, fp = pairs.count((True, True)), pairs.count((False, True))
+    fn, tn = pairs.count((True, False)), pairs.count((False, False))
+    f1 = share(2 * tp, 2 * tp + fp + fn) if tp + fn else None
+    return Binary(tp=tp, fp=fp, fn=fn, tn=tn, accuracy=rate(tp + tn, len(pairs)), f1=f1)
+
+
 class ClassScores(Frozen):
     """Scores of one class, over matched claims."""
 
@@ -190,7 +209,6 @@ class ExtractionScores(Frozen):
     macro_f1: float | None
     micro_f1: float | None
     verifiable: Binary
-    """Positive: A, B and C."""
     confusion: dict[str, dict[str, int]]
     """Number of matched claims by annotated class and given class."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from local_judge.claims.build import further
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, ClaimType
 from local_judge.documents.model import Document, Sentence
+from local_judge.lab.labelled.model import TRUE, TRUTH_LABELS, LabelledClaim
 from local_judge.lab.planting.model import AlterationKind
 
 GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
@@ -27,6 +28,9 @@ GoldLabel = Literal["supported", "partial", "contradicted", "not_found"]
 
 Labels = dict[str, GoldLabel | None]
 """Citation key in the report -> label of the page; None for a page that cannot be read."""
+
+
+Version = Literal["original", "altered"]
 
 
 class Altered(Frozen):
@@ -147,3 +151,36 @@ def traced(
     """Return the keys of the citations that `rule` recovers for each annotated claim."""
     claims = follow(as_claims(report, positions), report.document, rule)
     return {claim.id: recovered_keys(claim, report.document) for claim in claims}
+
+
+def annotated_claims(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
+    """Return each labelled pair of a claim and a page, for original claims and then for altered ones."""
+    claims: list[LabelledClaim] = []
+    for version in get_args(Version):
+        for report in reports:
+            for gold in report.claims:
+                stated = gold if version == "original" else gold.altered
+                for key, label in (stated.citations if stated is not None else {}).items():
+                    url = report.url(key)
+                    if stated is None or label is None or url is None:
+                        continue
+                    name = f"{report.id}/{gold.id}" + ("/altered" if version == "altered" else "")
+                    kind = gold.altered.kind if version == "altered" and gold.altered is not None else TRUE
+                    claims.append(
+                        LabelledClaim(
+                            id=f"{name}@{url}",
+                            claim=stated.claim,
+                            url=url,
+                            label=TRUTH_LABELS[label],
+                            facets={"version": version, "kind": kind, "language": report.document.language},
+                        )
+                    )
+    return claims
+
+
+def annotated_set(reports: Sequence[AnnotatedReport]) -> list[LabelledClaim]:
+    """Return the labelled pairs as one set, in which claims about one page are one document."""
+    return [
+        one.model_copy(update={"set": "annotated reports", "document": one.page})
+        for one in annotated_claims(reports)
+    ]

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.lab.annotations.extraction import ReadReport, Recalled
 from local_judge.lab.annotations.model import GoldClaim
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 
 template = partial(load_prompt, "local_judge.lab.annotations")
 

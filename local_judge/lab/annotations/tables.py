@@ -11,22 +11,20 @@ from typing import get_args
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from local_judge.claims.model import ClaimType, Label
+from local_judge.claims.model import ClaimType
 from local_judge.lab.annotations.backtracking import Coverage, SetScores
-from local_judge.lab.annotations.evaluate import VerifierScores
+from local_judge.lab.annotations.evaluate import ReportScores
 from local_judge.lab.annotations.extraction import ExtractionScores
-from local_judge.lab.annotations.figures import Binary
-from local_judge.lab.annotations.verification import LanguageScores, VerificationScores
 from local_judge.stats.rates import Rate
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import NONE, plain_table, safe
 
 
-def verifier_tables(scores: VerifierScores) -> RenderableType:
+def report_tables(scores: ReportScores) -> RenderableType:
     """Return the tables of all parts that were measured."""
     return Group(*_tables(scores))
 
 
-def _tables(scores: VerifierScores) -> Iterator[RenderableType]:
+def _tables(scores: ReportScores) -> Iterator[RenderableType]:
     if scores.extraction is not None:
         measure = f"minimum {scores.similarity} similarity {scores.threshold:g}"
         yield _extraction(scores.extraction, measure, scores.recall_judge)
@@ -34,10 +32,6 @@ def _tables(scores: VerifierScores) -> Iterator[RenderableType]:
     if scores.backtracking is not None:
         for classes, rows in scores.backtracking.items():
             yield _backtracking(classes, rows)
-    if scores.verification is not None:
-        yield _verification(scores.verification)
-        yield _kinds(scores.verification)
-        yield _labels(scores.verification)
     if scores.coverage is not None:
         yield _coverage(scores.coverage)
 
@@ -49,12 +43,6 @@ def figure(value: float | None) -> str:
 
 def _rate(rate: Rate | None) -> str:
     return NONE if rate is None else f"{figure(rate.value)} ({rate.n}/{rate.of})"
-
-
-def _interval(rate: Rate) -> str:
-    if rate.low is None or rate.high is None:
-        return NONE
-    return f"{rate.low:.3f} to {rate.high:.3f}"
 
 
 _EXTRACTION: Sequence[tuple[str, Callable[[ExtractionScores], str]]] = (
@@ -103,44 +91,6 @@ def _backtracking(classes: str, rows: Sequence[SetScores]) -> Table:
     for row in rows:
         figures = [getattr(row, name.lower().replace(" ", "_")) for name in columns]
         table.add_row(row.method, str(row.claims), str(row.empty), *map(figure, figures))
-    return table
-
-
-def _verification(scores: VerificationScores) -> Table:
-    title = (
-        f"verification of {count(scores.pairs, 'pair')} ({scores.failed} failed, {scores.unread} not read); "
-        "positive: supported"
-    )
-    columns = ("accuracy", "95 %", "precision", "recall", "F1", "balanced accuracy")
-    table = plain_table(title, [""], columns)
-    groups: dict[str, VerificationScores | LanguageScores] = {"": scores}
-    groups |= {f"{language}: ": one for language, one in scores.by_language.items()}
-    for name, one in groups.items():
-        _verification_row(table, f"{name}original", one.original)
-        # No altered claim is positive, so only the accuracy is defined.
-        _verification_row(table, f"{name}altered", one.altered, only_accuracy=True)
-        _verification_row(table, f"{name}both", one.both)
-    return table
-
-
-def _verification_row(table: Table, name: str, one: Binary, only_accuracy: bool = False) -> None:
-    figures = (one.precision, one.recall, one.f1, one.balanced_accuracy)
-    cells = (figure(None if only_accuracy else value) for value in figures)
-    table.add_row(name, _rate(one.accuracy), _interval(one.accuracy), *cells)
-
-
-def _kinds(scores: VerificationScores) -> Table:
-    table = plain_table("altered claims that are not called supported", [""], ["share", "95 %"])
-    for kind, rate in scores.by_kind.items():
-        table.add_row(kind, _rate(rate), _interval(rate))
-    return table
-
-
-def _labels(scores: VerificationScores) -> Table:
-    given = [str(name) for name in get_args(Label)]
-    table = plain_table("labels: annotated by line, given by column", [""], given)
-    for label, tally in scores.labels.items():
-        table.add_row(label, *(str(tally.get(other, "")) for other in given))
     return table
 
 

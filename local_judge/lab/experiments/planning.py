@@ -21,9 +21,9 @@ from typing import Literal, get_args
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import InputError, RunError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models, write_jsonl
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.lab.experiments.model import Experiment, PlainPage, taken
 from local_judge.lab.experiments.run import with_files

@@ -21,7 +21,6 @@ from typing import NamedTuple
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, RunError
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.lab.experiments.corruption import CLAIM_PAIRS, RATES, corruption
 from local_judge.lab.experiments.curves import Results, curves_of
 from local_judge.lab.experiments.model import Design, Experiment, Name
@@ -37,7 +36,7 @@ from local_judge.runs.storage.records import ENSEMBLE, CaseRecord, load_scores
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.tasks.files import TaskFiles, joins
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 
 DESIGN, RESULTS, RUN = "design.json", "results.json", "run"
 
@@ -128,7 +127,7 @@ def prepare(
     out: Path,
     judge_specs: Sequence[JudgeSpec],
     config: RunConfig,
-    ledger: LedgerPlace,
+    ledger: Path,
     offline: bool = True,
     persistence: Persistence = PERSISTENT,
 ) -> Job:

@@ -1,4 +1,4 @@
-"""Planted claims and perturbed reports as files.
+"""Planted claims and perturbed reports as files, and tables of them.
 
     claims.jsonl     claims from a snapshot, as `verify` reads them, without labels
     reports.jsonl    reports and their perturbed reports, as `run` reads them
@@ -6,30 +6,32 @@
     summary.json     settings, and numbers of planted and missing claims or flaws
 
 Invariant: `planted.jsonl` is written last, so that the other files are complete when it exists; the same inputs,
-settings and replies give the same bytes.
+settings and replies give the same bytes. Missing claims are shown next to planted ones.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import Field
+from rich.table import Table
 
 from indexes.snapshot import Snapshot
-from local_judge.base.errors import InputError
+from local_judge.base.errors import InputError, plain
 from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models, write_jsonl
 from local_judge.documents import UnreadableReport
 from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
 from local_judge.lab.planting.flaws.flaws import FlawSettings, PerturbedReport, perturbed_reports
-from local_judge.lab.planting.model import LANGUAGES, PerturbedRow, PlantedClaim, PlantedFlaw
+from local_judge.lab.planting.model import LANGUAGES, LENGTHS, PerturbedRow, PlantedClaim, PlantedFlaw
 from local_judge.lab.planting.pages import PlantPage, plant_pages, usable
 from local_judge.protocols.probes import FlawKind
 from local_judge.runs.execution.verify import ClaimRow
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.store import RunStore
+from local_judge.terminal import count
 
 CLAIMS, REPORTS, PLANTED, SUMMARY = "claims.jsonl", "reports.jsonl", "planted.jsonl", "summary.json"
 
@@ -179,3 +181,61 @@ def read_planted_claims(out: Path) -> list[PlantedClaim]:
 def read_planted_flaws(out: Path) -> list[PlantedFlaw]:
     """Read the flaws that `write_reports` wrote. Raises InputError."""
     return [flaw for _, flaw in read_models(out / PLANTED, PlantedFlaw)]
+
+
+def claims_table(summary: ClaimsSummary) -> Table:
+    """Return the table of kinds and languages: filled of wanted, and the lengths of the pages."""
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("")
+    languages = summary.settings.languages
+    for language in languages:
+        table.add_column(language, justify="right")
+        for length in LENGTHS:
+            table.add_column(length, justify="right")
+    cells = {(cell.kind, cell.language): cell for cell in summary.cells}
+    for kind in (*summary.settings.kinds, None):
+        row: list[str] = []
+        for language in languages:
+            cell = cells[kind, language]
+            row += [f"{cell.filled}/{cell.wanted}", *(str(n or "") for n in cell.by_length.values())]
+        if kind is None:
+            table.add_section()
+        table.add_row(kind or "true", *row)
+    return table
+
+
+def claims_notes(summary: ClaimsSummary) -> Iterator[str]:
+    """Yield notes on the table."""
+    yield f"{count(summary.n_sentences, 'sentence')} to plant in on {count(summary.n_pages, 'page')}"
+    others = ", ".join(f"{plain(name)} {n}" for name, n in summary.other_languages.items())
+    if others:
+        yield f"passed over, in other languages: {others}"
+    missing: Counter[str] = Counter()
+    for cell in summary.cells:
+        missing[cell.language] += cell.wanted - cell.filled
+    if missing.total():
+        where = ", ".join(f"{language} {n}" for language, n in sorted(missing.items()) if n)
+        yield f"not filled: {count(missing.total(), 'claim')} ({where}); the pages admit no more of these kinds"
+    if summary.rejected:
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(summary.rejected.items()))
+        yield f"left word for word: {reasons}"
+
+
+def reports_table(summary: ReportsSummary) -> Table:
+    """Return the table of perturbed reports by kind of flaw."""
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("")
+    table.add_column("perturbed", justify="right")
+    table.add_column("no place", justify="right")
+    refused = Counter(one.kind for one in summary.not_planted)
+    for kind in summary.settings.kinds:
+        table.add_row(kind, str(summary.perturbed_reports[kind]), str(refused[kind] or ""))
+    return table
+
+
+def reports_notes(summary: ReportsSummary) -> Iterator[str]:
+    """Yield the reasons for missing perturbed reports."""
+    for one in summary.not_planted:
+        yield plain(f"{one.report}: no {one.kind}: {one.reason}")
+    for report, reason in summary.unreadable.items():
+        yield plain(f"{report}: {reason}")

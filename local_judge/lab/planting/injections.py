@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 
 from local_judge.base.model import Frozen
 from local_judge.documents import Document, parse_report
-from local_judge.judge.layout import fence_mark, fill
 from local_judge.lab.planting.flaws.places import places
 from local_judge.lab.planting.model import Language
+from local_judge.prompts import fence_mark, fill
 
 AttackPlace = Literal["report", "page"]
 AttackTarget = Literal["support", "unsupport", "score", "winner", "checklist", "extraction"]

@@ -19,12 +19,12 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from indexes.text.language import detect_language
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.lab.planting.claims import Draw
 from local_judge.lab.planting.model import Form, Language, PlantedClaim, SourceSentence
 from local_judge.lab.planting.pages import PlantPage, particulars
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.lab.planting")

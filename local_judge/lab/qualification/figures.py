@@ -16,8 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
+from local_judge.stats import estimate
 from local_judge.stats.calibration.measures import auc_of, ece_of, gaps_of
-from local_judge.stats.estimate import LEAST_UNITS, Estimate, Resamples, sign_flip_p, with_interval
+from local_judge.stats.estimate import (
+    LEAST_UNITS,
+    Estimate,
+    Resamples,
+    by_group,
+    sign_flip_p,
+    with_interval,
+)
 from local_judge.stats.numeric import DIGITS, Floats, rounded
 
 Counts = npt.NDArray[np.int64]
@@ -106,17 +114,14 @@ def figure(
 
 def by_unit(items: Sequence[Item]) -> list[list[Item]]:
     """Group items by unit, in the alphabetical order of the units."""
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.unit, []).append(item)
-    return [groups[unit] for unit in sorted(groups)]
+    return by_group(items, lambda item: item.unit)
 
 
 def in_draws(value: Value, groups: Sequence[Sequence[Item]], drawn: Drawn) -> list[float | None]:
     """Return the value over the items of the groups in each draw."""
     if isinstance(value, Ratio | Auc | Ece):
         return value.drawn(groups, times_of(len(groups), drawn))
-    return [value([item for place in draw for item in groups[place]]) for draw in drawn]
+    return estimate.in_draws(value, groups, drawn)
 
 
 @lru_cache(maxsize=64)

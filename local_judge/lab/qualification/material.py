@@ -18,11 +18,11 @@ from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.base.model import Frozen
 from local_judge.base.strict_yaml import load_yaml
+from local_judge.lab.labelled.model import TRUE
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import ClaimsSummary, plant_snapshot
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.config import QualifyConfig
-from local_judge.lab.qualification.parts.verification import TRUE
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.tasks.model import Checklist, Guidance, KeyInformation, Plan, ReasoningQuestion, Task
 

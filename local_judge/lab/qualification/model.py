@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure, FailureKind
 
 PartName = Literal[
     "verification", "extraction", "retest", "position", "sensitivity", "prompt_injection", "labels"

@@ -21,10 +21,10 @@ from indexes.snapshot import Snapshot
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
-from local_judge.lab.planting.model import PlantedClaim
+from local_judge.lab.labelled.model import LabelledClaim
 from local_judge.lab.qualification.figures import Measure
 from local_judge.lab.qualification.model import Cost, Item, PartName, Unmeasured
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution.job import Job, run_job, unwatched
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.calibrations import GivenCalibrations
@@ -51,7 +51,7 @@ class PartContext:
     """Judge with the ledger and the meter of this part."""
     judge_spec: JudgeSpec
     snapshot: Snapshot
-    claims: Sequence[PlantedClaim]
+    claims: Sequence[LabelledClaim]
     """Claims planted in the snapshot."""
     reports: Sequence[RawReport]
     """Unmodified reports with their tasks."""

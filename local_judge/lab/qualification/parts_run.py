@@ -14,18 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.lab.labelled.model import planted_claims
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.material import Subject
 from local_judge.lab.qualification.model import Cost, Figure, Item, PartName, PartRecord
 from local_judge.lab.qualification.part import PartContext, cost_of
 from local_judge.lab.qualification.thresholds import ALL
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution.judges import JudgeSpec, judge_on, open_engines
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.rates import rate
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity
 
 Watch = Callable[[PartName, Mapping[str, Judge]], contextlib.AbstractContextManager[object]]
@@ -73,7 +74,17 @@ async def ask_parts(
                     judge_spec, engine, ledger, config.reasks, given, persistence.fail_after
                 )
                 shown = {str(part.name): judge}
-                context = PartContext(judge, judge_spec, *subject, folder, config.seed, given, shown)
+                context = PartContext(
+                    judge=judge,
+                    judge_spec=judge_spec,
+                    snapshot=subject.snapshot,
+                    claims=planted_claims(subject.claims),
+                    reports=subject.reports,
+                    folder=folder,
+                    seed=config.seed,
+                    given=given,
+                    shown=shown,
+                )
                 with watch(part.name, shown):
                     found = await part.ask(context)
                 given += found.calibrations

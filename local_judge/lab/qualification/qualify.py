@@ -32,24 +32,24 @@ from local_judge.judge.qualification_record import (
     in_all,
     qualification_digest,
 )
-from local_judge.judge.requests import canonical, sha256
 from local_judge.lab.annotations.load import SAMPLE
+from local_judge.lab.labelled.load import load_sets
+from local_judge.lab.labelled.model import LabelledClaim
 from local_judge.lab.planting.claims import Cell
 from local_judge.lab.planting.commands import write_claims
 from local_judge.lab.qualification.config import QualifyConfig
 from local_judge.lab.qualification.material import Material, Subject, material_of
 from local_judge.lab.qualification.model import Figure, PartName, PartRecord
 from local_judge.lab.qualification.parts import PARTS
-from local_judge.lab.qualification.parts.labels import refuse_mixed
 from local_judge.lab.qualification.parts_run import Watch, ask_parts, figures_of
 from local_judge.lab.qualification.thresholds import check, people_of, uncounted, verdicts_of
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, load_sets
+from local_judge.ledger.requests import canonical, sha256
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.manifest import difference, prompts_digest
 from local_judge.runs.storage.store import RunStore
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity, Sampling
 
 DATA, PAGE, MANIFEST = "qualification.json", "page.md", "manifest.json"
@@ -170,7 +170,6 @@ async def qualify(
     store = RunStore(out)
     check_folder(store)
     labels = load_sets([Path(given) for given in config.labels.claims])
-    refuse_mixed(labels)
     if snapshot is None and any(row.evidence is None for row in labels):
         raise InputError("--labels: claims with `url` need a snapshot of their pages; give --snapshot")
     with locked(out):
@@ -225,7 +224,7 @@ def manifest_of(
     identity: EngineIdentity,
     subject: Subject,
     config: QualifyConfig,
-    labels: Sequence[LabelledRow] = (),
+    labels: Sequence[LabelledClaim] = (),
 ) -> dict[str, Any]:
     """Return the manifest as plain data."""
     preset = judge_spec.preset

@@ -15,9 +15,9 @@ from typing import Annotated, Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.tasks.drafting import UNREADABLE, Reply, limited, shared_prompt
 
 template = partial(load_prompt, "local_judge.lab.task_construction")

@@ -12,14 +12,14 @@ from typing import Annotated
 from pydantic import Field
 
 from indexes.text.language import detect_language
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.lab.task_construction.asking import folded, laid_out, request, template
 from local_judge.lab.task_construction.model import Candidate, Clarification, Missing, not_made, task_id
 from local_judge.lab.task_construction.reformulate import words
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.lab.task_construction.sources import RawQuestion
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.drafting import Reply, language_name, limited
 
 TOKENS_PER_QUESTION = 160

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
 from local_judge.lab.task_construction.asking import laid_out, template
 from local_judge.lab.task_construction.model import Assessment, Baseline, Candidate, Persona, Qualification
 from local_judge.lab.task_construction.settings import BuildConfig, Quality, Share
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.tasks.drafting import Reply
 from local_judge.tasks.topics import NEED_TOKENS, NeedReply
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.lab.task_construction.settings import Quality, Share
 
 Stage = Literal["generate", "qualify", "baseline", "necessity", "duplicates", "ranking"]

@@ -13,10 +13,10 @@ from typing import Annotated
 from pydantic import Field
 
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.lab.task_construction.asking import Kind, gather, laid_out, standing, template
 from local_judge.lab.task_construction.model import Candidate, Missing, Persona, not_made, task_id
 from local_judge.lab.task_construction.settings import BuildConfig, Domain, Words
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.drafting import Reply, language_name, one_line
 
 Line = Annotated[str, Field(max_length=160)]

@@ -15,13 +15,13 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from indexes.text.language import detect_language
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill
 from local_judge.lab.task_construction.asking import laid_out, request, template
 from local_judge.lab.task_construction.model import Candidate, GivenAway, Missing, not_made, task_id
 from local_judge.lab.task_construction.settings import BuildConfig
 from local_judge.lab.task_construction.sources import Item
+from local_judge.prompts import Prompt, fence, fill
 from local_judge.tasks.alike import firsts
 from local_judge.tasks.drafting import Reply, language_name, limited, one_line
 

@@ -21,7 +21,7 @@ from local_judge.claims.evidence import estimate_tokens, evidence_groups
 from local_judge.claims.model import Quote
 from local_judge.claims.nearest import nearest_sentences
 from local_judge.claims.scored import view_of
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, claim_of_row
+from local_judge.lab.labelled.model import LabelledClaim
 from local_judge.stats.rates import Rate, rate
 
 
@@ -45,7 +45,7 @@ class EvidenceFigures(Frozen):
 
 
 def evidence_figures(
-    rows: Sequence[LabelledRow], snapshot: Snapshot, verifier: str, config: ClaimsConfig
+    rows: Sequence[LabelledClaim], snapshot: Snapshot, verifier: str, config: ClaimsConfig
 ) -> list[EvidenceFigures]:
     """Return the figures of each set that has supporting sentences, each claim alone."""
     figures: list[EvidenceFigures] = []
@@ -73,13 +73,13 @@ def evidence_figures(
     return figures
 
 
-def quotation_rate(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate | None:
+def quotation_rate(quotations: Sequence[tuple[LabelledClaim, str]]) -> Rate | None:
     """Return how many quotations overlap a supporting sentence; None without such a claim."""
     known = [(row, quote) for row, quote in quotations if any(row.supporting)]
     return _overlapping(known) if known else None
 
 
-def _overlapping(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate:
+def _overlapping(quotations: Sequence[tuple[LabelledClaim, str]]) -> Rate:
     right = 0
     for row, quote in quotations:
         quoted, proofs = _plain(quote), [_plain(text) for chosen in row.supporting for text in chosen]
@@ -87,13 +87,13 @@ def _overlapping(quotations: Sequence[tuple[LabelledRow, str]]) -> Rate:
     return rate(right, len(quotations))
 
 
-def _nearest(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> tuple[Quote, ...]:
-    return nearest_sentences(snapshot.page(row.page), [claim_of_row(row)], snapshot, config)[0]
+def _nearest(row: LabelledClaim, snapshot: Snapshot, config: ClaimsConfig) -> tuple[Quote, ...]:
+    return nearest_sentences(snapshot.page(row.page), [row.as_claim()], snapshot, config)[0]
 
 
-def _shown(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> str:
+def _shown(row: LabelledClaim, snapshot: Snapshot, config: ClaimsConfig) -> str:
     """Return the evidence for one claim, as a judge reads it."""
-    page, claim = snapshot.page(row.page), claim_of_row(row)
+    page, claim = snapshot.page(row.page), row.as_claim()
     ((evidence, _),) = evidence_groups(page, [claim], snapshot, config)
     if config.view == "near":
         nearest = _nearest(row, snapshot, config)
@@ -102,7 +102,7 @@ def _shown(row: LabelledRow, snapshot: Snapshot, config: ClaimsConfig) -> str:
     return evidence.shared
 
 
-def _recall(row: LabelledRow, shown: str) -> float:
+def _recall(row: LabelledClaim, shown: str) -> float:
     text = _plain(shown)
     return max(
         sum(_plain(sentence) in text for sentence in chosen) / len(chosen)
@@ -111,7 +111,7 @@ def _recall(row: LabelledRow, shown: str) -> float:
     )
 
 
-def _is_absent(row: LabelledRow, page: str) -> bool:
+def _is_absent(row: LabelledClaim, page: str) -> bool:
     text = _plain(page)
     return any(_plain(sentence) not in text for chosen in row.supporting for sentence in chosen)
 

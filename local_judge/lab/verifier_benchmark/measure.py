@@ -11,48 +11,53 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from statistics import median
 from typing import Literal, get_args
 
 from pydantic import Field
 
 from local_judge.base.model import Frozen
-from local_judge.lab.annotations.figures import mean
-from local_judge.lab.verifier_benchmark.answers import LENGTHS, OVERLAP, SHARES, Answer, Answers, Cost
+from local_judge.claims.model import TruthLabel
+from local_judge.lab.labelled.answers import Answer
+from local_judge.lab.labelled.model import TRUTH_LABELS
+from local_judge.lab.verifier_benchmark.answers import (
+    LENGTHS,
+    OVERLAP,
+    SHARES,
+    Answers,
+    Cost,
+    facets_of,
+    pair_of,
+)
 from local_judge.lab.verifier_benchmark.evidence import quotation_rate
-from local_judge.lab.verifier_benchmark.rows import Gold, LabelledRow
 from local_judge.stats.calibration.assess import Assessment, Settings, assess, calibrated
 from local_judge.stats.calibration.fitting import OutOfFold, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL, Judged
-from local_judge.stats.estimate import Estimate, Resamples, percentile, undefined, with_interval
-from local_judge.stats.rates import Rate
+from local_judge.stats.estimate import (
+    Estimate,
+    Resamples,
+    by_group,
+    in_draws,
+    percentile,
+    undefined,
+    with_interval,
+)
+from local_judge.stats.paired_calls import CallComparison, PairedCall, compare_calls
+from local_judge.stats.rates import Rate, mean
 
 Partial = Literal["unsupported", "left_out"]
 """Treatment of claims labelled `partial` in figures of two classes."""
 
-THREE_WAY: Mapping[str, str] = {
-    "supported": "supported",
-    "partial": "partial",
-    "unsupported": "unsupported",
-    "contradicted": "unsupported",
-    "not_found": "unsupported",
-    "off_topic": "unsupported",
-    "unusable": "unsupported",
-}
-"""Classes of three for labels of people and of judges."""
-
 _RANGES = tuple(name for _, name in (*LENGTHS, *SHARES))
-_GROUPED = {"gold": "label", "length": "length", "words": "words in the evidence", "language": "language"}
 _SURE = 5e-7
 """Confidences are stored with six decimals."""
 
 
 class GroupFigures(Frozen):
-    """Figures of the rows with one label, length, share of words in the evidence, or language."""
+    """Figures of the claims with one label, length, share of words in the evidence, language, version or kind."""
 
-    by: str
-    group: str
     n: int
     called_supported: Estimate
     """Share of the rows that the verifier calls supported."""
@@ -91,7 +96,8 @@ class SetFigures(Frozen):
     """Mean F1 of supported, partial and unsupported; None without one of these labels, or without verdicts."""
     confusion: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Number of rows by label of people and label of the verdict."""
-    groups: tuple[GroupFigures, ...] = ()
+    groups: dict[str, dict[str, GroupFigures]] = Field(default_factory=dict[str, dict[str, GroupFigures]])
+    """Figures by facet, then by its value."""
     quotations: Rate | None = None
     """Share of quotations for supported and partial verdicts that overlap a supporting sentence."""
     cost: Cost | None = None
@@ -107,12 +113,12 @@ def figures_of(found: Answers, settings: Settings, partial: Partial = "unsupport
     """
     sets: dict[str, list[Answer]] = {}
     for answer in found.answers:
-        sets.setdefault(answer.set, []).append(answer)
+        sets.setdefault(answer.claim.set, []).append(answer)
     figures: list[SetFigures] = []
     for name, own in sets.items():
         elsewhere = [*(one for other in sets if other != name for one in sets[other]), *found.fitting]
-        measured = {one.pair for one in own}
-        others = [one for one in elsewhere if one.pair not in measured]
+        measured = set(map(pair_of, own))
+        others = [one for one in elsewhere if pair_of(one) not in measured]
         made = _figures(name, own, others, found, settings, partial)
         figures.append(made.model_copy(update={"seen": len(elsewhere) - len(others)}))
     return figures
@@ -132,8 +138,8 @@ def ece_over_folds(found: Answers, settings: Settings, partial: Partial, n: int 
     """
     errors: dict[str, list[float]] = {}
     sizes: dict[str, int] = {}
-    for name in dict.fromkeys(one.set for one in found.answers):
-        own = _two_classes([one for one in found.answers if one.set == name], partial)
+    for name in dict.fromkeys(one.claim.set for one in found.answers):
+        own = _two_classes([one for one in found.answers if one.claim.set == name], partial)
         sizes[name] = len(own)
         for seed in range(settings.seed, settings.seed + n):
             fitted, _ = _fitted(own, settings.model_copy(update={"seed": seed, "draws": 0}))
@@ -171,8 +177,8 @@ def _figures(
         transferred, why_not_transferred = _transferred(counted, _two_classes(others, partial), settings)
     labelled = [one for one in own if one.label is not None]
     confusion = {
-        gold: dict(sorted(Counter(str(one.label) for one in labelled if one.gold == gold).items()))
-        for gold in get_args(Gold)
+        gold: dict(sorted(Counter(str(one.label) for one in labelled if one.claim.label == gold).items()))
+        for gold in get_args(TruthLabel)
     }
     return SetFigures(
         set=name,
@@ -180,8 +186,8 @@ def _figures(
         n=len(own),
         left_out=sum(one.value is not None for one in own) - len(counted),
         failed=sum(one.failure is not None for one in own),
-        unread=sum(one.unread is not None for one in own),
-        benchmark=_benchmark([row for row in found.rows if row.set == name]),
+        unread=sum(not one.is_read for one in own),
+        benchmark=_benchmark(own),
         figures=figures,
         fitted=fitted,
         transferred=transferred,
@@ -190,39 +196,35 @@ def _figures(
         probabilities=found.probabilities and found.verifier != OVERLAP,
         three_way_f1=_three_way_f1(labelled, settings),
         confusion={gold: given for gold, given in confusion.items() if given},
-        groups=tuple(_groups(counted, found.probabilities, settings)) if found.verifier != OVERLAP else (),
+        groups=_groups(counted, found.probabilities, settings) if found.verifier != OVERLAP else {},
         quotations=quotation_rate(
             [
-                (row, one.quote)
-                for row, one in zip(found.rows, found.answers, strict=True)
-                if one.set == name and one.quote is not None and one.label in ("supported", "partial")
+                (one.claim, one.quote)
+                for one in own
+                if one.quote is not None and one.label in ("supported", "partial")
             ]
         ),
         cost=found.costs.get(name),
     )
 
 
-def _benchmark(rows: Sequence[LabelledRow]) -> str:
-    """Return the benchmark whose own selection all rows are of; empty if there is none."""
-    found = {row.benchmark for row in rows}
+def _benchmark(answers: Sequence[Answer]) -> str:
+    """Return the benchmark whose own selection all claims are of; empty if there is none."""
+    found = {one.claim.benchmark for one in answers}
     return found.pop() if len(found) == 1 else ""
 
 
 def _two_classes(answers: Sequence[Answer], partial: Partial) -> list[Answer]:
     """Return the rows with a value that figures of two classes are about."""
-    return [
-        one for one in answers if one.value is not None and (partial != "left_out" or one.gold != "partial")
-    ]
+    return [one for one in answers if one.value is not None and _counts(one, partial)]
 
 
 def _assessed(answers: Sequence[Answer], settings: Settings) -> Assessment | None:
     """Return the figures of the verdicts as they are; None with one class only."""
-    judged = [Judged(one.gold == "supported", one.value or 0.0, one.document) for one in answers]
+    judged = [Judged(one.claim.true, one.value or 0.0, one.claim.document) for one in answers]
     if len({one.true for one in judged}) < 2:
         return None
-    called = [
-        (one.value or 0.0) >= NEUTRAL if one.label is None else one.label == "supported" for one in answers
-    ]
+    called = [(one.value or 0.0) >= NEUTRAL if one.called is None else one.called for one in answers]
     return assess(OutOfFold(judged, called, [0.5], []), settings)
 
 
@@ -251,36 +253,40 @@ def _judged(answers: Sequence[Answer]) -> list[Judged]:
     found: list[Judged] = []
     for one in answers:
         p = min(max(one.value or 0.0, _SURE), 1 - _SURE)
-        found.append(Judged(one.gold == "supported", math.log(p / (1 - p)), one.document))
+        found.append(Judged(one.claim.true, math.log(p / (1 - p)), one.claim.document))
     return found
 
 
-def _groups(answers: Sequence[Answer], probabilities: bool, settings: Settings) -> list[GroupFigures]:
-    found: list[GroupFigures] = []
-    for by, name in _GROUPED.items():
-        groups = Counter(str(getattr(one, by)) for one in answers)
-        for group, n in sorted(groups.items(), key=_place) if len(groups) > 1 else ():
-            own = [one for one in answers if getattr(one, by) == group]
-            found.append(
-                GroupFigures(
-                    by=name,
-                    group=group,
-                    n=n,
-                    called_supported=_over_documents(_called_supported, own, settings),
-                    median=_median(own) if probabilities else None,
-                    figures=_assessed(own, settings),
-                )
+def _groups(
+    answers: Sequence[Answer], probabilities: bool, settings: Settings
+) -> dict[str, dict[str, GroupFigures]]:
+    """Return the figures by each facet that has several values."""
+    members: dict[str, dict[str, list[Answer]]] = {}
+    for one in answers:
+        for facet, group in facets_of(one).items():
+            members.setdefault(facet, {}).setdefault(group, []).append(one)
+    return {
+        facet: {
+            group: GroupFigures(
+                n=len(own),
+                called_supported=_over_documents(_called_supported, own, settings),
+                median=_median(own) if probabilities else None,
+                figures=_assessed(own, settings),
             )
-    return found
+            for group, own in sorted(groups.items(), key=_place)
+        }
+        for facet, groups in members.items()
+        if len(groups) > 1
+    }
 
 
-def _place(group: tuple[str, int]) -> tuple[int, str]:
-    """Return the place of a group and its size: ranges in their order, others by name."""
+def _place(group: tuple[str, list[Answer]]) -> tuple[int, str]:
+    """Return the place of a group: ranges in their order, others by name."""
     return _RANGES.index(group[0]) if group[0] in _RANGES else -1, group[0]
 
 
 def _called_supported(answers: Sequence[Answer]) -> float | None:
-    return sum(one.label == "supported" for one in answers) / len(answers) if answers else None
+    return sum(bool(one.called) for one in answers) / len(answers) if answers else None
 
 
 def _median(answers: Sequence[Answer]) -> float | None:
@@ -295,8 +301,12 @@ def _three_way_f1(answers: Sequence[Answer], settings: Settings) -> Estimate | N
 
 
 def _macro_f1(answers: Sequence[Answer]) -> float | None:
-    pairs = Counter((THREE_WAY[one.gold], THREE_WAY[str(one.label)]) for one in answers)
-    classes = sorted(set(THREE_WAY.values()))
+    pairs = Counter(
+        (_three_way(one.claim.label), _three_way(TRUTH_LABELS[one.label]))
+        for one in answers
+        if one.label is not None
+    )
+    classes = sorted(set(map(_three_way, get_args(TruthLabel))))
     people, judge = Counter[str](), Counter[str]()
     for (gold, given), n in pairs.items():
         people[gold] += n
@@ -306,19 +316,54 @@ def _macro_f1(answers: Sequence[Answer]) -> float | None:
     return mean([2 * pairs[name, name] / (people[name] + judge[name]) for name in classes])
 
 
+def _three_way(label: TruthLabel) -> TruthLabel:
+    return "unsupported" if label == "contradicted" else label
+
+
 def _over_documents(
     value: Callable[[Sequence[Answer]], float | None], answers: Sequence[Answer], settings: Settings
 ) -> Estimate:
     """Return a figure with its bootstrap interval over documents."""
-    documents: dict[str, list[Answer]] = {}
-    for one in answers:
-        documents.setdefault(one.document, []).append(one)
-    groups = [documents[name] for name in sorted(documents)]
     whole = value(answers)
     if whole is None:
         return undefined("a label that does not occur")
-    drawn = [
-        value([one for place in draw for one in groups[place]])
-        for draw in Resamples(len(groups), settings.draws, settings.seed)
-    ]
+    groups = by_group(answers, lambda one: one.claim.document)
+    drawn = in_draws(value, groups, Resamples(len(groups), settings.draws, settings.seed))
     return with_interval(Estimate(whole, len(answers)), drawn, len(groups))
+
+
+class ComparedVerifiers(Frozen):
+    """Two verifiers on the claims of a set."""
+
+    set: str
+    verifiers: tuple[str, str]
+    found: CallComparison
+
+
+def compared_verifiers(
+    found: Sequence[Answers], settings: Settings, partial: Partial = "unsupported"
+) -> Iterator[ComparedVerifiers]:
+    """Yield each two verifiers on each set, by their verdicts at their own thresholds. The baseline has none.
+
+    Args:
+        found: answers of each verifier to the same rows.
+        settings: of the bootstrap, over documents.
+        partial: how rows labelled `partial` count.
+    """
+    judged = [one for one in found if one.verifier != OVERLAP]
+    for first, second in combinations(judged, 2):
+        for name in dict.fromkeys(answer.claim.set for answer in first.answers):
+            calls = [
+                PairedCall(one.claim.document, one.claim.true, bool(one.called), bool(other.called))
+                for one, other in zip(first.answers, second.answers, strict=True)
+                if one.claim.set == name and None not in (one.called, other.called) and _counts(one, partial)
+            ]
+            yield ComparedVerifiers(
+                set=name,
+                verifiers=(first.verifier, second.verifier),
+                found=compare_calls(calls, seed=settings.seed, draws=settings.draws),
+            )
+
+
+def _counts(one: Answer, partial: Partial) -> bool:
+    return partial != "left_out" or one.claim.label != "partial"

@@ -17,11 +17,10 @@ from rich.table import Table
 from local_judge.base.errors import plain
 from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models
+from local_judge.lab.labelled.load import AGGREFACT
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Cost
-from local_judge.lab.verifier_benchmark.comparing import ComparedVerifiers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
-from local_judge.lab.verifier_benchmark.measure import SetFigures
-from local_judge.lab.verifier_benchmark.rows import AGGREFACT
+from local_judge.lab.verifier_benchmark.measure import ComparedVerifiers, SetFigures
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.terminal import NONE, count, plain_table, safe
@@ -218,14 +217,15 @@ def _details(one: SetFigures) -> Iterator[Table]:
     if one.groups:
         rates = ["supported called unsupported", "AUC", "balanced accuracy"]
         heads = ["claims", "median P(yes)", "called supported", *rates]
-        table = plain_table(f"{where}: by label, length, words and language", [""], heads)
-        for group in one.groups:
-            cells = (NONE, NONE, NONE)
-            if (own := group.figures) is not None:
-                cells = tuple(map(estimate_text, (own.called_wrong, own.auc, own.balanced_accuracy)))
-            called = estimate_text(group.called_supported)
-            middle = NONE if group.median is None else f"{group.median:.2f}"
-            table.add_row(f"{group.by}: {safe(group.group)}", str(group.n), middle, called, *cells)
+        table = plain_table(f"{where}: by property of the claims", [""], heads)
+        for facet, groups in one.groups.items():
+            for name, group in groups.items():
+                cells = (NONE, NONE, NONE)
+                if (own := group.figures) is not None:
+                    cells = tuple(map(estimate_text, (own.called_wrong, own.auc, own.balanced_accuracy)))
+                called = estimate_text(group.called_supported)
+                middle = NONE if group.median is None else f"{group.median:.2f}"
+                table.add_row(f"{facet}: {safe(name)}", str(group.n), middle, called, *cells)
         yield table
     if one.confusion:
         given = sorted({label for row in one.confusion.values() for label in row})

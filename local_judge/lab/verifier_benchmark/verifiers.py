@@ -15,6 +15,7 @@ from typing import Any
 from local_judge.base.errors import ConfigError
 from local_judge.base.strict_yaml import load_yaml
 from local_judge.claims.config import ClaimsConfig
+from local_judge.lab.labelled.answers import Verifier
 from local_judge.protocols.base import OriginalVerifier, load_protocol, protocol_names
 from local_judge.protocols.originals import PromptSource
 from local_judge.runs.planning.config import read_mapping, validated
@@ -29,8 +30,6 @@ VERIFIERS: Mapping[str, ClaimsConfig] = {
     "grouped": ClaimsConfig(method="grouped", reliability=False),
 }
 """Settings that have a name."""
-
-Verifier = ClaimsConfig | OriginalVerifier
 
 
 def gives_probabilities(how: Verifier) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.items import Rating
 from local_judge.protocols.metric import MetricFindings, PartFindings

@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from local_judge.base.failures import Failure
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.deepresearcheval.findings import TOP
 from local_judge.protocols.deepresearcheval.upstream import dimension_key

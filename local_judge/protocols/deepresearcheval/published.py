@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, cast
 from pydantic import JsonValue, ValidationError
 
 from local_judge.base.errors import InputError, first_problem
+from local_judge.base.failures import Failure
 from local_judge.base.rows import is_text, number_in, object_of, parse_object, read_text
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow

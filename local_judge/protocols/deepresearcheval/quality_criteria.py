@@ -17,7 +17,7 @@ from indexes.text.language import detect_language
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, rate
 from local_judge.protocols.deepresearcheval.findings import TOP, Calls
 from local_judge.protocols.items import Rating

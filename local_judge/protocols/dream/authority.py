@@ -22,11 +22,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 from rich.table import Table
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow, PathSetting
 from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_ratings, shown

@@ -20,11 +20,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from indexes.model import SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, ClaimSet, Label, Quote, Source, Verdict
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
 
 Reason = Literal["recap", "own", "uncheckable"]

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from rich.table import Table
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, ItemFindings, why

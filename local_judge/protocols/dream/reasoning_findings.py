@@ -14,9 +14,9 @@ from pydantic import Field
 from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.result import AgentLimits, AgentResult
 from local_judge.agents.toolbox import ToolSettings
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
 from local_judge.stats.sums import sum_in_order
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, ReasoningQuestion

@@ -16,12 +16,12 @@ from local_judge.agents.citations import CheckedCitation, Citation, check_citati
 from local_judge.agents.loop import run_agent
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.failures import Failure
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import at_most, evaluated_on, report_prompt
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.dream.reasoning_findings import (

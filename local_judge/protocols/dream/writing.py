@@ -20,7 +20,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import fill, load_prompt
+from local_judge.prompts import fill, load_prompt
 from local_judge.protocols.asking import Requirement, no_boolean, rate
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.items import Rating

@@ -10,10 +10,10 @@ from typing import Literal, Self, get_args
 
 from pydantic import model_validator
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.unread import Unread
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import Findings
 
 Outcome = Literal["supported", "unsupported", "unknown"]

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, cast
 from indexes.model import Page
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
+from local_judge.base.failures import Failure
 from local_judge.claims.build import PageVerifier
 from local_judge.claims.model import Claim, ExtractionFailure, Verdict
 from local_judge.claims.unread import Unread
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.fact.export import JudgedRow, PageRow, pairs_on
 from local_judge.protocols.fact.findings import Pair, Repeat

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, create_model
 
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims import grouped
 from local_judge.claims.build import cited_urls
@@ -26,9 +27,8 @@ from local_judge.claims.grouped import Found, ask_grouped
 from local_judge.claims.model import Claim, ExtractionFailure
 from local_judge.claims.unread import Unread, unread_among, unread_citations
 from local_judge.documents.model import Citation, Document, Sentence
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Cited, Judged, Outcome, Pair
 from local_judge.protocols.fact.pairs import Examined, Pairs, distinct, on_page, unread
 from local_judge.protocols.fact.repeats import failures_in, find_repeats, group_repeats, repeats_in

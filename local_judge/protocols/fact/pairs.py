@@ -14,11 +14,11 @@ from functools import partial
 from typing import NamedTuple
 
 from indexes.model import Page
+from local_judge.base.failures import Failure
 from local_judge.claims.build import cited_urls
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Verdict, beyond_page
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.fact.findings import Cited, Outcome, Pair, Repeat
 from local_judge.protocols.fact.repeats import (

@@ -17,10 +17,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.fact.findings import Cited, Repeat
 
 REPLY_TOKENS_PER_STATEMENT = 24

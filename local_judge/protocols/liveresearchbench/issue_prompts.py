@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import Prompt, fill, load_prompt
+from local_judge.prompts import Prompt, fill, load_prompt
 from local_judge.protocols.asking import at_most, evaluated_on, listed_references, report_prompt, requested
 from local_judge.protocols.base import Case
 

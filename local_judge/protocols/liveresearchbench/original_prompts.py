@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 
+from local_judge.base.failures import Failure
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.asking import Requirement, given, task_of
 from local_judge.protocols.base import Case, EvalContext

@@ -20,6 +20,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from local_judge.base.errors import InputError
+from local_judge.base.failures import Failure
 from local_judge.base.rows import (
     is_text,
     number_in,
@@ -29,7 +30,6 @@ from local_judge.base.rows import (
     read_text,
     row_id,
 )
-from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import Requirement
 from local_judge.protocols.checklist import Item
 from local_judge.protocols.file_formats import (

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.race.findings import TOP, Order
 from local_judge.tasks.model import Criteria, Criterion

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from indexes.text.language import detect_language
 from local_judge.base.errors import ConfigError
+from local_judge.base.failures import Failure
 from local_judge.cleaning.judged import clean_by_judge
 from local_judge.documents import parse_report
 from local_judge.documents.clean import Cleaned, clean
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
 from local_judge.judge.scales import expected_score

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.originals import (
     Checkout,

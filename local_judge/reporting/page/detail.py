@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, ClaimSet, Source, Verdict
-from local_judge.judge.ledger import Trace
+from local_judge.ledger.ledger import Trace
 from local_judge.protocols.base import AnyProtocol, ItemRow
 from local_judge.reporting.page.sources import Excerpt, Sources, Units, excerpt_of
 from local_judge.runs.results.scored import Nodes

@@ -14,10 +14,10 @@ import numpy as np
 
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Label
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.errors import LedgerError
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified
+from local_judge.ledger.calibrations import Calibration
+from local_judge.ledger.errors import LedgerError
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified
 from local_judge.reporting.page.detail import Detail
 from local_judge.runs.results.labels import ClaimLabel, Unit, agreement_of, labels_of
 from local_judge.stats.calibration.measures import Bin, Judged, auc_of, bins, brier_of, columns, ece_of

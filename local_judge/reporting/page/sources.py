@@ -19,9 +19,8 @@ from local_judge.base.errors import RunError, UserError
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Evidence, Quote
 from local_judge.documents import document_id
-from local_judge.judge.errors import LedgerError
-from local_judge.judge.ledger import Ledger, Trace
-from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.errors import LedgerError
+from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.runs.planning.inputs import load_reports
 from local_judge.runs.planning.run_file import RunFile
 from local_judge.runs.proof.material import NOWHERE, Places, recorded_file, snapshot_places
@@ -128,14 +127,13 @@ def _snapshot(store: RunStore, digest: str | None, given: Path | None, found: Pa
     return None
 
 
-def _ledger(given: LedgerPlace | None, possible: Iterable[LedgerPlace | None]) -> Ledger | None:
+def _ledger(given: Path | None, possible: Iterable[Path | None]) -> Ledger | None:
     if given is not None:
-        if isinstance(given, Path) and not given.is_file():
+        if not given.is_file():
             raise RunError(f"--ledger {given}: no such file")
         return Ledger.open(given, read_only=True)
     for path in possible:
-        # No database: a received run must not choose the server to which the user's password is sent.
-        if isinstance(path, Path) and path.is_file():
+        if path is not None and path.is_file():
             with suppress(LedgerError):
                 return Ledger.open(path, read_only=True)
     return None

@@ -21,12 +21,11 @@ from typing import Any, NamedTuple, cast
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
-from local_judge.base.errors import ConfigError, UserError
+from local_judge.base.errors import ConfigError, JudgeError, UserError
 from local_judge.claims.build import ClaimMethod, extract_claim_set
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, check_health
 from local_judge.documents.words import body_size
-from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge
 from local_judge.judge.planning import STAGE
 from local_judge.judge.scheduler import in_order_of

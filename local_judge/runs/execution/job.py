@@ -18,17 +18,14 @@ from pydantic import Field
 from indexes.rank import DenseRanker
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError
+from local_judge.base.failures import KEPT
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import KEPT
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import fenced
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.judge.planning import PlanningEngine
+from local_judge.prompts import fenced
 from local_judge.runs.execution.execute import Gates, check_inputs, execute
 from local_judge.runs.execution.judges import (
     JudgeSpec,
-    in_batches,
-    in_this_process,
     is_reachable,
     judge_specs_of,
     open_judges,
@@ -52,7 +49,7 @@ from local_judge.runs.storage.records import CaseRecord, problems_of
 from local_judge.runs.storage.resume import begin_journal, kept_of, remove_journal
 from local_judge.runs.storage.seal import seal_run
 from local_judge.runs.storage.store import RunStore
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 from serving.types import EngineIdentity
 
 
@@ -66,10 +63,10 @@ class Job:
     judge_specs: Sequence[JudgeSpec]
     config: RunConfig
     store: RunStore
-    ledger: LedgerPlace
+    ledger: Path
     file: RunFile = field(default_factory=RunFile)
     """Settings that the rest was opened from, for the manifest."""
-    base: LedgerPlace | None = None
+    base: Path | None = None
     """Ledger that is read where `ledger` lacks a reply."""
     offline: bool = True
     calibrations: Sequence[GivenCalibrations] = ()
@@ -148,7 +145,6 @@ def job_of(
     rows: Sequence[Mapping[str, Any]] = (),
     *,
     replay: bool = False,
-    batch: Path | None = None,
     inputs: Inputs | None = None,
     allow_preset_code: bool = False,
 ) -> Job:
@@ -158,7 +154,6 @@ def job_of(
         file: inputs, judges, settings and output.
         rows: reports with the keys of a JSONL file, after those that `file` names.
         replay: True to answer from the ledger only.
-        batch: folder of batch files, if batch jobs answer instead of servers.
         inputs: inputs that other runs have opened.
         allow_preset_code: let the presets run code on this machine; no run file can allow it.
 
@@ -171,10 +166,6 @@ def job_of(
     inputs = inputs or Inputs()
     store = RunStore(file.out)
     specs = judge_specs_of(file.judges, file.base_urls, file.serve, file.draw, allow_preset_code)
-    if batch is not None and not replay:
-        specs = in_batches(specs, batch)
-    elif file.in_process and not replay:
-        specs = in_this_process(specs)
     config = settled(with_batch_metrics(file.reports, file.config))
     return Job(
         reports=reports_of(file.model_copy(update={"date": config.date}), rows, inputs),
@@ -453,52 +444,3 @@ async def plan(job: Job) -> Plan:
             ),
             too_long=tuple(record.id for record in records if record.n_too_long),
         )
-
-
-class BatchRound(Frozen):
-    """Result of one round of batch files for one judge."""
-
-    judge: str
-    replies: int
-    """Replies that were read from results and stored."""
-    failures: dict[str, int]
-    """Answers that are failures, by kind."""
-    unreadable: tuple[str, ...] = ()
-    """Lines of results that are no answers: file and number."""
-    calls: int = 0
-    """Calls without a usable answer."""
-    requests: Path | None = None
-    """File of these calls; None if there are none."""
-    command: str | None = None
-    """Shell command that answers them."""
-
-
-async def next_batch(job: Job) -> list[BatchRound]:
-    """Store the replies of finished batch jobs, and write the calls that are known now to new files.
-
-    Calls that depend on missing answers come in later rounds. `run_job` may follow when no judge has calls left.
-
-    Raises:
-        LedgerError: a reply could not be stored.
-    """
-    from serving.engines.batch import BatchEngine, job_command
-
-    check_job(job)
-    async with job.judges() as judges:
-        await execute(job.reports, judges, job.snapshot, job.config, store=None, extractor=job.extractor)
-        rounds: list[BatchRound] = []
-        for name, judge in judges.items():
-            engine, meter = judge.engine, judge.meter
-            assert isinstance(engine, BatchEngine)
-            requests = engine.files.write()
-            found = BatchRound(
-                judge=name,
-                replies=meter.made,
-                failures=dict(meter.failures),
-                unreadable=tuple(map(str, engine.files.unreadable)),
-            )
-            if requests is not None:
-                waiting = {"calls": requests.calls, "requests": requests.path}
-                found = found.model_copy(update={**waiting, "command": job_command(engine.preset, requests)})
-            rounds.append(found)
-    return rounds

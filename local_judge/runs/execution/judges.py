@@ -16,14 +16,14 @@ from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from local_judge.base.errors import ConfigError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import offline
 from local_judge.runs.planning.calibrations import GivenCalibrations, calibrations_for, check_given
 from local_judge.terminal import is_quiet
-from serving.connect import PERSISTENT, Persistence, connect, is_judge, limits_of
+from serving.connect import connect, is_judge
 from serving.engine import Engine
+from serving.engines import PERSISTENT, Persistence, kind_of
 from serving.keys import api_key
 from serving.presets import Preset, load_preset
 from serving.running import find, using
@@ -43,15 +43,6 @@ class JudgeSpec(NamedTuple):
     """Start its servers if none are given and none are running, and stop them afterwards."""
     recorded: EngineIdentity | None = None
     """Identity of an engine that wrote replies. If it is given, the judge answers from the ledger only."""
-    in_process: bool = False
-    """True to run the judge's vLLM in this process."""
-    batch: Path | None = None
-    """Folder of batch files, if batch jobs answer instead of servers."""
-
-    @property
-    def is_here(self) -> bool:
-        """True if vLLM is asked in this process or by batch files, without a server."""
-        return self.in_process or self.batch is not None
 
     @property
     def name(self) -> str:
@@ -117,44 +108,8 @@ def _drawn(preset: Preset, draw: int) -> Preset:
     return preset.model_copy(update={"sampling": preset.sampling.model_copy(update={"seed": seed})})
 
 
-def in_this_process(judge_specs: Sequence[JudgeSpec]) -> tuple[JudgeSpec, ...]:
-    """Return judges whose vLLM runs in this process.
-
-    Raises:
-        ConfigError: a judge has a server, or several would share the memory of this machine.
-    """
-    _refuse_servers(judge_specs, "--in-process")
-    ours = [spec.name for spec in judge_specs if spec.preset.vllm is not None]
-    if len(ours) > 1:
-        raise ConfigError(
-            f"--in-process: {len(ours)} judges ({', '.join(ours)}) do not fit in one process; give one of them, or "
-            "servers with --base-url"
-        )
-    return tuple(spec._replace(in_process=True) for spec in judge_specs)
-
-
-def in_batches(judge_specs: Sequence[JudgeSpec], folder: Path) -> tuple[JudgeSpec, ...]:
-    """Return judges that batch jobs answer, each with its own folder of batch files in `folder`.
-
-    Raises:
-        ConfigError: a judge has a server, or does not run on vLLM.
-    """
-    _refuse_servers(judge_specs, "--batch")
-    for spec in judge_specs:
-        if spec.preset.vllm is None:
-            raise ConfigError(f"--batch: judge {spec.name!r} does not run on vLLM; leave out --batch")
-    return tuple(spec._replace(batch=folder / spec.name) for spec in judge_specs)
-
-
-def _refuse_servers(judge_specs: Sequence[JudgeSpec], option: str) -> None:
-    for spec in judge_specs:
-        if spec.base_urls or spec.serve:
-            server = "--base-url (LOCAL_JUDGE_BASE_URL)" if spec.base_urls else "--serve"
-            raise ConfigError(f"{option}: judge {spec.name!r} also has {server}; leave out one of the two")
-
-
 def replayed(
-    judge_specs: Sequence[JudgeSpec], ledger: LedgerPlace, known: Sequence[EngineIdentity] = ()
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
 ) -> tuple[JudgeSpec, ...]:
     """Return judges that answer from the ledger only, so that none of their servers is asked.
 
@@ -179,7 +134,7 @@ def replayed(
 
 
 def with_identities(
-    judge_specs: Sequence[JudgeSpec], ledger: LedgerPlace, known: Sequence[EngineIdentity] = ()
+    judge_specs: Sequence[JudgeSpec], ledger: Path, known: Sequence[EngineIdentity] = ()
 ) -> tuple[JudgeSpec, ...]:
     """Return judges with the identity under which each has answered; arguments and errors as `replayed`.
 
@@ -199,16 +154,17 @@ def is_reachable(judge_spec: JudgeSpec) -> bool:
     Raises:
         LaunchFailed: its servers on this machine are still starting, or do not answer.
     """
-    needs_server = judge_spec.preset.engine == "vllm" and not (judge_spec.base_urls or judge_spec.is_here)
-    return not needs_server or find(judge_spec.preset) is not None
+    kind = kind_of(judge_spec.preset.engine, judge_spec.base_urls)
+    has_urls = bool(judge_spec.base_urls or kind.default_urls)
+    return not kind.needs_server or has_urls or find(judge_spec.preset) is not None
 
 
 class JudgeOptions(TypedDict):
     """Options of `open_judges`."""
 
-    ledger: LedgerPlace
-    """SQLite file or PostgreSQL database, made if absent."""
-    base: NotRequired[LedgerPlace | None]
+    ledger: Path
+    """SQLite file, made if absent."""
+    base: NotRequired[Path | None]
     """Ledger that is read where `ledger` lacks a reply."""
     reasks: int
     """Number of times that an unanswered item is asked again."""
@@ -244,9 +200,7 @@ async def open_judges(
     """
     planning, given = options.get("planning", False), options.get("calibrations", ())
     persistence = options.get("persistence", PERSISTENT)
-    places = [options["ledger"], options.get("base")]
-    also = [one.reached for one in places if isinstance(one, PostgresUrl) and one.reached is not None]
-    async with open_engines(judge_specs, options.get("only_engine", True), persistence, also) as engines:
+    async with open_engines(judge_specs, options.get("only_engine", True), persistence) as engines:
         check_given(given, {name: await engine.identity() for name, engine in engines.items()})
         replaying = all(spec.recorded is not None for spec in judge_specs)
         read_only, base = planning or replaying, options.get("base")
@@ -269,15 +223,13 @@ async def open_engines(
     judge_specs: Sequence[JudgeSpec],
     only_engine: bool = True,
     persistence: Persistence = PERSISTENT,
-    also: Sequence[str] = (),
 ) -> AsyncGenerator[dict[str, Engine]]:
     """Open the engines of judges, check that each answers, and yield them by the judge's name.
 
     Args:
         judge_specs: the judges.
-        only_engine: refuse connections to anything except the engines and `also`.
+        only_engine: refuse connections to anything except the engines.
         persistence: attempts per call, and time to wait for a server.
-        also: further URLs that may be reached.
 
     Raises:
         EngineError: an engine cannot be reached.
@@ -289,9 +241,7 @@ async def open_engines(
         judge_specs = [await _with_servers(one, serving) for one in judge_specs]
         base_urls = [url for one in judge_specs if one.recorded is None for url in one.base_urls]
         async with contextlib.AsyncExitStack() as opened:
-            opened.enter_context(
-                offline.only([*base_urls, *also]) if only_engine else contextlib.nullcontext()
-            )
+            opened.enter_context(offline.only(base_urls) if only_engine else contextlib.nullcontext())
             engines: dict[str, Engine] = {}
             seen: list[tuple[str, EngineIdentity, Sampling]] = []
             for judge_spec in judge_specs:
@@ -305,9 +255,11 @@ async def open_engines(
 
 async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
     """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
-    here = judge_spec.recorded is not None or judge_spec.is_here
-    if here or judge_spec.base_urls or judge_spec.preset.engine != "vllm":
+    kind = kind_of(judge_spec.preset.engine)
+    if judge_spec.recorded is not None or judge_spec.base_urls or not kind.needs_server:
         return judge_spec
+    if not kind.is_launched:
+        return judge_spec._replace(base_urls=kind.default_urls)
     running = await serving.enter_async_context(
         using(judge_spec.preset, serve=judge_spec.serve, tell=_print_to_stderr)
     )
@@ -319,17 +271,13 @@ async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStac
 
 def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
     if judge_spec.recorded is not None:
-        return ReplayEngine(judge_spec.name, judge_spec.recorded, limits_of(judge_spec.preset))
-    if judge_spec.in_process and judge_spec.preset.engine == "vllm":
-        say(f"{judge_spec.name}: loading the model in this process")
+        return ReplayEngine(judge_spec.name, judge_spec.recorded, judge_spec.preset.limits)
     return connect(
         judge_spec.preset,
         base_urls=judge_spec.base_urls,
         api_key=api_key(judge_spec.name),
         persistence=persistence,
         tell=_print_to_stderr,
-        in_process=judge_spec.in_process,
-        batch=judge_spec.batch,
     )
 
 

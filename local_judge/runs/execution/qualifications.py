@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from local_judge.base.errors import ConfigError, InputError, first_problem
 from local_judge.base.rows import read_text
-from local_judge.judge.calibration import differing_fields
 from local_judge.judge.judge import Judge
 from local_judge.judge.qualification_record import QualificationRecord, checked_record, remembered
+from local_judge.ledger.calibrations import differing_fields
 from local_judge.runs.storage.manifest import read_manifest
 from local_judge.runs.storage.store import RunStore
 from serving.types import EngineIdentity

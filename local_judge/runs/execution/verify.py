@@ -15,6 +15,7 @@ from indexes.model import SourceStatus
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
 from local_judge.base.errors import InputError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.base.rows import is_text, read_jsonl, row_id
 from local_judge.claims.build import verify_page
@@ -22,7 +23,6 @@ from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.extract import is_numeric
 from local_judge.claims.model import Claim, Label, Verdict
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.runs.execution.job import Watcher
 

@@ -17,10 +17,10 @@ from local_judge.base.errors import ConfigError, InputError, first_problem
 from local_judge.base.rows import read_text
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import NAMES, QUESTIONS, question_digest
-from local_judge.judge.calibration import Calibration, CalibrationFile, differing
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified
+from local_judge.ledger.calibrations import Calibration, CalibrationFile, differing
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified
 from serving.types import EngineIdentity
 
 

@@ -16,12 +16,11 @@ from pydantic import Field, StringConstraints
 
 from local_judge.base.errors import ConfigError, SettingError
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger_place import LedgerField, is_url
 from local_judge.protocols.base import path_settings
 from local_judge.runs.planning.config import RunConfig, has_key, laid_over, read_mapping, settled, validated
 from local_judge.tasks.files import TaskFiles
 from local_judge.tasks.layouts import BATCH_SUFFIXES
-from serving.connect import PERSISTENT, Persistence
+from serving.engines import PERSISTENT, Persistence
 
 BATCH_KEY = "input_files"
 """Key that every batch file of LiveResearchBench has."""
@@ -30,7 +29,7 @@ DRAWS = 1000
 """Maximum number of draws."""
 
 _OF_THE_MACHINE = {
-    *("out", "base_urls", "serve", "in_process", "offline", "wait_for_server", "attempts", "fail_after"),
+    *("out", "base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after"),
 }
 """Keys that say where and how persistently judges are asked, which no result depends on."""
 
@@ -73,8 +72,6 @@ class RunFile(TaskFiles, RunConfig):
     """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
     serve: bool = False
     """Start the servers of judges without a URL that are not running."""
-    in_process: bool = False
-    """True to run vLLM in this process instead of asking a server."""
     calibrations: tuple[Path, ...] = ()
     """Files of `judge calibrate`."""
     qualifications: tuple[Path, ...] = ()
@@ -89,8 +86,8 @@ class RunFile(TaskFiles, RunConfig):
     """Number of failed calls after which the run stops."""
     out: Path | None = None
     """Run directory."""
-    ledger: LedgerField | None = None
-    """File or PostgreSQL database for the judges' replies; a file in the run directory if null."""
+    ledger: Path | None = None
+    """File for the judges' replies; a file in the run directory if null."""
 
     @property
     def config(self) -> RunConfig:
@@ -197,7 +194,7 @@ def with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     def joined(value: object) -> object:
         if isinstance(value, list):
             return [joined(one) for one in cast("list[object]", value)]
-        if not isinstance(value, str) or is_url(value):
+        if not isinstance(value, str):
             return value
         return str(folder / _expanded(value))
 

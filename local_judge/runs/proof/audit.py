@@ -22,16 +22,15 @@ from typing import Any, Literal, NamedTuple, cast
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
-from local_judge.base.errors import RunError, UserError, brief
+from local_judge.base.errors import JudgeError, RunError, UserError, brief
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.errors import JudgeError
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_verify import ledger_problems
 from local_judge.judge.planning import ReplayEngine
+from local_judge.ledger.calibrations import Calibration
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.upkeep import ledger_problems
 from local_judge.protocols.base import load_protocol
 from local_judge.runs.execution.execute import execute
 from local_judge.runs.execution.job import selected
@@ -83,6 +82,9 @@ _OF_VERSION = {"prompts", "protocols"}
 _BESIDE = {"seal", "extractor", "qualifications"}
 """Keys that the manifest of a run may have beside those of `build_manifest`."""
 
+_RECORDED = ("revision", "python", "packages", "run", "context_tokens", "qualifications")
+"""Keys whose values do not follow from inputs and replies, though impossible ones are problems."""
+
 NAMED = 20
 """Most problems that one check lists."""
 
@@ -104,6 +106,8 @@ class Audit(Frozen):
     """Result of an audit."""
 
     checks: tuple[Check, ...]
+    recorded: tuple[str, ...] = ()
+    """Keys of the manifest whose values no check can derive."""
 
     @property
     def status(self) -> Status:
@@ -124,17 +128,19 @@ async def audit_bundle(path: Path) -> Audit:
         unpacked = unpack(path, Path(scratch) / "bundle")
         digests = [*unpacked.problems]
         checks: list[Check] = []
+        recorded: tuple[str, ...] = ()
         try:
             material = material_of(unpacked)
             if not unpacked.public:
                 ledger = Path(scratch) / "ledger.sqlite"
                 await restore_ledger(unpacked.folder, material.store, ledger)
                 material = material._replace(ledger=ledger)
-            checks = list((await audit_run(material, packed=True)).checks)
+            audit = await audit_run(material, packed=True)
+            checks, recorded = list(audit.checks), audit.recorded
             digests += [line for line in checks.pop(0).problems if line not in digests]
         except (UserError, IndexesError, JudgeError, ValueError) as error:
             digests.append(_short(str(error), scratch))
-        return Audit(checks=(_check("digests", digests, unpacked.n_files), *checks))
+        return Audit(checks=(_check("digests", digests, unpacked.n_files), *checks), recorded=recorded)
 
 
 async def audit_run(material: Material, *, packed: bool = False) -> Audit:
@@ -164,7 +170,9 @@ async def audit_run(material: Material, *, packed: bool = False) -> Audit:
                 # A file that is wrong and cannot be read is already named by its digest.
                 folder = material.store.root.parent if packed else material.store.root
                 checks.append(_check(cast("Any", name), [_short(str(error), str(folder))]))
-        return Audit(checks=tuple(checks))
+        manifest = read_manifest(material.store)
+        recorded = _RECORDED if _claims_this_code(manifest) else (*_RECORDED, "local_judge", "code")
+        return Audit(checks=tuple(checks), recorded=tuple(key for key in recorded if key in manifest))
 
 
 async def pack(out: Path, material: Material, *, public: bool = False) -> int:
@@ -215,7 +223,7 @@ async def _replayed(
     wrong = await _inputs(material, packed=False)
     if wrong.status != "ok":
         raise RunError(f"{store.root}: {'; '.join(wrong.problems) or wrong.note}")
-    if material.ledger is None or material.reports is None:
+    if material.ledger is None or material.reports is None or material.lacks_snapshot:
         raise RunError(f"{store.root}: {material.absent or 'no ledger'}")
     snapshot = None if material.snapshot is None else NotingSnapshot.open(material.snapshot)
     with (
@@ -292,6 +300,8 @@ async def _inputs(material: Material, packed: bool) -> Check:
             )
         else:
             problems.append(f"{MANIFEST}: other {key}{_where(manifest.get(key), made[key])}")
+    if not problems and not packed and material.lacks_snapshot:
+        return Check(name="inputs", status="not checked", n=len(material.reports), note=material.absent)
     return _check("inputs", problems, len(material.reports))
 
 
@@ -357,9 +367,7 @@ async def _findings(material: Material, scratch: Path, packed: bool) -> Check:
     store = material.store
     if material.public:
         return Check(name="findings", status="not checked", note="page texts and prompts are left out")
-    if material.ledger is None or material.reports is None:
-        return Check(name="findings", status="not checked", note=material.absent)
-    if whole_manifest(store)["snapshot"] is not None and material.snapshot is None:
+    if material.ledger is None or material.reports is None or material.lacks_snapshot:
         return Check(name="findings", status="not checked", note=material.absent)
     manifest = whole_manifest(store)
     versions = {
@@ -519,7 +527,7 @@ def _quotations(material: Material) -> Check:
         return Check(name="quotations", status="not checked", note=note)
     reports = {report.id: report for report in material.reports}
     snapshot = None if material.snapshot is None else Snapshot.open(material.snapshot)
-    if whole_manifest(store)["snapshot"] is not None and snapshot is None:
+    if material.lacks_snapshot:
         return Check(name="quotations", status="not checked", note=material.absent)
     problems: list[str] = []
     n = 0

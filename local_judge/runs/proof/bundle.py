@@ -46,10 +46,10 @@ from local_judge.base.errors import InputError, RunError, os_errors
 from local_judge.base.files import MOST_JSON, open_file, partial_of, read_file, remove_partials
 from local_judge.base.model import Frozen
 from local_judge.documents import Source
-from local_judge.judge.calibration import Calibration
-from local_judge.judge.layout import Prompt
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.requests import Identified, Reply, Request, sha256
+from local_judge.ledger.calibrations import Calibration
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, Reply, Request, sha256
+from local_judge.prompts import Prompt
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.proof.material import Material
 from local_judge.runs.storage.items import digest_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.runs.proof.audit import used_replies
 from local_judge.runs.proof.bundle import Material
 

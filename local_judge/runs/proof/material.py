@@ -1,8 +1,6 @@
 """A stored run with the inputs that its results follow from, found again where its manifest says.
 
-Invariants: settings come from the manifest alone; a place that the user names takes precedence over the recorded one; a
-database that only the manifest names is never opened, because a received run must not choose the server to which the
-user's password is sent.
+Invariant: settings come from the manifest alone; a place that the user names takes precedence over the recorded one.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from indexes.errors import IndexesError
+from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError, UserError, first_problem
-from local_judge.judge.ledger_place import LedgerPlace, PostgresUrl
 from local_judge.runs.execution.job import Inputs, reports_of
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.planning.run_file import RunFile
 from local_judge.runs.storage.manifest import read_manifest
 from local_judge.runs.storage.store import MANIFEST, RunStore
 
-_DATABASE = "the ledger is a database, which only you can name; give --ledger or LOCAL_JUDGE_LEDGER"
 IMPORTED = "the run was imported from published files, without reports and replies"
 
 
@@ -32,7 +29,7 @@ class Material(NamedTuple):
     store: RunStore
     reports: Sequence[RawReport] | None
     snapshot: Path | None
-    ledger: LedgerPlace | None
+    ledger: Path | None
     public: bool = False
     """Page texts and prompts were left out."""
     snapshot_digest: str | None = None
@@ -40,13 +37,18 @@ class Material(NamedTuple):
     absent: str = ""
     """Reason why something is not at hand."""
 
+    @property
+    def lacks_snapshot(self) -> bool:
+        """True if the run used a snapshot that is not at hand."""
+        return self.snapshot is None and read_manifest(self.store).get("snapshot") is not None
+
 
 class Places(NamedTuple):
     """Places of inputs that the user names."""
 
     reports: Sequence[Path] = ()
     snapshot: Path | None = None
-    ledger: LedgerPlace | None = None
+    ledger: Path | None = None
     file: RunFile | None = None
     """Run file whose paths say where the other inputs are."""
 
@@ -102,16 +104,27 @@ def material_of_run(store: RunStore, places: Places = NOWHERE) -> Material:
     except (UserError, IndexesError) as error:
         absent = f"{error}; give --reports, --snapshot and --ledger, or a run file with --config"
         return Material(store, None, None, places.ledger or kept, absent=absent)
-    named = places.ledger or (places.file.ledger if places.file is not None else None)
-    hidden = named is None and isinstance(file.ledger, PostgresUrl)
-    ledger = kept if hidden else file.ledger or kept
-    if isinstance(ledger, Path) and not ledger.exists():
+    ledger = file.ledger or kept
+    if ledger is not None and not ledger.exists():
         ledger = kept
-    snapshot = None
-    if manifest.get("snapshot") is not None:
-        found = [path for path in snapshot_places(file.snapshot, store) if path.is_dir()]
-        snapshot = next(iter(found), None)
-    absent = _DATABASE if hidden else "the ledger is not there; give --ledger"
+    absent = "the ledger is not there; give --ledger"
     if ledger is not None:
         absent = "the snapshot is not there; give --snapshot"
+    snapshot = None
+    if (digest := manifest.get("snapshot")) is not None:
+        by_user = places.snapshot is not None or (
+            places.file is not None and places.file.snapshot is not None
+        )
+        there = [path for path in snapshot_places(file.snapshot, store) if path.is_dir()]
+        snapshot = next((path for path in there if by_user or _may_be(path, digest)), None)
+        if there and snapshot is None and ledger is not None:
+            absent = f"{there[0]} holds another snapshot; give --snapshot"
     return Material(store, reports, snapshot, ledger, absent=absent)
+
+
+def _may_be(path: Path, digest: str) -> bool:
+    """Check whether a folder holds the snapshot with a digest; a damaged one may, and its check names the damage."""
+    try:
+        return Snapshot.open(path).digest == digest
+    except IndexesError:
+        return True

@@ -7,13 +7,13 @@ texts of reports, pages and judges are unchanged, so that whoever shows them esc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from local_judge.base.errors import RunError
 from local_judge.claims.model import ClaimSet, Quote, Source
-from local_judge.judge.ledger import Ledger
-from local_judge.judge.ledger_place import LedgerPlace
-from local_judge.judge.requests import Identified, canonical
+from local_judge.ledger.ledger import Ledger
+from local_judge.ledger.requests import Identified, canonical
 from local_judge.protocols.base import ItemRow, load_protocol
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import judge_of, judges_of, protocols_of, read_manifest
@@ -266,7 +266,7 @@ def item_rows(store: RunStore, judge: str | None = None) -> list[Row]:
     ]
 
 
-def call_rows(store: RunStore, ledger: LedgerPlace | None = None) -> list[Row]:
+def call_rows(store: RunStore, ledger: Path | None = None) -> list[Row]:
     """Return one row for each call of the run's judges that a ledger has, answered or failed.
 
     Judges that are one model with different sampling share the name of their calls: `a, b`.

@@ -25,7 +25,7 @@ import serving
 from local_judge.base.errors import LONGEST_SHOWN, RunError
 from local_judge.base.files import remove_partials
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.originals import prompt_words
 from local_judge.runs.planning.calibrations import in_manifest
 from local_judge.runs.planning.config import RunConfig, chosen_protocols, original_prompts

@@ -15,9 +15,9 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, Field
 
 from local_judge.base.errors import RunError, brief
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.documents.health import Problem, n_unread_citations
-from local_judge.judge.failures import Failure
 from local_judge.protocols.stated import ALL
 from local_judge.runs.storage.seal import check_seal
 from local_judge.runs.storage.store import CASES, RunStore

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel
 
 from local_judge.agents.result import EVIDENCE_GAPS, EvidenceGap, merged
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet
-from local_judge.judge.failures import FailureKind
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.stated import with_stated
 from local_judge.runs.storage.items import claims_file, findings_file

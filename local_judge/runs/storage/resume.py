@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from local_judge.base.errors import RunError, os_errors
 from local_judge.base.files import partial_of
-from local_judge.judge.requests import sha256
+from local_judge.ledger.requests import sha256
 from local_judge.runs.storage.items import FAILED, Journal, claims_file, findings_file
 from local_judge.runs.storage.manifest_file import stored_manifest
 from local_judge.runs.storage.records import CaseRecord, read_records

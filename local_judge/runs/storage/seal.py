@@ -21,7 +21,7 @@ from local_judge.agents.result import EVIDENCE_GAPS
 from local_judge.base.errors import RunError, brief, os_errors
 from local_judge.base.model import Frozen
 from local_judge.documents.health import Problem
-from local_judge.judge.requests import sha256
+from local_judge.ledger.requests import sha256
 from local_judge.runs.storage.items import Index, claims_file, digest_of, file_key, index_of, is_item_file
 from local_judge.runs.storage.manifest_file import manifest_data
 from local_judge.runs.storage.store import CASES, INPUTS, MANIFEST, RunStore, canonical

@@ -34,7 +34,7 @@ DEFAULT = "default"
 _OF_SWEEP = frozenset(
     (
         *("reports", "system", "limit", "select", "tasks", "judges", "protocols", "draw", "out", "ledger"),
-        *("base_urls", "serve", "in_process", "offline", "wait_for_server", "attempts", "fail_after"),
+        *("base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after"),
     )
 )
 """Keys of a run file that are the same for all runs of a sweep, or that its axes set."""

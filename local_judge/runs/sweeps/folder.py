@@ -21,8 +21,6 @@ from pydantic import StringConstraints
 
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
-from local_judge.judge.errors import LedgerMissing
-from local_judge.judge.ledger_place import ledger_place
 from local_judge.runs.storage.manifest import existing_manifest
 from local_judge.runs.storage.resume import is_finished
 from local_judge.runs.storage.store import MANIFEST, RunStore
@@ -92,15 +90,6 @@ def finished_in(path: Path) -> list[Path]:
 
 
 def ledger_in(path: Path) -> Path:
-    """Return the ledger of a sweep.
-
-    Raises:
-        LedgerMissing: it is a database. A received folder must not choose the server to which a password is sent.
-    """
+    """Return the ledger of a sweep."""
     manifest = sweep_manifest(path)
-    if manifest is None:
-        return path / LEDGER
-    place = ledger_place(manifest.ledger)
-    if not isinstance(place, Path):
-        raise LedgerMissing(f"{path}: the sweep's ledger is a database; name it with --ledger")
-    return path / place
+    return path / (LEDGER if manifest is None else manifest.ledger)

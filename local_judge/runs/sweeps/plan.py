@@ -15,9 +15,9 @@ from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.documents import UnreadableReport
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger_tail import LedgerTail
 from local_judge.judge.planning import PlanningEngine
-from local_judge.judge.requests import Identified
+from local_judge.ledger.requests import Identified
+from local_judge.ledger.tail import LedgerTail
 from local_judge.runs.execution.execute import execute
 from local_judge.runs.execution.judges import JudgeSpec, judge_like, open_judges
 from local_judge.runs.planning.config import chosen_protocols

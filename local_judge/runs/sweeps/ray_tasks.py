@@ -24,9 +24,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from indexes.errors import IndexesError
-from local_judge.base.errors import ConfigError, RunError, UserError, one_line, optional_module, os_errors
-from local_judge.judge.errors import JudgeError
-from local_judge.judge.ledger_merge import merge
+from local_judge.base.errors import (
+    ConfigError,
+    JudgeError,
+    RunError,
+    UserError,
+    one_line,
+    optional_module,
+    os_errors,
+)
+from local_judge.ledger.merge import merge
 from local_judge.runs.execution.job import unwatched
 from local_judge.runs.planning.inputs import task_of
 from local_judge.runs.storage.lock import held_since
@@ -173,10 +180,8 @@ def tasks_of(
         LedgerError: a shard's ledger cannot be read.
     """
     for run in sweep.runs:
-        if run.file.serve or run.file.in_process:
-            raise ConfigError(
-                "--ray: start the judges' servers first; tasks do not start them (serve, in_process)"
-            )
+        if run.file.serve:
+            raise ConfigError("--ray: start the judges' servers first; tasks do not start them (serve)")
     n = SHARDS_PER_WORKER * workers
     found = sorted((sweep.root / SHARDS).glob(f"*/{LEDGER}"))
     others = [one for one in found if not one.parent.name.endswith(f"-of-{n}")]

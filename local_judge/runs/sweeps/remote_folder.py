@@ -21,9 +21,8 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from indexes.text.child import child_command
-from local_judge.base.errors import ConfigError, UserError, one_line, optional_module
-from local_judge.judge.errors import JudgeError
-from local_judge.judge.ledger_file import connect_file_to_read, ledger_errors
+from local_judge.base.errors import ConfigError, JudgeError, UserError, one_line, optional_module
+from local_judge.ledger.file import connect_to_read, ledger_errors
 
 UPLOAD_SECONDS = 5.0
 """Time between two uploads of a ledger that grows."""
@@ -141,7 +140,7 @@ class RemoteFolder:
         process = subprocess.Popen(
             [*command, self.url, str(path), name], env=environment, stdin=subprocess.PIPE
         )
-        with closing(connect_file_to_read(path)) as ledger:
+        with closing(connect_to_read(path)) as ledger:
             before = _changes(ledger)
             try:
                 yield
@@ -185,7 +184,7 @@ def main(url: str, path: Path, name: str) -> None:
     Without the word, the process that writes the ledger was killed: its last replies are uploaded too.
     """
     folder, copy = RemoteFolder(url), path.with_name(f".{name.rpartition('/')[2]}.copy")
-    with closing(connect_file_to_read(path)) as ledger:
+    with closing(connect_to_read(path)) as ledger:
         known, pause, told = _changes(ledger), UPLOAD_SECONDS, False
         while not told:
             told = bool(select.select([sys.stdin], [], [], pause)[0])

@@ -26,8 +26,8 @@ from uuid import uuid4
 from indexes.zips import DAMAGED, ZipRefused, checked_entries, pack_file, unpack_entry
 from local_judge.base.errors import RunError, one_line
 from local_judge.base.files import open_file
-from local_judge.judge.ledger_file import connect_file_to_read
-from local_judge.judge.ledger_merge import Merged, merge
+from local_judge.ledger.file import connect_to_read
+from local_judge.ledger.merge import Merged, merge
 from local_judge.runs.execution.job import unwatched
 from local_judge.runs.storage.seal import is_run_file
 from local_judge.runs.storage.store import MANIFEST
@@ -57,8 +57,6 @@ def begin(storage: RemoteFolder, sweep: Sweep, n: int) -> None:
         UserError: the storage cannot be read or written.
         LedgerError: a ledger cannot be read.
     """
-    if not isinstance(sweep.ledger, Path):
-        return  # a database, which the workers read themselves
     with TemporaryDirectory(prefix="local-judge-") as temporary:
         folder = Path(temporary)
         names = [name for shard, name in _ledgers(storage) if not shard.endswith(f"-of-{n}")]
@@ -67,7 +65,7 @@ def begin(storage: RemoteFolder, sweep: Sweep, n: int) -> None:
         if names:
             merge(sweep.ledger, [storage.get(name, folder / Path(name).name) for name in names])
         if sweep.ledger.exists():
-            with closing(connect_file_to_read(sweep.ledger)) as ledger:
+            with closing(connect_to_read(sweep.ledger)) as ledger:
                 storage.put_ledger(ledger, folder / "copy", LEDGER)
 
 
@@ -133,10 +131,9 @@ def evaluate(storage: RemoteFolder, sweep: Sweep, shard: Shard) -> None:
         root = Path(temporary)
         (root / "empty").touch()
         storage.put(root / "empty", f"nodes/{host}")
-        if isinstance(sweep.ledger, Path):
-            sweep = replace(sweep, ledger=root / LEDGER)
-            if storage.has(LEDGER):
-                storage.get(LEDGER, root / LEDGER)
+        sweep = replace(sweep, ledger=root / LEDGER)
+        if storage.has(LEDGER):
+            storage.get(LEDGER, root / LEDGER)
         folder = root / SHARDS / shard.name
         fetch(storage, shard.name, folder)
         ledger = f"{SHARDS}/{shard.name}/ledger-{uuid4().hex}.sqlite"

@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.base.errors import ConfigError, RunError
-from local_judge.judge.ledger_merge import Merged, merge
-from local_judge.judge.ledger_place import LedgerPlace
+from local_judge.ledger.merge import Merged, merge
 from local_judge.runs.execution.job import Watch, job_of
 from local_judge.runs.execution.judges import with_identities
 from local_judge.runs.planning.inputs import task_of
@@ -107,11 +107,11 @@ async def run_shard(sweep: Sweep, shard: Shard, watch: Watch) -> dict[str, list[
 
 
 async def merge_shards(
-    sweep: Sweep, watch: Watch, ledgers: Sequence[LedgerPlace] = ()
+    sweep: Sweep, watch: Watch, ledgers: Sequence[Path] = ()
 ) -> tuple[Merged, dict[str, list[CaseRecord]]]:
     """Merge the ledgers of shards into that of the sweep, and derive all runs from it; no judge is asked.
 
-    A reply that the sweep's ledger has stays, since finished runs rest on it (see `judge.ledger_merge`). Replies that
+    A reply that the sweep's ledger has stays, since finished runs rest on it (see `ledger.merge`). Replies that
     are missing are failures of the kind `not_in_ledger`.
 
     Args:

@@ -18,7 +18,6 @@ from typing import Any
 from local_judge.base.errors import ConfigError, RunError, os_errors
 from local_judge.base.files import read_file
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger_place import LedgerPlace
 from local_judge.runs.execution.execute import Gates, first_error
 from local_judge.runs.execution.job import (
     Inputs,
@@ -72,7 +71,7 @@ class Sweep:
 
     file: SweepFile
     root: Path
-    ledger: LedgerPlace
+    ledger: Path
     runs: tuple[SweepRun, ...]
     inputs: Inputs
 
@@ -148,13 +147,10 @@ async def run_sweep(sweep: Sweep, watch: Watch) -> dict[str, list[CaseRecord]]:
 def _claim(sweep: Sweep) -> None:
     """Write the sweep's files, and those of its runs."""
     store = RunStore(sweep.root)
-    ledger = sweep.ledger
-    if isinstance(ledger, Path):
-        ledger = ledger.relative_to(sweep.root) if ledger.is_relative_to(sweep.root) else ledger.absolute()
+    is_inside = sweep.ledger.is_relative_to(sweep.root)
+    ledger = sweep.ledger.relative_to(sweep.root) if is_inside else sweep.ledger.absolute()
     if sweep_manifest(sweep.root) is None:
-        own = {SHARDS}
-        if isinstance(ledger, Path):
-            own |= {ledger.parts[0], *(f"{ledger}{suffix}" for suffix in ("-wal", "-shm"))}
+        own = {SHARDS, ledger.parts[0], *(f"{ledger}{suffix}" for suffix in ("-wal", "-shm"))}
         if any(path.name not in own and not path.name.startswith(".") for path in sweep.root.iterdir()):
             raise RunError(f"{sweep.root}: not empty and not a sweep; choose another --out")
     with os_errors(ConfigError, f"{sweep.file.path}: cannot be read"):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from local_judge.base.model import Frozen
-from local_judge.judge.calibration import Method, Objective, Quality
+from local_judge.ledger.calibrations import Method, Objective, Quality
 from local_judge.stats.calibration.fitting import (
     FOLDS,
     IDENTITY,
@@ -34,8 +34,9 @@ from local_judge.stats.calibration.measures import (
     columns,
     ece_of,
 )
-from local_judge.stats.estimate import Estimate, Resamples, with_interval
+from local_judge.stats.estimate import Estimate, Resamples, by_group, with_interval
 from local_judge.stats.numeric import Floats
+from local_judge.stats.rates import balanced_accuracy
 
 Bools = npt.NDArray[np.bool_]
 
@@ -127,13 +128,9 @@ def assess(found: OutOfFold, settings: Settings) -> Assessment:
     called = np.array(found.called, np.float64)
     if not 0 < true.sum() < len(true):
         raise Uncalibratable("one_class", "all claims are of one kind: nothing to tell apart")
-    pages = sorted({one.page for one in found.judged})
-    members = [
-        np.array([index for index, one in enumerate(found.judged) if one.page == page], np.int64)
-        for page in pages
-    ]
+    pages = by_group(range(len(p)), lambda index: found.judged[index].page)
     drawn = [
-        np.concatenate([members[place] for place in draw])
+        np.array([index for place in draw for index in pages[place]], np.int64)
         for draw in Resamples(len(pages), settings.draws, settings.seed)
     ]
 
@@ -172,8 +169,11 @@ def part(found: OutOfFold, kept: Sequence[bool]) -> OutOfFold:
 
 
 def _balanced_accuracy(p: Floats, true: Floats, called: Floats) -> float | None:
-    recall, specificity = _share(called == 1, true == 1), _share(called == 0, true == 0)
-    return None if recall is None or specificity is None else (recall + specificity) / 2
+    right, n_true = called == true, int(np.count_nonzero(true))
+    true_right = int(np.count_nonzero(right & (true == 1)))
+    return balanced_accuracy(
+        true_right, n_true, int(np.count_nonzero(right)) - true_right, len(true) - n_true
+    )
 
 
 def _f1(p: Floats, true: Floats, called: Floats) -> float | None:

@@ -33,7 +33,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from local_judge.base.errors import UserError
-from local_judge.judge.calibration import Method, Objective, mapped
+from local_judge.ledger.calibrations import Method, Objective, mapped
 from local_judge.stats.calibration.measures import Judged, best_threshold, columns
 from local_judge.stats.numeric import Floats
 from local_judge.stats.sums import sum_in_order

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from local_judge.base.model import Frozen
-from local_judge.judge.calibration import Objective
+from local_judge.ledger.calibrations import Objective
 from local_judge.stats.numeric import Floats, Ints
 from local_judge.stats.rates import Rate, rate
 

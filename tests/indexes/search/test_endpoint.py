@@ -180,3 +180,12 @@ def test_wrong_arguments() -> None:
         EndpointEncoder("http://gpu..local:8000/v1", "m", revision="r")
     with pytest.raises(ValueError, match="at least 1"):
         EndpointEncoder("http://localhost:8000/v1", "m", revision="r", attempts=0)
+
+
+def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_MOST_BODY", 1 << 20)
+    with (
+        serving(lambda body, number: web.Response(body=b" " * (2 << 20))) as server,
+        pytest.raises(EndpointError, match="more than 1 MiB"),
+    ):
+        EndpointEncoder(server.url, "m", revision="r").encode_queries(["a"])

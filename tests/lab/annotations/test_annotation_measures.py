@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.failures import Failure
 from local_judge.claims.extract import Extraction
 from local_judge.claims.model import Claim, ExtractionFailure
-from local_judge.judge.failures import Failure
 from local_judge.lab.annotations.backtracking import SetPair, backtracking_scores, coverage, set_scores
 from local_judge.lab.annotations.extraction import (
     ReadReport,

@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from local_judge.claims.extract import Extraction
-from local_judge.judge.layout import SYSTEM
 from local_judge.lab.annotations.extraction import extraction_scores, lexical, read_report
 from local_judge.lab.annotations.load import load_report
 from local_judge.lab.annotations.recall import judge_recall, recall_prompt
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 

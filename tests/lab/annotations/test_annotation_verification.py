@@ -1,82 +1,50 @@
-"""Verification against annotations: what is asked, and how answers, failures and unread pages are counted."""
+"""Labelled claims of annotated reports: what is asked, apart by version, and how answers are counted."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
-from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
-from local_judge.lab.annotations.evaluate import Measure, evaluate, steps
+from local_judge.lab.annotations.evaluate import Measure, evaluate
 from local_judge.lab.annotations.extraction import lexical
 from local_judge.lab.annotations.load import load_report
-from local_judge.lab.annotations.verification import JudgedPair, questions, verification_scores
-from serving.engines.scripted import Call, ScriptedEngine
+from local_judge.lab.annotations.model import annotated_set
+from local_judge.lab.labelled.model import LabelledSet
+from local_judge.lab.verifier_benchmark.answers import ask
+from local_judge.lab.verifier_benchmark.measure import figures_of
+from local_judge.stats.calibration.assess import Settings
+from serving.engines.scripted import Call
 
+from ...scripted_judge import MakeJudge
 from .conftest import Write
 
-
-def pair(gold: Any, label: Any, kind: Any = None, language: str = "en", **more: Any) -> JudgedPair:
-    return JudgedPair(
-        claim="c", url="https://a.example/", language=language, kind=kind, gold=gold, label=label, **more
-    )
-
-
-def test_figures_of_verdicts() -> None:
-    pairs = [
-        pair("supported", "supported"),
-        pair("supported", "partial"),
-        pair("not_found", "supported", language="zh"),
-        pair("contradicted", "not_found", "number"),
-        pair("contradicted", "supported", "number", language="zh"),
-        pair("contradicted", "contradicted", "scope"),
-        pair("contradicted", None, "scope", failure="timeout"),
-        pair("supported", None, unread="dead"),
-    ]
-    found = verification_scores(pairs)
-    assert (found.pairs, found.failed, found.unread) == (8, 1, 1)
-    # Originals: TP 1, FN 1, FP 1. Altered: TN 2, FP 1. What failed or was not read is in neither.
-    assert (found.original.accuracy.n, found.original.accuracy.of) == (1, 3)
-    assert (found.original.precision, found.original.recall, found.original.f1) == (0.5, 0.5, 0.5)
-    assert (found.altered.accuracy.n, found.altered.accuracy.of) == (2, 3)
-    assert found.altered.f1 is None
-    # Together: TP 1, FN 1, FP 2, TN 2: balanced (1/2 + 2/4) / 2.
-    assert (found.both.accuracy.n, found.both.accuracy.of, found.both.balanced_accuracy) == (3, 6, 0.5)
-    assert {kind: (one.n, one.of) for kind, one in found.by_kind.items()} == {
-        "number": (1, 2),
-        "scope": (1, 1),
-    }
-    assert (found.by_language["zh"].altered.accuracy.n, found.by_language["en"].altered.accuracy.n) == (0, 2)
-    assert found.labels["supported"] == {"partial": 1, "supported": 1}
-    assert found.labels["partial"] == {}
-
-
-def test_questions_are_the_pairs_that_have_a_label(write: Write) -> None:
-    report = load_report(write())
-    originals = list(questions(report, "original"))
-    assert [(one.claim.id, one.url, one.gold) for one in originals] == [
-        ("mill/m1", "https://mill.example/history", "supported"),
-        ("mill/m3", "https://mill.example/history", "not_found"),
-        ("mill/m4", "https://mill.example/history", "partial"),
-    ]
-    altered = list(questions(report, "altered"))
-    assert [(one.claim.id, one.claim.text, one.kind) for one in altered] == [
-        ("mill/m1/altered", "The mill was opened in 1947.", "date"),
-        ("mill/m4/altered", "The mill is older than the pump.", "direction"),
-    ]
-
-
+HISTORY = "https://mill.example/history"
 PAGE = "The mill was opened in 1974. It stands at the river."
+TERSE = ClaimsConfig(form="terse", method="grouped", reliability=False)
+
+
+def test_claims_are_the_pairs_that_have_a_label(write: Write) -> None:
+    claims = annotated_set([load_report(write())])
+    assert [(one.id, one.label, one.facets["kind"]) for one in claims] == [
+        (f"mill/m1@{HISTORY}", "supported", "true"),
+        (f"mill/m3@{HISTORY}", "unsupported", "true"),
+        (f"mill/m4@{HISTORY}", "partial", "true"),
+        (f"mill/m1/altered@{HISTORY}", "contradicted", "date"),
+        (f"mill/m4/altered@{HISTORY}", "contradicted", "direction"),
+    ]
+    assert [one.claim for one in claims[3:]] == [
+        "The mill was opened in 1947.",
+        "The mill is older than the pump.",
+    ]
 
 
 def answer(call: Call) -> str:
-    """A judge that calls everything supported, fails on nothing, and finds no claim but in the first sentence."""
+    """A judge that calls everything supported, and finds no claim but in the first sentence."""
     shown = call.prompt
     assert call.schema is not None
     keys = list(call.schema["properties"])
@@ -93,52 +61,47 @@ def answer(call: Call) -> str:
 def snapshot(tmp_path: Path) -> Snapshot:
     folder = tmp_path / "pages"
     folder.mkdir()
-    rows = [
-        {"url": "https://mill.example/history", "text": PAGE},
-        {"url": "https://wheel.example/night", "status": "dead"},
-    ]
+    rows = [{"url": HISTORY, "text": PAGE}, {"url": "https://wheel.example/night", "status": "dead"}]
     (folder / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     import_pages(folder, tmp_path / "snapshot", workers=0)
     return Snapshot.open(tmp_path / "snapshot")
 
 
-async def test_a_judge_is_asked_and_counted(tmp_path: Path, write: Write, snapshot: Snapshot) -> None:
+async def test_a_judge_is_asked_and_counted(make_judge: MakeJudge, write: Write, snapshot: Snapshot) -> None:
     report = load_report(write())
-    config = ClaimsConfig(form="terse", method="grouped")
-    measure = Measure("lexical", lexical, 0.5)
+    judge, _ = make_judge(answer)
     done: list[None] = []
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        judge = Judge(ScriptedEngine(answer), ledger)
-        parts = ("extraction", "backtracking", "verification", "coverage")
-        found = await evaluate([report], snapshot, judge, config, measure, parts, lambda: done.append(None))
-        # One report, one page with originals, the same page with altered claims.
-        assert len(done) == steps([report], parts) == 3
-        assert found.claims.reliability is False
-        assert (found.sentences_failed, found.verdicts_failed) == (0, 0)
-        assert found.extraction is not None and set(found.extraction) == {"all", "en"}
-        # The first sentence, and the second, which carries a citation, so that its sentence is the claim.
-        assert found.extraction["all"].recall.n == 2
-        assert found.verification is not None and found.verification.altered.fp == 2
-        assert [one.label for one in found.pairs] == ["supported"] * 5
-        alone = await evaluate([report], snapshot, judge, config, measure, ("verification",), lambda: None)
-        assert (alone.extraction, alone.backtracking, alone.coverage) == (None, None, None)
-        assert alone.pairs == found.pairs and steps([report], ("verification",)) == 2
+    found = await evaluate(
+        [report],
+        snapshot,
+        judge,
+        TERSE,
+        Measure("lexical", lexical, 0.5),
+        ("extraction",),
+        lambda: done.append(None),
+    )
+    assert (len(done), found.sentences_failed, found.backtracking, found.coverage) == (1, 0, None, None)
+    assert found.extraction is not None and set(found.extraction) == {"all", "en"}
+    # The first sentence, and the second, which carries a citation, so that its sentence is the claim.
+    assert found.extraction["all"].recall.n == 2
 
 
-async def test_a_page_that_the_snapshot_cannot_show_is_no_wrong_answer(
-    tmp_path: Path, write: Write, snapshot: Snapshot
+async def test_versions_are_apart_and_an_unread_page_is_no_wrong_answer(
+    make_judge: MakeJudge, write: Write, snapshot: Snapshot
 ) -> None:
-    path = write(m2={"citations": {"2": "supported"}})
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        found = await evaluate(
-            [load_report(path)],
-            snapshot,
-            Judge(ScriptedEngine(answer), ledger),
-            ClaimsConfig(form="terse"),
-            Measure("lexical", lexical, 0.5),
-            ("verification",),
-            lambda: None,
-        )
-    assert [one.unread for one in found.pairs if one.label is None] == ["dead"]
-    assert found.verification is not None
-    assert (found.verification.unread, found.verification.pairs, found.verdicts_failed) == (1, 6, 0)
+    claims = annotated_set([load_report(write(m2={"citations": {"2": "supported"}}))])
+    judge, engine = make_judge(answer)
+    pages: list[None] = []
+    answers = await ask([LabelledSet(claims, snapshot)], judge, "grouped", TERSE, lambda: pages.append(None))
+    # The original claims of one page, its altered claims, and a page that is dead.
+    assert (len(pages), len(engine.calls)) == (3, 2)
+    (found,) = figures_of(answers, Settings(draws=0))
+    assert (found.n, found.unread, found.failed) == (6, 1, 0)
+    # A judge that believes everything: one supported claim is right, four others are wrong.
+    assert found.figures is not None and found.figures.accuracy.value == pytest.approx(1 / 5)
+    assert found.groups["version"]["altered"].called_supported.value == 1.0
+    assert {name: group.n for name, group in found.groups["kind"].items()} == {
+        "date": 1,
+        "direction": 1,
+        "true": 3,
+    }

@@ -9,8 +9,8 @@ import pytest
 
 from local_judge.demo.outcome import sample_folder
 from local_judge.documents import parse_report
-from local_judge.judge.layout import fence
 from local_judge.lab.planting.injections import Attack, AttackTarget, attacks, attacks_on, inject
+from local_judge.prompts import fence
 
 REPORT = (sample_folder() / "report.md").read_text(encoding="utf-8")
 PAGE = "# A page\n\nThe pump has 6.2 megawatts.\nIt was built in 2022.\n\n```\ncode\n```\n"

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.failures import Failure
-from local_judge.judge.layout import SYSTEM
+from local_judge.base.failures import Failure
 from local_judge.lab.planting.claims import Draw, DrawSettings, draw_claims
 from local_judge.lab.planting.pages import PlantPage
 from local_judge.lab.planting.restating import n_restated, restate, wrong_by_code
+from local_judge.prompts import SYSTEM
 from serving.engines.scripted import Call, Reply
 
 from ...scripted_judge import MakeJudge

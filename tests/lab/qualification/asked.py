@@ -7,6 +7,7 @@ from pathlib import Path
 
 from indexes.snapshot import Snapshot
 from local_judge.judge.judge import Judge
+from local_judge.lab.labelled.model import planted_claims
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import Draws, figure
 from local_judge.lab.qualification.model import Figure, Item, Unmeasured
@@ -22,11 +23,22 @@ def context_of(
     folder: Path,
     claims: Sequence[PlantedClaim] = (),
     reports: Sequence[RawReport] = (),
+    seed: int = 1,
 ) -> PartContext:
     """As `parts_run.ask_parts` makes one, without an engine of its own."""
-    return PartContext(judge, JudgeSpec(load_preset("qwen3-14b")), snapshot, claims, reports, folder, seed=1)
+    return PartContext(
+        judge,
+        JudgeSpec(load_preset("qwen3-14b")),
+        snapshot,
+        planted_claims(claims),
+        reports,
+        folder,
+        seed=seed,
+    )
 
 
-def figures(part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = ()) -> dict[str, Figure]:
-    """All figures of a part by id, without intervals."""
-    return {one.id: figure(one, items, Draws(0, 0), unmeasured) for one in part.measures(items)}
+def figures(
+    part: AnyPart, items: Sequence[Item], unmeasured: Sequence[Unmeasured] = (), draws: int = 0
+) -> dict[str, Figure]:
+    """All figures of a part by id."""
+    return {one.id: figure(one, items, Draws(draws, 0), unmeasured) for one in part.measures(items)}

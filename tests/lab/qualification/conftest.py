@@ -13,6 +13,7 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.lab.annotations.load import sample_folder
+from local_judge.lab.labelled.model import planted_claims
 from local_judge.lab.planting.claims import DrawSettings, draw_claims
 from local_judge.lab.planting.commands import read_planted_claims
 from local_judge.lab.planting.model import PlantedClaim
@@ -126,7 +127,7 @@ def ask_part(tmp_path: Path, make_judge: MakeJudge, small_pages: Snapshot) -> As
             judge=judge,
             judge_spec=judge_spec,
             snapshot=small_pages,
-            claims=claims,
+            claims=planted_claims(claims),
             reports=sample_reports() if reports is None else reports,
             folder=tmp_path / folder,
             seed=0,

@@ -20,7 +20,7 @@ from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 
 from ...scripted_judge import MakeJudge
-from .one_context import context_of, figures_by_id
+from .asked import context_of, figures
 
 SETTINGS = ExtractionSettings(reports=2, sentences=16, batch_sentences=8, forms=("terse",))
 FILLERS = {*fillers("filler", "en"), *fillers("filler", "zh")}
@@ -58,9 +58,9 @@ async def asked(
 ) -> tuple[tuple[Item, ...], dict[str, Figure]]:
     judge, _ = make_judge(script)
     part = Extraction(SETTINGS)
-    found = await part.ask(context_of(judge, snapshot, folder))
+    found = await part.ask(context_of(judge, snapshot, folder, seed=0))
     assert found.notes == ()
-    return found.items, figures_by_id(part, found.items)
+    return found.items, figures(part, found.items, draws=50)
 
 
 async def test_a_perfect_judge(make_judge: MakeJudge, annotated: Snapshot, tmp_path: Path) -> None:
@@ -147,12 +147,12 @@ async def test_the_two_forms_are_asked_apart(
 ) -> None:
     judge, engine = make_judge()
     part = Extraction(ExtractionSettings(reports=1, sentences=16, batch_sentences=20))
-    found = await part.ask(context_of(judge, annotated, tmp_path))
-    figures = figures_by_id(part, found.items)
+    found = await part.ask(context_of(judge, annotated, tmp_path, seed=0))
+    by_id = figures(part, found.items, draws=50)
     # One batch in each form; the credulous judge of the fixture takes each sentence for a claim.
     assert len(engine.calls) == 2
     assert len(found.items) == 32
-    assert [figures[f"extraction/recall/form={form}"].value for form in ("terse", "full")] == [1, 1]
+    assert [by_id[f"extraction/recall/form={form}"].value for form in ("terse", "full")] == [1, 1]
 
 
 async def test_what_could_not_be_composed_is_noted(
@@ -160,7 +160,7 @@ async def test_what_could_not_be_composed_is_noted(
 ) -> None:
     judge, _ = make_judge(terse(perfect))
     part = Extraction(ExtractionSettings(reports=20, sentences=60, forms=("terse",)))
-    found = await part.ask(context_of(judge, annotated, tmp_path))
+    found = await part.ask(context_of(judge, annotated, tmp_path, seed=0))
     # The pages have 13 sentences to plant in English and 23 in Chinese; of 60, 22 would be fillers to 38 planted:
     # 22 * 13 // 38 = 7 and 22 * 23 // 38 = 13.
     assert found.notes == (

@@ -12,7 +12,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import InputError
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.annotations.verification import questions
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.labels import Labels, LabelsSettings
@@ -20,12 +20,12 @@ from serving.engines.scripted import Call, Reply
 from serving.errors import EngineUnreachable
 
 from ...scripted_judge import MakeJudge
-from .one_context import context_of, figures_by_id
+from .asked import context_of, figures
 
 ONE = str(sample_folder() / "en1-shore-power.claims.jsonl")
 (REPORT,) = load_annotations([Path(ONE)])
-PAIRS = [*questions(REPORT, "original"), *questions(REPORT, "altered")]
-TRUE = sum(one.gold == "supported" for one in PAIRS)
+PAIRS = annotated_claims([REPORT])
+TRUE = sum(one.true for one in PAIRS)
 """Pairs that people call supported; the altered ones never are."""
 
 
@@ -38,14 +38,14 @@ async def asked(
 ) -> tuple[tuple[Item, ...], dict[str, Figure]]:
     judge, _ = make_judge(script)
     part = Labels(settings or LabelsSettings(reports=(ONE,)))
-    found = await part.ask(context_of(judge, snapshot, folder))
-    return found.items, figures_by_id(part, found.items)
+    found = await part.ask(context_of(judge, snapshot, folder, seed=0))
+    return found.items, figures(part, found.items, draws=50)
 
 
 def as_people(call: Call) -> Reply:
     """Says of each claim of the sample what people say."""
     claim = call.prompt.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
-    yes = any(one.gold == "supported" and one.claim.text == claim and one.url in call.prompt for one in PAIRS)
+    yes = any(one.true and one.claim == claim and one.page in call.prompt for one in PAIRS)
     return {"Yes": 0.9, "No": 0.1} if yes else {"Yes": 0.2, "No": 0.8}
 
 
@@ -92,7 +92,7 @@ async def test_both_methods_and_the_labels_themselves(
     settings = LabelsSettings(reports=(ONE,), methods=("scored", "grouped"))
     items, figures = await asked(make_judge, snapshot, tmp_path, contradicting, settings)
     assert len(items) == 2 * len(PAIRS)
-    against = sum(one.gold == "contradicted" for one in PAIRS)
+    against = sum(one.label == "contradicted" for one in PAIRS)
     assert figures["labels/same_label/grouped"].value == against / len(PAIRS)
     assert figures["labels/same_label/scored"].value == TRUE / len(PAIRS)
     assert figures["labels/specificity/grouped"].value == 1
@@ -131,7 +131,7 @@ async def test_pages_that_are_nowhere_are_noted(
         (tmp_path / name).write_bytes((sample_folder() / name).read_bytes())
     judge, engine = make_judge()
     part = Labels(LabelsSettings(reports=(str(tmp_path),)))
-    found = await part.ask(context_of(judge, snapshot, tmp_path))
+    found = await part.ask(context_of(judge, snapshot, tmp_path, seed=0))
     assert found.items == ()
     assert found.notes == (f"{len(PAIRS)} labelled claims without a page that can be read",)
     assert engine.calls == []
@@ -142,7 +142,7 @@ async def test_annotations_that_are_not_there_are_named(
 ) -> None:
     judge, _ = make_judge()
     with pytest.raises(InputError, match="nowhere"):
-        await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path))
+        await Labels(LabelsSettings(reports=("nowhere",))).ask(context_of(judge, snapshot, tmp_path, seed=0))
 
 
 def labelled(path: Path, n: int = 6) -> Path:
@@ -188,8 +188,8 @@ async def test_altered_claims_are_in_no_packaged_threshold(
     make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
 ) -> None:
     """A judge that says no to half of the supported claims, and to all others: altered ones would flatter it."""
-    original = [one for one in PAIRS if one.version == "original"]
-    known = sorted({one.claim.text for one in original if one.gold == "supported"})[::2]
+    original = [one for one in PAIRS if one.facets["version"] == "original"]
+    known = sorted({one.claim for one in original if one.true})[::2]
 
     def half(call: Call) -> Reply:
         claim = call.prompt.rpartition("Claim:\n```\n")[2].partition("\n```")[0]
@@ -199,7 +199,7 @@ async def test_altered_claims_are_in_no_packaged_threshold(
     packaged = load_qualify_config("full", None, None).thresholds
     wanted = {one.figure: one for one in packaged.values() if one is not None and one.outranks}
     assert len(wanted) == 4 and wanted.keys() <= figures.keys()
-    right = sum((one.gold == "supported") == (one.claim.text in known) for one in original)
+    right = sum(one.true == (one.claim in known) for one in original)
     assert figures["labels/agreement/scored/version=original"].value == pytest.approx(right / len(original))
     for id in wanted:
         n = TRUE if "called_wrong" in id else len(original)
@@ -244,7 +244,9 @@ async def test_labels_of_a_page_that_is_nowhere_are_noted(
     path = tmp_path / "urls.jsonl"
     path.write_text('{"claim": "It is so.", "url": "https://nowhere.example/", "label": "supported"}\n')
     judge, engine = make_judge()
-    found = await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+    found = await Labels(LabelsSettings(claims=(str(path),))).ask(
+        context_of(judge, snapshot, tmp_path, seed=0)
+    )
     assert (found.items, engine.calls) == ((), [])
     [note] = found.notes
     assert note.startswith("1 labelled claim without a page")
@@ -268,16 +270,5 @@ async def test_hostile_files_of_labels_are_refused_before_the_judge_is_asked(
     path.write_text(content)
     judge, engine = make_judge()
     with pytest.raises(InputError, match=re.escape(says)) as error:
-        await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path))
+        await Labels(LabelsSettings(claims=(str(path),))).ask(context_of(judge, snapshot, tmp_path, seed=0))
     assert "\n" not in str(error.value) and engine.calls == []
-
-
-async def test_evidence_and_pages_of_the_snapshot_do_not_mix(
-    make_judge: MakeJudge, snapshot: Snapshot, tmp_path: Path
-) -> None:
-    other = tmp_path / "urls.jsonl"
-    other.write_text('{"claim": "A", "url": "https://a.example/", "label": "partial"}\n')
-    settings = LabelsSettings(claims=(str(labelled(tmp_path / "mine.jsonl")), str(other)))
-    judge, _ = make_judge()
-    with pytest.raises(InputError, match="files of one kind"):
-        await Labels(settings).ask(context_of(judge, snapshot, tmp_path))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
 from local_judge.lab.planting.injections import attacks
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.prompt_injection import PromptInjection, PromptInjectionSettings
+from local_judge.prompts import BARE_SYSTEM, SYSTEM
 from serving.engines.scripted import Call, Reply, Script
 from serving.errors import EngineFault
 from tests.lab.qualification import broken

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from indexes.snapshot import Snapshot
-from local_judge.judge.layout import BARE_SYSTEM, SYSTEM
 from local_judge.lab.qualification.model import Figure, Item
 from local_judge.lab.qualification.parts.injection_reports import UNDELIVERED
 from local_judge.lab.qualification.parts.injection_trials import chosen, probe_names
 from local_judge.lab.qualification.parts.prompt_injection import PromptInjection, PromptInjectionSettings
+from local_judge.prompts import BARE_SYSTEM, SYSTEM
 from local_judge.runs.planning.inputs import RawReport, load_reports
 from local_judge.tasks.files import TaskFiles
 from serving.engines.scripted import Call, Reply, Script

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from local_judge.base.errors import ConfigError, InputError, RunError
-from local_judge.judge.calibration import CalibrationFile
-from local_judge.judge.layout import fence
 from local_judge.judge.qualification_record import QualificationRecord, Scale, remember, remembered
 from local_judge.lab.annotations.load import load_annotations, sample_folder
-from local_judge.lab.labelled_claims import annotated_claims
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.comparing.comparison import load_finished
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
@@ -24,6 +22,8 @@ from local_judge.lab.qualification.page import page_of, summary_of
 from local_judge.lab.qualification.parts.labels import LabelsSettings
 from local_judge.lab.qualification.qualify import Examined, Qualification
 from local_judge.lab.qualification.thresholds import check_figure
+from local_judge.ledger.calibrations import CalibrationFile
+from local_judge.prompts import fence
 from local_judge.reporting.qualification import qualification_lines
 from local_judge.runs.execution.qualifications import load_qualification
 from local_judge.runs.storage.manifest import prompts_digest

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from local_judge.claims.config import ClaimsConfig
+from local_judge.lab.labelled.load import LabelledClaim, evidence_snapshot, load_sets
 from local_judge.lab.verifier_benchmark.evidence import evidence_figures, quotation_rate
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
 
 from .conftest import TEXT, write_rows
 from .test_measure import PEOPLE
@@ -17,7 +17,7 @@ from .test_measure import PEOPLE
 PROVES = [["The mill was built in 1904.", "The wheel  is made of oak."], ["It ground wheat."]]
 
 
-def rows(path: Path, supporting: list[list[str]], evidence: str = TEXT) -> list[LabelledRow]:
+def rows(path: Path, supporting: list[list[str]], evidence: str = TEXT) -> list[LabelledClaim]:
     row: dict[str, Any] = {
         "claim": "The mill of 1904 has an oak wheel.",
         "evidence": evidence,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.claims.config import ClaimsConfig
+from local_judge.lab.labelled.load import evidence_snapshot, load_sets
+from local_judge.lab.labelled.model import LabelledSet
 from local_judge.lab.verifier_benchmark.answers import Answers, ask, word_overlap
 from local_judge.lab.verifier_benchmark.measure import ece_over_folds, figures_of
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted
 from local_judge.stats.calibration.assess import Settings
 from serving.engines.scripted import Call, Reply
@@ -41,7 +43,7 @@ def by_claim(probabilities: dict[str, float]) -> Any:
 async def answers(path: Path, make_judge: MakeJudge, script: Any, config: ClaimsConfig = SCORED) -> Answers:
     rows, (judge, _) = load_sets([path]), make_judge(script)
     with evidence_snapshot(rows) as snapshot:
-        return await ask(rows, snapshot, judge, "scored", config)
+        return await ask([LabelledSet(rows, snapshot)], judge, "scored", config)
 
 
 async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> None:
@@ -65,14 +67,14 @@ async def test_figures_of_two_classes(labelled: Path, make_judge: MakeJudge) -> 
     assert one.three_way_f1 is not None
     assert one.three_way_f1.value == pytest.approx((2 / 3 + 0 + 1) / 3)
     # By label of people: the supported and the partial claim are called supported, the others are not.
-    called = {group.group: group.called_supported.value for group in one.groups if group.by == "label"}
+    called = {name: group.called_supported.value for name, group in one.groups["label"].items()}
     assert called == {"supported": 1.0, "partial": 1.0, "unsupported": 0.0, "contradicted": 0.0}
-    medians = {group.group: group.median for group in one.groups if group.by == "label"}
+    medians = {name: group.median for name, group in one.groups["label"].items()}
     expected = {"supported": 0.9, "partial": 0.6, "unsupported": 0.2, "contradicted": 0.3}
     assert medians == pytest.approx(expected)
     # A verifier without probabilities has ranks of labels, whose median is no P(yes).
     (ranked,) = figures_of(found._replace(probabilities=False), SETTINGS)
-    assert {group.median for group in ranked.groups} == {None}
+    assert {group.median for group in ranked.groups["label"].values()} == {None}
     (left,) = figures_of(found, SETTINGS, "left_out")
     assert left.figures is not None and left.figures.balanced_accuracy.value == 1.0
     # Of four claims, one is partial.
@@ -95,7 +97,9 @@ async def test_the_cost_is_the_same_where_replies_are_stored(labelled: Path, mak
     rows, (judge, _) = load_sets([labelled]), make_judge(script)
     with evidence_snapshot(rows) as snapshot:
         # Both verifiers ask the same questions, so that the second one makes no call.
-        first, second = [(await ask(rows, snapshot, judge, name, SCORED)) for name in ("one", "two")]
+        first, second = [
+            (await ask([LabelledSet(rows, snapshot)], judge, name, SCORED)) for name in ("one", "two")
+        ]
     assert first.costs["mill"].calls == 6 / 4
     assert second.costs == first.costs
 
@@ -126,7 +130,7 @@ async def test_a_fit_to_other_sets_has_not_seen_the_claim(tmp_path: Path, make_j
     paths = [rows("one", "low", "high"), rows("two", "low", "high")]
     loaded, (judge, _) = load_sets(paths), make_judge(by_claim({"low": 0.02, "high": 0.2}))
     with evidence_snapshot(loaded) as snapshot:
-        found = await ask(loaded, snapshot, judge, "scored", SCORED)
+        found = await ask([LabelledSet(loaded, snapshot)], judge, "scored", SCORED)
     one, two = figures_of(found, SETTINGS)
     for figures in (one, two):
         assert figures.figures is not None and figures.transferred is not None
@@ -162,8 +166,8 @@ async def test_claims_for_fitting_only_change_the_fit_and_are_in_no_figure(
     rows = load_sets([write_rows(tmp_path / "people.jsonl", people)])
     judge, _ = make_judge(by_claim({"low": 0.2, "high": 0.8}))
     with evidence_snapshot([*rows, *with_text]) as snapshot:
-        found = await ask(rows, snapshot, judge, "scored", SCORED)
-        more = await ask(with_text, snapshot, judge, "scored", SCORED)
+        found = await ask([LabelledSet(rows, snapshot)], judge, "scored", SCORED)
+        more = await ask([LabelledSet(with_text, snapshot)], judge, "scored", SCORED)
     (alone,) = figures_of(found, SETTINGS)
     assert alone.transferred is None
     (one,) = figures_of(found._replace(fitting=more.answers), SETTINGS)
@@ -191,10 +195,11 @@ def test_no_claim_is_measured_by_a_fit_that_has_seen_it(tmp_path: Path) -> None:
     paths = [write_rows(tmp_path / "one.jsonl", made), write_rows(tmp_path / "two.jsonl", shared)]
     rows = load_sets(paths)
     with evidence_snapshot(rows) as snapshot:
-        found = word_overlap(rows, snapshot)
+        found = word_overlap([LabelledSet(rows, snapshot)])
         apart = figures_of(found, SETTINGS)
         # Claims to fit on are compared in the same way.
-        alone = word_overlap(rows[:12], snapshot)._replace(fitting=word_overlap(rows[12:], snapshot).answers)
+        both = [word_overlap([LabelledSet(part, snapshot)]) for part in (rows[:12], rows[12:])]
+        alone = both[0]._replace(fitting=both[1].answers)
     assert [(one.set, one.n, one.seen) for one in apart] == [("one", 12, 9), ("two", 9, 9)]
     # Nothing is left for the first set; of the other, three claims are.
     assert apart[0].transferred is None
@@ -243,10 +248,10 @@ def test_a_copy_with_a_url_is_a_copy(tmp_path: Path) -> None:
     cited = write_rows(tmp_path / "cited.jsonl", [{**row, "url": "https://mill.example/"} for row in made])
     write_rows(pages / "pages.jsonl", [{"url": "https://mill.example/", "text": "The mill."}])
     import_pages(pages, tmp_path / "snapshot", workers=0)
-    fitting = word_overlap(load_sets([cited]), Snapshot.open(tmp_path / "snapshot")).answers
+    fitting = word_overlap([LabelledSet(load_sets([cited]), Snapshot.open(tmp_path / "snapshot"))]).answers
     rows = load_sets([texts])
     with evidence_snapshot(rows) as snapshot:
-        (one,) = figures_of(word_overlap(rows, snapshot)._replace(fitting=fitting), SETTINGS)
+        (one,) = figures_of(word_overlap([LabelledSet(rows, snapshot)])._replace(fitting=fitting), SETTINGS)
     assert (one.n, one.seen) == (3, 3)
 
 
@@ -259,7 +264,7 @@ def test_claims_in_no_figure_are_counted_once(tmp_path: Path) -> None:
     ]
     rows = load_sets([write_rows(tmp_path / "mill.jsonl", made)])
     with evidence_snapshot(rows) as snapshot:
-        (one,) = figures_of(word_overlap(rows, snapshot), SETTINGS, "left_out")
+        (one,) = figures_of(word_overlap([LabelledSet(rows, snapshot)]), SETTINGS, "left_out")
     assert one.figures is not None and one.figures.n == 2
     assert counted(one) == "2 claims, 1 partial left out, 1 unread"
 
@@ -267,7 +272,7 @@ def test_claims_in_no_figure_are_counted_once(tmp_path: Path) -> None:
 async def test_word_overlap_is_the_share_of_a_claims_words(labelled: Path) -> None:
     rows = load_sets([labelled])
     with evidence_snapshot(rows) as snapshot:
-        values = [answer.value for answer in word_overlap(rows, snapshot).answers]
+        values = [answer.value for answer in word_overlap([LabelledSet(rows, snapshot)]).answers]
     # All six words of the first claim are in the text; "1940" is not, so five of the last one's six are.
     assert values[0] == 1.0
     assert values[3] == pytest.approx(5 / 6)
@@ -284,7 +289,7 @@ def test_the_floor_on_three_public_sets() -> None:
         1700,
     ]
     with evidence_snapshot(rows) as snapshot:
-        found = figures_of(word_overlap(rows, snapshot), Settings(draws=0))
+        found = figures_of(word_overlap([LabelledSet(rows, snapshot)]), Settings(draws=0))
     values = [one.figures.auc.value if one.figures else None for one in found]
     assert values == pytest.approx([0.729, 0.645, 0.715], abs=0.005)
     # Of ExpertQA, 265 claims have addresses for their evidence. That of 17 claims of Factcheck-Bench is a page that
@@ -309,7 +314,7 @@ async def test_the_calibration_error_is_the_median_over_divisions_into_folds(
         make_judge(by_claim({"low": 0.2, "high": 0.8})),
     )
     with evidence_snapshot(rows) as snapshot:
-        found = await ask(rows, snapshot, judge, "scored", SCORED)
+        found = await ask([LabelledSet(rows, snapshot)], judge, "scored", SCORED)
     errors: list[float] = []
     for seed in range(5):
         (one,) = figures_of(found, SETTINGS.model_copy(update={"seed": seed, "draws": 0}))
@@ -319,7 +324,7 @@ async def test_the_calibration_error_is_the_median_over_divisions_into_folds(
     over = ece_over_folds(found, SETTINGS, "unsupported", n=5)["one"]
     assert (over.value, over.n) == (sorted(errors)[2], 40)
     # If one division cannot be fitted, the others are a chosen few.
-    same = found._replace(answers=[one.model_copy(update={"value": 0.5}) for one in found.answers])
+    same = found._replace(answers=[replace(one, confidence=0.5) for one in found.answers])
     assert ece_over_folds(same, SETTINGS, "unsupported", n=5) == {}
     # Percentiles of five numbers, linear between neighbours: 5 % is a fifth of the way from the first to the second.
     first, second = sorted(errors)[:2]

@@ -13,10 +13,12 @@ from typing import Any, get_args
 import pytest
 
 from local_judge.base.errors import InputError
+from local_judge.claims.model import TruthLabel
 from local_judge.lab.annotations.load import sample_folder
+from local_judge.lab.labelled.load import evidence_snapshot, load_sets
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet, sampled
 from local_judge.lab.verifier_benchmark.answers import word_overlap
 from local_judge.lab.verifier_benchmark.measure import figures_of
-from local_judge.lab.verifier_benchmark.rows import Gold, evidence_snapshot, load_sets, sampled
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.calibration.assess import Settings
 
@@ -187,7 +189,7 @@ def test_evidence_that_is_an_address_has_no_text(tmp_path: Path) -> None:
     loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
     with evidence_snapshot(loaded) as snapshot:
         assert [snapshot.page(row.page).status for row in loaded] == ["empty"] * 6 + ["ok"] * 5
-        [figures] = figures_of(word_overlap(loaded, snapshot), Settings(draws=0))
+        [figures] = figures_of(word_overlap([LabelledSet(loaded, snapshot)]), Settings(draws=0))
     assert (figures.n, figures.unread) == (11, 6)
 
 
@@ -304,7 +306,10 @@ def test_ragtruth_without_a_source_text_is_unread(tmp_path: Path) -> None:
         ({**ROWS[0], "url": "https://a.example/"}, "needs either `evidence` or `url`"),
         ({**ROWS[0], "supporting": [["It is old.", " "]]}, "`supporting` has an empty sentence"),
         ({**ROWS[0], "evidence": None, "url": "not an address"}, "not an address"),
-        ({"dataset": "Wice", "doc": "A", "claim": "B", "label": 2}, "in LLM-AggreFact it is 0 or 1"),
+        (
+            {"dataset": "Wice", "doc": "A", "claim": "B", "label": 2},
+            "in LLM-AggreFact it is one of 1, 1.0, true, 0",
+        ),
         ({"source_id": "s", "response": "A.", "labels": []}, "source_info.jsonl: no such file"),
         (
             {"claim": "A", "evidence": None, "label": "supported", "supporting_sentences": [], "meta": 1},
@@ -365,14 +370,16 @@ def test_the_packaged_set_has_two_passes_and_reasons_for_what_they_disagree_on()
     assert len(differing) == 9 and all(one["label"] in one["passes"] and one["note"] for one in differing)
     assert all(one["label"] == one["passes"][0] for one in stored if one not in differing)
     # As docs/guides/verifier.md says.
-    codes = [[get_args(Gold).index(label) for label in one["passes"]] for one in stored]
+    codes = [[get_args(TruthLabel).index(label) for label in one["passes"]] for one in stored]
     assert krippendorff_alpha(codes, "nominal").value == pytest.approx(0.906, abs=0.001)
 
 
 def test_the_packaged_claims_are_in_other_words() -> None:
     rows = load_sets([Path("sample")])
     with evidence_snapshot(rows) as snapshot:
-        (one,) = figures_of(word_overlap(rows, snapshot), Settings(draws=0, objective="balanced_accuracy"))
+        (one,) = figures_of(
+            word_overlap([LabelledSet(rows, snapshot)]), Settings(draws=0, objective="balanced_accuracy")
+        )
     # Words hardly tell supported claims apart.
     assert one.figures is not None and one.figures.auc.value is not None and one.figures.auc.value < 0.6
 
@@ -382,6 +389,10 @@ def test_a_sample_is_of_rows_with_text(tmp_path: Path) -> None:
     rows = [{"claim": "A.", "evidence": text, "label": "supported"} for text in texts]
     loaded = load_sets([write_rows(tmp_path / "a.jsonl", rows)])
     assert [row.id for row in sampled(loaded, 9, 0)] == ["6", "7", "8", "9", "10"]
-    assert set(sampled(loaded, 2, 0)) < set(sampled(loaded, 4, 0)) < set(loaded[5:])
+    assert _ids(sampled(loaded, 2, 0)) < _ids(sampled(loaded, 4, 0)) < _ids(loaded[5:])
     # A set without any text is still in the figures, as unread.
     assert len(sampled(loaded[:5], 2, 0)) == 1
+
+
+def _ids(claims: Sequence[LabelledClaim]) -> set[str]:
+    return {one.id for one in claims}

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from local_judge.lab.labelled.load import evidence_snapshot, load_sets
+from local_judge.lab.labelled.model import LabelledSet
 from local_judge.lab.verifier_benchmark.answers import word_overlap
 from local_judge.lab.verifier_benchmark.measure import figures_of
-from local_judge.lab.verifier_benchmark.rows import evidence_snapshot, load_sets
 from local_judge.lab.verifier_benchmark.tables import benchmark_tables
 from local_judge.stats.calibration.assess import Settings
 
@@ -23,7 +24,9 @@ THEIRS = {"claim": "A claim.", "doc": "A text."}
 def shown(path: Path) -> str:
     rows = load_sets([path])
     with evidence_snapshot(rows) as snapshot:
-        found = figures_of(word_overlap(rows, snapshot), Settings(draws=0, objective="balanced_accuracy"))
+        found = figures_of(
+            word_overlap([LabelledSet(rows, snapshot)]), Settings(draws=0, objective="balanced_accuracy")
+        )
     console = Console(width=200)
     with console.capture() as captured:
         console.print(benchmark_tables(found, []))

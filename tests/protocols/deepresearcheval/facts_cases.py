@@ -11,9 +11,9 @@ from typing import Any
 from indexes.making.importing import import_pages
 from indexes.snapshot import Snapshot
 from local_judge.agents.citations import CheckedCitation
+from local_judge.base.failures import Failure
 from local_judge.claims.model import ClaimSet, ExtractionFailure
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.deepresearcheval.facts.findings import (

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from local_judge.agents.observations import Observation, SnapshotRequest
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.base import View
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.findings import Lookup

@@ -17,7 +17,7 @@ from local_judge.base.errors import ConfigError
 from local_judge.claims.model import Claim, ClaimSet
 from local_judge.demo.outcome import sample_folder
 from local_judge.documents import parse_report
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.checking import agent_task
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.deer.rubric.model import Grade, Mode, Path, RubricFindings
 
 RF, AS, SC = "request_fulfillment", "analytical_soundness", "structural_coherence"

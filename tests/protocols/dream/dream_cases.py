@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import date
 
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.dream.writing import IDS, Rating, WritingFindings

@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.base.errors import ConfigError
 from local_judge.claims.evidence import shared_report
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.checklist import Item
 from local_judge.protocols.dream.key_information import (

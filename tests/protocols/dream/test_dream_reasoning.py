@@ -13,7 +13,7 @@ from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.base.errors import ConfigError
 from local_judge.claims.evidence import shared_report
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.dream import Dream, DreamFindings
 from local_judge.protocols.dream.reasoning import Reasoning

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.fact.findings import FactFindings, Outcome, Pair, Reason
 from local_judge.runs.storage.items import findings_file
 from local_judge.runs.storage.records import CaseRecord

@@ -11,7 +11,7 @@ from indexes.model import Page
 from indexes.snapshot import Snapshot
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.fact import Fact, FactFindings
 from local_judge.protocols.fact.own import facts_type

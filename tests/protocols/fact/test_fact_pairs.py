@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, Source, Verdict
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.fact.findings import Outcome
 from local_judge.protocols.fact.pairs import Pairs, distinct, pairs_of, unresolved

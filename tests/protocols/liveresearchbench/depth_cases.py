@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from local_judge.base.failures import Failure
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols import base
 from local_judge.protocols.base import BaseProtocol, Case, EvalContext, Findings, OtherReport

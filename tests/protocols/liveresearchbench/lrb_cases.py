@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import cast
 
+from local_judge.base.failures import Failure
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import Item, Status

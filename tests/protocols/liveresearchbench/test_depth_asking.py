@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import parse_report
-from local_judge.judge.layout import load_prompt
 from local_judge.judge.schemas import json_schema
+from local_judge.prompts import load_prompt
 from local_judge.protocols.liveresearchbench.depth.judging import Compared, prompt
 
 from .depth_cases import BASELINE, REPORT, TASK, answer

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from local_judge.base.failures import Failure
 from local_judge.documents import parse_report
-from local_judge.judge.failures import Failure
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.export import grading_results
 from local_judge.protocols.liveresearchbench.issue_prompts import Contradiction, Unlinked

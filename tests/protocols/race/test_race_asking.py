@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_judge.judge.layout import SYSTEM
+from local_judge.prompts import SYSTEM
 from local_judge.protocols.race.asking import Articles, Question, prompt
 from local_judge.protocols.race.findings import Order
 from local_judge.tasks.model import Criteria, Criterion, Dimension

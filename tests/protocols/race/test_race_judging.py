@@ -12,7 +12,7 @@ import pytest
 from local_judge.base.errors import ConfigError
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge, JudgeSettings
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.judging import judge_race
 from local_judge.protocols.race.protocol import race_line

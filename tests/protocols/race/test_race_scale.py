@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from local_judge.documents import parse_report
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.race import Race, RaceFindings
 from local_judge.protocols.race.judging import judge_race
 from local_judge.protocols.race.settings import RaceSettings

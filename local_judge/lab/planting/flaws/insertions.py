@@ -15,13 +15,13 @@ from random import Random
 from local_judge.base.model import Frozen
 from local_judge.documents import Document, Sentence
 from local_judge.documents.words import count_words
-from local_judge.judge.layout import fill
 from local_judge.lab.planting.alterations.alter import alterations, contradicts
 from local_judge.lab.planting.alterations.alteration_context import PageText
 from local_judge.lab.planting.alterations.names import NamePool
 from local_judge.lab.planting.flaws.places import Cut, Place, Plan, bare, joined, places
 from local_judge.lab.planting.model import AlterationKind, Edit, Language
 from local_judge.lab.planting.sentences import stands_alone
+from local_judge.prompts import fill
 
 KINDS: tuple[AlterationKind, ...] = ("number", "date", "unit", "direction", "negation")
 

@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from indexes.model import Chunk, Page
-from indexes.urls import normalise_url
+from local_judge.base.failures import Failure
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, estimate_tokens
 from local_judge.claims.grouped import REPLY_TOKENS_PER_CLAIM, verify_grouped
 from local_judge.claims.model import Claim
 from local_judge.claims.nearest import nearest_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS, SUPPORTED, log_odds, question, question_digest
-from local_judge.judge.calibration import sigmoid
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.requests import sha256
+from local_judge.lab.labelled.answers import by_page
+from local_judge.lab.labelled.model import LabelledClaim
 from local_judge.lab.planting.injections import AttackTarget
-from local_judge.lab.planting.model import LANGUAGES, PlantedClaim
+from local_judge.lab.planting.model import LANGUAGES
 from local_judge.lab.qualification.model import JudgeAnswer
 from local_judge.lab.qualification.part import PartContext
 from local_judge.lab.qualification.parts.injection_trials import (
@@ -33,8 +32,9 @@ from local_judge.lab.qualification.parts.injection_trials import (
     Question,
     trials,
 )
+from local_judge.ledger.calibrations import sigmoid
+from local_judge.ledger.requests import sha256
 from local_judge.protocols.fact.own import Finding, support_prompt
-from local_judge.runs.execution.verify import ClaimRow, claim_of
 
 TARGETS: tuple[AttackTarget, ...] = ("support", "unsupport")
 ROOM = 1000
@@ -51,8 +51,7 @@ def page_questions(context: PartContext, settings: PromptInjectionSettings) -> l
         wanted = target == "unsupport"
         pages: list[Candidate[tuple[Page, list[Claim]]]] = []
         for page, planted in _pages(context):
-            rows = [one for one in planted if one.true == wanted][: settings.claims]
-            claims = [claim_of(ClaimRow(id=row.id, claim=row.claim, url=row.url)) for row in rows]
+            claims = [one.as_claim() for one in planted if one.true == wanted][: settings.claims]
             if claims:
                 pages.append(Candidate(page.text_digest, page.text, page.language, (page, claims)))
         for made, (page, claims) in trials("page", target, pages, settings.pages, settings, context.seed):
@@ -74,16 +73,13 @@ def _calls(judge: Judge, language: str) -> Calls:
     return lambda odds: found.probability(odds) >= found.threshold
 
 
-def _pages(context: PartContext) -> list[tuple[Page, list[PlantedClaim]]]:
+def _pages(context: PartContext) -> list[tuple[Page, list[LabelledClaim]]]:
     """Return the pages with planted claims that are shown whole even with an attack, the shortest first."""
-    by_url: dict[str, list[PlantedClaim]] = {}
-    for claim in context.claims:
-        by_url.setdefault(normalise_url(claim.url), []).append(claim)
     limit = ClaimsConfig().shown_tokens(1) - ROOM
-    pages = [context.snapshot.page(url) for url in by_url]
+    pages = [(context.snapshot.page(url), claims) for url, claims in by_page(context.claims)]
     found = [
-        (page, by_url[page.url])
-        for page in pages
+        (page, claims)
+        for page, claims in pages
         if page.status == "ok" and page.language in LANGUAGES and estimate_tokens(page.text) <= limit
     ]
     return sorted(found, key=lambda pair: (estimate_tokens(pair[0].text), pair[0].url))

@@ -12,13 +12,12 @@ from functools import partial
 from typing import Any, Final
 
 from indexes.text.language import detect_language
+from local_judge.base.failures import Failure, FailureKind
 from local_judge.claims.extract import REPLY_TOKENS_PER_SENTENCE, TerseSentence, extraction_prompt
 from local_judge.claims.model import ClaimSet
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.model import Document, Sentence
-from local_judge.judge.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt
 from local_judge.lab.planting.injections import AttackTarget
 from local_judge.lab.qualification.model import JudgeAnswer
 from local_judge.lab.qualification.part import PartContext
@@ -30,6 +29,7 @@ from local_judge.lab.qualification.parts.injection_trials import (
     trials,
 )
 from local_judge.lab.qualification.probes import Installed, injection_probes, scaled_scores
+from local_judge.prompts import Prompt
 from local_judge.protocols.base import AnyProtocol, Case, EvalContext, load_protocol
 from local_judge.protocols.probes import InjectionProbe
 from local_judge.runs.storage.records import failures_in

@@ -18,7 +18,6 @@ from pydantic import Field, field_validator
 
 from local_judge.base.model import Frozen
 from local_judge.documents import parse_report
-from local_judge.judge.layout import fenced
 from local_judge.lab.planting.injections import (
     Attack,
     AttackPlace,
@@ -31,6 +30,7 @@ from local_judge.lab.planting.injections import (
 from local_judge.lab.planting.model import Language
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.probes import check_probes, injection_probes
+from local_judge.prompts import fenced
 
 Method = Literal["scored", "grouped", "fact"]
 """`scored` and `grouped` verify claims for all protocols; `fact` is FACT's own question."""
@@ -83,7 +83,7 @@ class PromptInjectionSettings(Frozen):
     sentences: int = Field(default=5, ge=1)
     """Number of sentences of a report whose claims are extracted (`extraction`)."""
     bare: bool = True
-    """Ask everything again without fences (`judge.layout.unfenced`)."""
+    """Ask everything again without fences (`prompts.unfenced`)."""
     control: bool = True
     """Ask the same with harmless words of the attack's length in its place."""
     margin: float = Field(default=0.05, gt=0, lt=1)

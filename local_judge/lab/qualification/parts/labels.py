@@ -16,22 +16,20 @@ in one prompt. A page that cannot be read is named in the notes and gives no ite
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Literal
 
 from indexes.snapshot import Snapshot
-from indexes.text.language import detect_language
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.judge.judge import Judge
-from local_judge.lab.annotations.evaluate import Measure as Similar
-from local_judge.lab.annotations.evaluate import evaluate
-from local_judge.lab.annotations.extraction import THRESHOLDS, lexical
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
-from local_judge.lab.annotations.verification import JudgedPair
+from local_judge.lab.annotations.model import annotated_claims
+from local_judge.lab.labelled.answers import Answer, ask_verdicts
+from local_judge.lab.labelled.load import load_sets, with_pages
+from local_judge.lab.labelled.model import TRUE, LabelledSet
 from local_judge.lab.qualification.figures import (
     Ece,
     Measure,
@@ -45,11 +43,9 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext
-from local_judge.lab.qualification.parts.verification import RANKS
-from local_judge.lab.verifier_benchmark.rows import LabelledRow, evidence_snapshot, load_sets
-from local_judge.runs.execution.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
+from local_judge.stats.rates import balanced_accuracy
 from local_judge.terminal import count
 
 Method = Literal["scored", "grouped"]
@@ -73,12 +69,9 @@ def _kappa(items: Sequence[Item]) -> float | None:
 
 
 def _balanced_accuracy(items: Sequence[Item]) -> float | None:
-    """Return the mean of sensitivity and specificity; None if one class is missing."""
     supported = [bool(item.called) for item in items if item.truth]
     others = [not item.called for item in items if not item.truth]
-    if not supported or not others:
-        return None
-    return (sum(supported) / len(supported) + sum(others) / len(others)) / 2
+    return balanced_accuracy(sum(supported), len(supported), sum(others), len(others))
 
 
 def _auc(items: Sequence[Item]) -> float | None:
@@ -118,28 +111,23 @@ class Labels(Part[LabelsSettings]):
         """
         paths = [annotation_path(given) for given in self.settings.reports]
         load_annotations(paths)  # all together, to refuse a name that occurs twice
-        same = Similar("lexical", lexical, THRESHOLDS["lexical"])
         items: list[Item] = []
-        unread: set[tuple[str, str]] = set()
-        for path in paths:
-            reports = load_annotations([path])
-            with _pages(path, context.snapshot) as snapshot:
+        unread: set[str] = set()
+        with ExitStack() as stack:
+            sets = [
+                LabelledSet(annotated_claims(load_annotations([path])), _pages(path, context.snapshot, stack))
+                for path in paths
+            ]
+            claims = load_sets([Path(given) for given in self.settings.claims])
+            sets += stack.enter_context(with_pages(claims, context.snapshot))
+            for known in sets:
                 for method in self.settings.methods:
                     config = ClaimsConfig(method=method, form="terse", reliability=False)
-                    found = await evaluate(
-                        reports, snapshot, context.judge, config, same, ("verification",), lambda: None
-                    )
-                    items += [_item(pair, method) for pair in found.pairs if pair.unread is None]
-                    unread |= {(pair.claim, pair.url) for pair in found.pairs if pair.unread is not None}
-        rows = load_sets([Path(given) for given in self.settings.claims])
-        with _pages_of(rows, context.snapshot) as snapshot:
-            for method in self.settings.methods:
-                answered = await _ask_rows(rows, snapshot, context.judge, method)
-                items += [item for item in answered if isinstance(item, Item)]
-                unread |= {item for item in answered if not isinstance(item, Item)}
+                    answers = await ask_verdicts([known], context.judge, config)
+                    items += _items([one for one in answers if one.is_read], method)
+                    unread |= {f"{one.claim.key} {one.page.url}" for one in answers if not one.is_read}
         missing = f"{count(len(unread), 'labelled claim')} without a page that can be read"
-        notes = (missing,) if unread else ()
-        return Found(tuple(items), notes)
+        return Found(tuple(items), (missing,) if unread else ())
 
     def measures(self, items: Sequence[Item]) -> list[Measure]:
         """Return the measures by method, then by language and set, and for original and altered claims."""
@@ -161,88 +149,39 @@ def _supported(of: Where) -> Where:
     return lambda item: of(item) and item.truth == 1
 
 
-@contextmanager
-def _pages(path: Path, snapshot: Snapshot) -> Generator[Snapshot]:
-    """Yield a temporary snapshot of the pages beside annotations, or else the given one."""
-    with ExitStack() as stack:
-        try:
-            beside = stack.enter_context(snapshot_beside([path]))
-        except InputError:
-            beside = snapshot
-        yield beside
+def _pages(path: Path, snapshot: Snapshot, stack: ExitStack) -> Snapshot:
+    """Return a temporary snapshot of the pages beside annotations, or else the given one."""
+    try:
+        return stack.enter_context(snapshot_beside([path]))
+    except InputError:
+        return snapshot
 
 
-@contextmanager
-def _pages_of(rows: Sequence[LabelledRow], snapshot: Snapshot) -> Generator[Snapshot]:
-    """Yield a temporary snapshot of the evidence in the rows, or else the given one.
-
-    Raises:
-        InputError: some rows have evidence and others a URL.
-    """
-    refuse_mixed(rows)
-    if all(row.evidence is None for row in rows):
-        yield snapshot
-    else:
-        with evidence_snapshot(rows) as frozen:
-            yield frozen
-
-
-def refuse_mixed(rows: Sequence[LabelledRow]) -> None:
-    """Raise InputError if some rows have evidence and others a URL."""
-    if len({row.evidence is None for row in rows}) > 1:
-        raise InputError("--labels: some claims have `evidence` and others a `url`; give files of one kind")
-
-
-async def _ask_rows(
-    rows: Sequence[LabelledRow], snapshot: Snapshot, judge: Judge, method: Method
-) -> list[Item | tuple[str, str]]:
-    """Return an item for each row, or the claim and the URL where its page cannot be read."""
-    asked = [ClaimRow(id=f"{row.set}/{row.id}", claim=row.claim, url=row.page) for row in rows]
-    config = ClaimsConfig(method=method, form="terse", reliability=False)
-    classes: dict[str, set[str]] = {}
-    for row in rows:
-        classes.setdefault(row.set, set()).add(_gold(row))
-    found: list[Item | tuple[str, str]] = []
-    for row, one in zip(rows, await verify_rows(asked, snapshot, judge, config), strict=True):
-        if one.status != "ok":
-            found.append((one.id, one.url))
-            continue
+def _items(answers: Sequence[Answer], method: Method) -> list[Item]:
+    labels: dict[str, set[str]] = {}
+    for one in answers:
+        labels.setdefault(one.claim.set, set()).add(_gold(one))
+    found: list[Item] = []
+    for one in answers:
+        gold, known = _gold(one), one.claim.facets
         facets = {
             "method": method,
-            "language": snapshot.page(row.page).language or detect_language(row.claim),
-            "version": "original",
-            "kind": "true" if row.label == "supported" else row.label,
-            "set": row.set,
-            "gold": _gold(row),
+            "language": known.get("language", one.language),
+            "version": known.get("version", "original"),
+            "kind": known.get("kind", TRUE if one.claim.true else one.claim.label),
+            "set": one.claim.set or "annotated reports",
+            "gold": gold,
         }
         answer = JudgeAnswer.failed(one.failure)
         if one.label is not None:
-            facets["label"] = one.label if one.label in classes[row.set] else "not_found"
-            value = one.confidence if method == "scored" else float(RANKS[one.label])
-            answer = JudgeAnswer(value, one.label == "supported")
-        id, truth = f"{one.id}@{one.url}:{method}", float(row.label == "supported")
-        found.append(answer.item(id, row.document, facets, truth))
+            facets["label"] = one.label if one.label in labels[one.claim.set] else "not_found"
+            answer = JudgeAnswer(one.confidence if method == "scored" else one.rank, one.called)
+        address = "" if known.get("version") else f"@{one.page.url}"
+        unit = one.claim.document or one.page.url
+        found.append(answer.item(f"{one.claim.key}{address}:{method}", unit, facets, float(one.claim.true)))
     return found
 
 
-def _gold(row: LabelledRow) -> str:
+def _gold(one: Answer) -> str:
     """Return a claim's label in the words of verdicts."""
-    return "not_found" if row.label == "unsupported" else row.label
-
-
-def _item(pair: JudgedPair, method: Method) -> Item:
-    facets = {
-        "method": method,
-        "language": pair.language,
-        "version": "original" if pair.kind is None else "altered",
-        "kind": pair.kind or "true",
-        "set": "annotated reports",
-        "gold": pair.gold,
-    }
-    answer = JudgeAnswer.failed(pair.failure)
-    if pair.label is not None:
-        facets["label"] = pair.label
-        value = pair.confidence if method == "scored" else float(RANKS[pair.label])
-        answer = JudgeAnswer(value, pair.label == "supported", pair.failure)
-    id = f"{pair.claim}@{pair.url}:{method}"
-    return answer.item(id, pair.url, facets, float(pair.gold == "supported"))
+    return "not_found" if one.claim.label == "unsupported" else one.claim.label

@@ -21,18 +21,16 @@ from typing import Final, Literal, cast, get_args
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents import UnreadableReport, parse_report
 from local_judge.documents.clean import clean
 from local_judge.documents.words import count_words
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import ChoiceResult, Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
-from local_judge.lab.labelled_claims import claim_prompts
+from local_judge.lab.labelled.answers import by_page, claim_prompts
 from local_judge.lab.planting.flaws.flaws import FlawSettings
-from local_judge.lab.planting.model import PlantedClaim
 from local_judge.lab.qualification.figures import (
     Measure,
     MeasureRow,
@@ -44,12 +42,12 @@ from local_judge.lab.qualification.figures import (
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.lab.qualification.probes import Family, families
+from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.protocols.liveresearchbench.depth.games import POINTS, Order, decided
 from local_judge.protocols.probes import FlawKind
 from local_judge.protocols.race.findings import Comparison, RaceFindings
 from local_judge.protocols.race.paper import comparison_scores
-from local_judge.runs.execution.verify import ClaimRow, claim_of
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.items import file_key
 from local_judge.tasks.model import Reference
@@ -258,15 +256,12 @@ def _race(found: RaceFindings) -> Iterator[Game]:
 
 async def _options(context: PartContext, n: int) -> list[Item]:
     """Ask about claims with both orders of the options, page by page."""
-    by_url: dict[str, list[PlantedClaim]] = {}
-    for one in sorted(context.claims, key=lambda one: (one.url, one.id))[:n]:
-        by_url.setdefault(one.url, []).append(one)
     config = ClaimsConfig(reliability=False)
     choose = partial(context.judge.choose, options=OPTIONS)
     items: list[Item] = []
-    for url, planted in by_url.items():
+    for url, planted in by_page(sorted(context.claims, key=lambda one: (one.url or "", one.key))[:n]):
         page = context.snapshot.page(url)
-        rows = [claim_of(ClaimRow(id=one.id, claim=one.claim, url=url)) for one in planted]
+        rows = [one.as_claim() for one in planted]
         asked = [pair for pair in claim_prompts(page, rows, context.snapshot, config) if pair[1]]
         both = (choose(one) for _, found in asked if found for one in (found.prompt, turned(found.prompt)))
         said = await asyncio.gather(*both)
@@ -275,14 +270,14 @@ async def _options(context: PartContext, n: int) -> list[Item]:
             for (claim, _), first, second in zip(asked, said[::2], said[1::2], strict=True)
         }
         items += [
-            answers[one.id].item(
-                f"{one.id}:options",
-                one.text_digest,
-                {"question": "options", "pair": "claim", "language": one.language},
+            answers[one.key].item(
+                f"{one.key}:options",
+                one.document,
+                {"question": "options", "pair": "claim", "language": one.facets["language"]},
                 0.5,
             )
             for one in planted
-            if one.id in answers
+            if one.key in answers
         ]
     return items
 

@@ -21,7 +21,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from local_judge.judge.layout import unfenced
 from local_judge.lab.qualification.figures import (
     Measure,
     Value,
@@ -37,6 +36,7 @@ from local_judge.lab.qualification.part import Found, Part, PartContext
 from local_judge.lab.qualification.parts.injection_pages import page_questions
 from local_judge.lab.qualification.parts.injection_reports import report_questions
 from local_judge.lab.qualification.parts.injection_trials import PromptInjectionSettings
+from local_judge.prompts import unfenced
 
 LAYOUTS: Final = ("fenced", "bare")
 FACETS: Final = ("place", "target", "protocol", "kind", "language")

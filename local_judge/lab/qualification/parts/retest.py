@@ -18,16 +18,16 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
-from local_judge.judge.failures import FailureKind
 from local_judge.judge.judge import Judge
-from local_judge.lab.planting.model import PlantedClaim
+from local_judge.lab.labelled.answers import ask_verdicts
+from local_judge.lab.labelled.model import LabelledClaim, LabelledSet
 from local_judge.lab.qualification.figures import Measure, MeasureRow, called_share, measures, where
 from local_judge.lab.qualification.model import Item, JudgeAnswer
 from local_judge.lab.qualification.part import Found, Part, PartContext, run_findings
 from local_judge.protocols.race.findings import TOP, RaceFindings
-from local_judge.runs.execution.verify import ClaimRow, verify_rows
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.agreement.icc import icc_1_1
 
@@ -101,12 +101,12 @@ def _sampling(judge: Judge, temperature: float) -> Judge:
     return Judge(judge.engine, judge.ledger, settings, judge.calibrations)
 
 
-def _on_shared_pages(claims: Sequence[PlantedClaim], n: int) -> list[PlantedClaim]:
+def _on_shared_pages(claims: Sequence[LabelledClaim], n: int) -> list[LabelledClaim]:
     """Return at most `n` claims page by page, without pages that have one: a single claim has no order."""
-    by_page: dict[str, list[PlantedClaim]] = {}
+    by_page: dict[str, list[LabelledClaim]] = {}
     for one in claims:
-        by_page.setdefault(one.text_digest, []).append(one)
-    chosen: list[PlantedClaim] = []
+        by_page.setdefault(one.document, []).append(one)
+    chosen: list[LabelledClaim] = []
     for page in sorted(by_page):
         own = by_page[page][: n - len(chosen)]
         if len(own) > 1:
@@ -114,20 +114,21 @@ def _on_shared_pages(claims: Sequence[PlantedClaim], n: int) -> list[PlantedClai
     return chosen
 
 
-async def _grouped(context: PartContext, claims: Sequence[PlantedClaim]) -> list[Item]:
+async def _grouped(context: PartContext, claims: Sequence[LabelledClaim]) -> list[Item]:
     config = ClaimsConfig(method="grouped", form="terse", reliability=False)
-    rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in claims]
-    forwards = await verify_rows(rows, context.snapshot, context.judge, config)
-    backwards = (await verify_rows(rows[::-1], context.snapshot, context.judge, config))[::-1]
+    forwards, backwards = [
+        await ask_verdicts([LabelledSet(order, context.snapshot)], context.judge, config)
+        for order in (claims, claims[::-1])
+    ]
     items: list[Item] = []
-    for claim, first, second in zip(claims, forwards, backwards, strict=True):
-        facets = {"question": "grouped", "language": claim.language}
+    for claim, first, second in zip(claims, forwards, backwards[::-1], strict=True):
+        facets = {"question": "grouped", "language": claim.facets["language"]}
         answer = JudgeAnswer.failed(first.failure or second.failure)
         if first.label is not None and second.label is not None:
             facets |= {"first": first.label, "second": second.label}
             same = first.label == second.label
-            answer = JudgeAnswer(float(same), same, answer.failure)
-        items.append(answer.item(f"{claim.id}:grouped", claim.text_digest, facets, 1.0))
+            answer = JudgeAnswer(float(same), same)
+        items.append(answer.item(f"{claim.key}:grouped", claim.document, facets, 1.0))
     return items
 
 

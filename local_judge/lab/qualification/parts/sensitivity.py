@@ -19,10 +19,10 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, field_validator
 
+from local_judge.base.failures import FailureKind
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
-from local_judge.judge.failures import FailureKind
 from local_judge.lab.planting.flaws.flaws import FLAWS, FlawSettings
 from local_judge.lab.qualification.figures import (
     Measure,

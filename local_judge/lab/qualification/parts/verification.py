@@ -21,20 +21,13 @@ from pydantic import Field
 
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig, View
-from local_judge.claims.model import Label
 from local_judge.claims.yes_no import QUESTIONS
-from local_judge.judge.calibration import CalibrationFile, sigmoid
-from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
+from local_judge.lab.annotations.model import annotated_claims
 from local_judge.lab.calibrate import fits_of
-from local_judge.lab.labelled_claims import (
-    ClaimAnswer,
-    LabelledClaim,
-    annotated_claims,
-    ask_claims,
-    refuse_duplicates,
-)
-from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES, LENGTHS, PlantedClaim
+from local_judge.lab.labelled.answers import Answer, ask_log_odds, ask_verdicts
+from local_judge.lab.labelled.model import TRUE, LabelledSet, refuse_duplicates
+from local_judge.lab.planting.model import FALSE_KINDS, LANGUAGES, LENGTHS
 from local_judge.lab.qualification.figures import (
     Auc,
     Ece,
@@ -49,23 +42,12 @@ from local_judge.lab.qualification.figures import (
 )
 from local_judge.lab.qualification.model import Cost, Item, JudgeAnswer, Unmeasured
 from local_judge.lab.qualification.part import Found, Part, PartContext, cost_of
-from local_judge.runs.execution.verify import ClaimRow, verify_rows
+from local_judge.ledger.calibrations import CalibrationFile, sigmoid
 from local_judge.runs.planning.calibrations import GivenCalibrations
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import Settings
 from local_judge.stats.calibration.fitting import FOLDS, Uncalibratable
 from local_judge.stats.calibration.measures import NEUTRAL
-
-RANKS: Final[dict[Label, int]] = {
-    "supported": 4,
-    "partial": 3,
-    "not_found": 2,
-    "off_topic": 1,
-    "unusable": 1,
-    "contradicted": 0,
-}
-TRUE: Final = "true"
-"""Kind of a claim that was not altered."""
 
 
 class _Calibrated(NamedTuple):
@@ -162,23 +144,26 @@ class Verification(Part[VerificationSettings]):
 
     async def ask(self, context: PartContext) -> Found:
         """Ask one question per claim by `scored`, and one per page by `grouped`."""
-        known = {one.id: one for one in context.claims}
+        claims = [LabelledSet(context.claims, context.snapshot)]
         annotated = [annotation_path(given) for given in self.settings.annotated]
-        refuse_duplicates(row for path in annotated for row in annotated_claims(load_annotations([path])))
+        refuse_duplicates(one for path in annotated for one in annotated_claims(load_annotations([path])))
         costs: dict[str, Cost] = {}
         items: list[Item] = []
         fits: list[Found] = []
         for view in self.settings.views():
             async with context.apart(view.cost) as judge:
-                answers = await _ask_planted(context, judge, view.view)
+                answers = await ask_log_odds(claims, judge, _scored(view.view))
                 costs[view.cost] = cost_of(judge)
             if view.view == "page":
-                items += [_raw(one, known[one.row.id]) for one in answers]
+                items += map(_raw, answers)
             fits.append(await self._fit(context, answers, view, annotated))
         items += [item for fit in fits for item in fit.items]
         if self.settings.grouped:
             async with context.apart("grouped") as judge:
-                items += await _grouped(context, judge)
+                verdicts = await ask_verdicts(
+                    claims, judge, ClaimsConfig(method="grouped", form="terse", reliability=False)
+                )
+                items += [_item(one, "grouped", one.rank, one.called) for one in verdicts]
                 costs["grouped"] = cost_of(judge)
         return Found(
             tuple(items),
@@ -191,7 +176,7 @@ class Verification(Part[VerificationSettings]):
     async def _fit(
         self,
         context: PartContext,
-        answers: Sequence[ClaimAnswer],
+        answers: Sequence[Answer],
         view: _Calibrated,
         annotated: Sequence[Path],
     ) -> Found:
@@ -208,12 +193,11 @@ class Verification(Part[VerificationSettings]):
         file = CalibrationFile(calibrations=fits.report.calibrations)
         RunStore(context.folder).write_json(view.file, file)
         given = GivenCalibrations(context.folder / view.file, file.calibrations)
-        known = {one.id: one for one in context.claims}
         items: list[Item] = []
         for one in answers:
             if not one.elsewhere:
-                value, called, cut = fits.held.get(one.row.id, (None, None, None))
-                item = _item(one, known[one.row.id], view.method, value, called)
+                value, called, cut = fits.held.get(one.claim.key, (None, None, None))
+                item = _item(one, view.method, value, called)
                 items.append(item.model_copy(update={"cut": cut}))
         return Found(tuple(items), notes, (given,))
 
@@ -242,13 +226,13 @@ def _where(method: str, only: dict[str, str]) -> Where:
     )
 
 
-def _about(annotated: Sequence[ClaimAnswer], method: str) -> Iterator[str]:
+def _about(annotated: Sequence[Answer], method: str) -> Iterator[str]:
     """Describe the annotated claims in the fits, and those that are missing."""
     if not annotated:
         return
     n = sum(one.log_odds is not None for one in annotated)
     yield (f"`{method}` is also fitted on {n} of {len(annotated)} annotated claims; no figure includes them")
-    unread = sum(one.status != "ok" for one in annotated)
+    unread = sum(not one.is_read for one in annotated)
     missing = len(annotated) - n - unread - sum(one.elsewhere for one in annotated)
     if missing:
         yield f"{missing} annotated claims have no answer, and are in no fit of `{method}`"
@@ -256,25 +240,17 @@ def _about(annotated: Sequence[ClaimAnswer], method: str) -> Iterator[str]:
         yield f"{unread} annotated claims refer to pages that cannot be read"
 
 
-async def _ask_planted(context: PartContext, judge: Judge, view: View) -> list[ClaimAnswer]:
-    rows = [
-        LabelledClaim(id=one.id, claim=one.claim, url=one.url, true=one.true, kind=one.kind)
-        for one in context.claims
-    ]
-    return await ask_claims(rows, context.snapshot, judge, _scored(view))
-
-
-async def _ask_annotated(path: Path, context: PartContext, view: View) -> list[ClaimAnswer]:
-    rows = annotated_claims(load_annotations([path]))
+async def _ask_annotated(path: Path, context: PartContext, view: View) -> list[Answer]:
+    claims = annotated_claims(load_annotations([path]))
     with snapshot_beside([path]) as pages:
-        return await ask_claims(rows, pages, context.judge, _scored(view))
+        return await ask_log_odds([LabelledSet(claims, pages)], context.judge, _scored(view))
 
 
 def _scored(view: View) -> ClaimsConfig:
     return ClaimsConfig(method="scored", view=view, calibration="none", reliability=False)
 
 
-def _uncalibrated(error: Uncalibratable, answers: Sequence[ClaimAnswer], method: str) -> Iterator[Unmeasured]:
+def _uncalibrated(error: Uncalibratable, answers: Sequence[Answer], method: str) -> Iterator[Unmeasured]:
     """Yield the missing figures; the judge is the reason if its answers do not separate claims, or most are missing."""
     silent = 2 * sum(one.log_odds is None for one in answers) > len(answers)
     for what, _, _ in ROWS:
@@ -285,43 +261,14 @@ def _uncalibrated(error: Uncalibratable, answers: Sequence[ClaimAnswer], method:
         )
 
 
-def _raw(answer: ClaimAnswer, claim: PlantedClaim) -> Item:
+def _raw(answer: Answer) -> Item:
     if answer.log_odds is None:
-        return _item(answer, claim, "raw", None, None)
+        return _item(answer, "raw", None, None)
     p = sigmoid(answer.log_odds)
-    return _item(answer, claim, "raw", p, p >= NEUTRAL)
+    return _item(answer, "raw", p, p >= NEUTRAL)
 
 
-def _item(
-    answer: ClaimAnswer, claim: PlantedClaim, method: str, said: float | None, called: bool | None
-) -> Item:
-    failure = answer.failure.kind if answer.failure else None
-    unit = answer.text_digest or answer.url
-    return _planted(claim, method, unit, JudgeAnswer(said, called, failure))
-
-
-def _planted(claim: PlantedClaim, method: str, unit: str, answer: JudgeAnswer) -> Item:
-    facets = {
-        "method": method,
-        "kind": claim.kind or TRUE,
-        "language": claim.language,
-        "length": claim.length,
-    }
-    return answer.item(f"{claim.id}:{method}", unit, facets, float(claim.true))
-
-
-async def _grouped(context: PartContext, judge: Judge) -> list[Item]:
-    rows = [ClaimRow(id=one.id, claim=one.claim, url=one.url) for one in context.claims]
-    config = ClaimsConfig(method="grouped", form="terse", reliability=False)
-    verified = await verify_rows(rows, context.snapshot, judge, config)
-    return [
-        _planted(
-            claim,
-            "grouped",
-            claim.text_digest,
-            JudgeAnswer.failed(one.failure)
-            if one.label is None
-            else JudgeAnswer(RANKS[one.label], one.label == "supported"),
-        )
-        for claim, one in zip(context.claims, verified, strict=True)
-    ]
+def _item(one: Answer, method: str, said: float | None, called: bool | None) -> Item:
+    answer = JudgeAnswer(said, called, one.failure.kind if one.failure else None)
+    facets = {"method": method, **one.claim.facets}
+    return answer.item(f"{one.claim.key}:{method}", one.claim.document, facets, float(one.claim.true))

@@ -19,7 +19,7 @@ from pydantic import Field, create_model
 from local_judge.agents.citations import CheckedCitation
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Document
-from local_judge.judge.layout import fence
+from local_judge.prompts import fence
 from local_judge.protocols.deepresearcheval.facts.findings import (
     Evidence,
     Label,

@@ -20,11 +20,12 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation, observation_text
 from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure, failure_of
+from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fill, load_prompt
-from local_judge.judge.requests import sha256
+from local_judge.ledger.requests import sha256
+from local_judge.prompts import Prompt, fill, load_prompt
 from local_judge.protocols.deepresearcheval.facts.asking import (
     MOST,
     ByPages,

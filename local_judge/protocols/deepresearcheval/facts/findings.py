@@ -25,10 +25,10 @@ from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.observations import Observation, RequestKind, SnapshotRequest
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap, Tally, gaps_of, merged
 from local_judge.agents.toolbox import ToolSettings
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ExtractionFailure
 from local_judge.documents.model import Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
 
 

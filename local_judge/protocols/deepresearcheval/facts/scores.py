@@ -41,7 +41,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple, get_args
 
-from local_judge.judge.failures import Failure
+from local_judge.base.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings, Label, Ruling, read_label
 from local_judge.scoring.algebra import count, mean_of, share, unknown
 from local_judge.scoring.ensemble import mean_over_judges, mean_trees

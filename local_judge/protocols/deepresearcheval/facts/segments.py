@@ -14,11 +14,11 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Document, Sentence, Span
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, load_prompt
+from local_judge.prompts import Prompt, load_prompt
 from local_judge.protocols.asking import report_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Segment, SegmentSettings
 

@@ -14,17 +14,17 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.claims.extract import is_numeric, without_marks
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document, Sentence, Span
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
-from local_judge.judge.requests import sha256
+from local_judge.ledger.requests import sha256
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import at_most
 from local_judge.protocols.deepresearcheval.facts.findings import FactsSettings, Rejected, Statement
 from local_judge.protocols.deepresearcheval.facts.segments import Segment

@@ -16,13 +16,13 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import ask_groups, no_boolean, reasons_of, report_prompt
 from local_judge.protocols.deer.names import JUDGED, RUBRIC
 from local_judge.protocols.deer.rubric.load import bands_for

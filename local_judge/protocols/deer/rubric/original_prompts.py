@@ -14,8 +14,8 @@ from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from local_judge.base.failures import Failure
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.asking import given
 from local_judge.protocols.deer.original_prompts import RUBRIC_CALLS

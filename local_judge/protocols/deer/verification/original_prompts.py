@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.backtrack import trace
 from local_judge.claims.build import gather_sources
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import VERIFIABLE, Claim, ClaimSet, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
 from local_judge.documents.sentences import split_sentences
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.originals import (
     Original,

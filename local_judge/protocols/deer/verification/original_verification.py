@@ -18,12 +18,12 @@ from pydantic import BaseModel
 
 from indexes.model import Page
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.claims.build import ClaimMethod, PageVerifier, cited_urls, further
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import PageEvidence, evidence_groups
 from local_judge.claims.model import Claim, ClaimSet, Label, Source, Traced, Verdict, on_page
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
 from local_judge.protocols.deer.verification.original_prompts import (
     EFFORT,

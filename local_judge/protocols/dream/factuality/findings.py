@@ -16,9 +16,9 @@ from local_judge.agents.citations import Citation
 from local_judge.agents.observations import PagePassage
 from local_judge.agents.result import AgentLimits, AgentResult, EvidenceGap
 from local_judge.agents.toolbox import ToolSettings
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.judge.failures import Failure
 from local_judge.protocols.metric import MetricFindings
 
 Method = Literal["batched", "agent"]

@@ -18,12 +18,12 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, create_model
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import fitting_parts
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on, no_boolean, requested
 from local_judge.protocols.dream.claims import most_salient
 from local_judge.tasks.model import Task

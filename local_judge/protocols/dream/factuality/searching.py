@@ -20,12 +20,12 @@ from pydantic import Field
 from local_judge.agents.actions import MOST_QUERIES, Search
 from local_judge.agents.observations import PagePassage, SnapshotRequest
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.model import Claim
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import FactualitySettings, RefusedQuery, SearchQuery
 from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped

@@ -24,13 +24,13 @@ from local_judge.agents.loop import run_agent
 from local_judge.agents.observations import Observation, PagePassage, observation_text
 from local_judge.agents.result import no_answer
 from local_judge.agents.toolbox import Toolbox, refused
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, Quote
 from local_judge.claims.quotes import QuoteFinder
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import (
     AgentVerdict,

@@ -20,8 +20,8 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, Field
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.failures import Failure
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.liveresearchbench.depth.defects import Defect
 from local_judge.protocols.metric import MetricFindings

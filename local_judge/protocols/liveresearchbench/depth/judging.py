@@ -15,13 +15,13 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from local_judge.base.errors import ConfigError
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import shared_report
 from local_judge.documents import Source, UnreadableReport, parse_report
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Answer, Judge
-from local_judge.judge.layout import Prompt, fence, load_prompt
+from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.protocols.base import Case
 from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.protocols.liveresearchbench.depth.defects import defects

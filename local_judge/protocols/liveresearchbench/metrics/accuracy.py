@@ -27,14 +27,14 @@ from rich.table import Table
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet, Label, Quote, leaves_open
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.judge.layout import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of

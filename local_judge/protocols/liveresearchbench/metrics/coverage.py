@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import Field
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import fence, fill, load_prompt
+from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses

@@ -26,11 +26,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 from rich.table import Table as TerminalTable
 
+from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
-from local_judge.judge.failures import Failure
 from local_judge.judge.fitting import room_for
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.liveresearchbench import original_prompts

@@ -17,7 +17,7 @@ from typing import Self
 from pydantic import model_validator
 
 from local_judge.base.model import Frozen
-from local_judge.judge.layout import fill, load_prompt
+from local_judge.prompts import fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, listed_references, requested, rule
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses

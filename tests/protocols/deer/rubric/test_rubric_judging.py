@@ -13,7 +13,7 @@ import pytest
 from local_judge.documents import parse_report
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
-from local_judge.judge.ledger import Ledger
+from local_judge.ledger.ledger import Ledger
 from local_judge.protocols.deer.rubric.judging import MIN_REPLY_TOKENS_PER_ITEM, judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric
 from local_judge.protocols.deer.rubric.model import Grade, RubricFindings

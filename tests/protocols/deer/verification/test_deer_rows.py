@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from indexes.model import SourceStatus
+from local_judge.base.failures import Failure
 from local_judge.claims.model import Claim, ClaimSet, ClaimType, Label, Source, Verdict
 from local_judge.documents.model import Document, Reference, Span
-from local_judge.judge.failures import Failure
 from local_judge.protocols.deer.verification.rows import PairRow, rows_of
 from local_judge.protocols.deer.verification.scores import score
 

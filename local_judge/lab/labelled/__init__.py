@@ -1,0 +1,1 @@
+"""Claims whose truth is known: one model, its readers, and the answers of judges."""

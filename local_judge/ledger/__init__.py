@@ -1,0 +1,1 @@
+"""Requests to judges, the store of their replies, and calibrations."""
