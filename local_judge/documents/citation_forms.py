@@ -46,8 +46,9 @@ _SUBSCRIPTED = re.compile(
 )
 """Text of code before an index: `my_costs`, `df["a"]`, `f(x)`; but not `mill(s)`."""
 _BRACKETS = re.compile(r"(?:\[\d{1,4}\]){0,4}")
+_CAPITAL_NUMBER = re.compile(r"\[\s?No")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
-_ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
+_ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？،؛؟।|]|\n|$)")
 _BEFORE_INTERVAL = re.compile(
     r"(?:\b(?:lies?|lying|rang(?:e[sd]?|ing)|intervals?|scales?|between|within)(?: (?:in|of|from|between|within|over))?"
     r"(?: (?:the|an?) (?:interval|range))?|∈)\s?\\?$",
@@ -90,6 +91,8 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
             text.flat, max(0, start - 40), start
         ):
             return None
+        if _CAPITAL_NUMBER.match(text.flat, start) and not _closes_clause(text.flat, start, found.end):
+            return None  # "the [No. 3] mill"
         plain = text.flat[start] == "["
         word = _WORD_BEFORE.search(text.flat, max(0, start - 40), start) if plain else None
         if word is not None:
@@ -143,11 +146,8 @@ def rounded(text: Text, start: int) -> Found | None:
     bare = _ONLY_NUMBER.match(match.group(1)) is not None
     if bare and not _closes_clause(text.flat, start, match.end()):
         return None
-    word = (
-        LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
-        if text.flat[start - 1 : start] == " "
-        else None
-    )
+    apart = text.flat[start - 1 : start] == " "
+    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if apart else None
     return Found(match.end(), keys, shown=word.group(1) if word is not None else "", certain=not bare)
 
 
@@ -164,6 +164,16 @@ def circled(text: Text, start: int) -> Found | None:
         return None
     keys = tuple(canonical(sign) for sign in re.findall(CIRCLED, match.group()))
     return Found(match.end(), keys, certain=False) if all(key in text.labels for key in keys) else None
+
+
+def signed(text: Text, start: int) -> Found | None:
+    """Read `※1` within a line, with doubt: lines that begin so are notes of any kind."""
+    match = _SIGNED.match(text.flat, start) if start and text.flat[start - 1] != "\n" else None
+    keys = known(match.group(1), text.labels) if match is not None else ()
+    return Found(match.end(), keys, certain=False) if match is not None and keys else None
+
+
+_SIGNED = re.compile(r"※(\d{1,3})")
 
 
 def _closes_clause(flat: str, start: int, end: int) -> bool:
@@ -214,11 +224,8 @@ def _within(text: Text, found: Found, shown: str) -> Found | None:
 def turns(text: Text, start: int) -> Found | None:
     """Read the ids that a chat's export leaves: `citeturn0search0turn0search3`."""
     match = _TURNS.match(text.flat, start)
-    return (
-        Found(match.end(), tuple(re.findall(r"turn\d+[a-z]+\d+", match.group(1))))
-        if match is not None
-        else None
-    )
+    keys = re.findall(r"turn\d+[a-z]+\d+", match.group(1)) if match is not None else ()
+    return Found(match.end(), tuple(keys)) if match is not None else None
 
 
 def card(text: Text, start: int) -> Found | None:

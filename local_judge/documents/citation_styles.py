@@ -23,6 +23,7 @@ from local_judge.documents.citation_forms import (
     narrative,
     pandoc,
     rounded,
+    signed,
     turns,
 )
 from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, name, numbers, tools
@@ -36,6 +37,7 @@ from local_judge.documents.raised_digits import (
     sup_element,
     superscript,
     tex_raised,
+    within,
 )
 
 
@@ -69,6 +71,11 @@ class CitationStyle:
 
 
 _BRACKET = r"\[([^\[\]\\]{1,79})\]"
+
+_NUMBERS = (
+    "[1]", "[1, 3]", "[2-5]", "[1]–[3]", "[1, p. 4]", "[2 & 3]", "[#1]", "[Source 1]", "[cite: 1]", r"\[1\]",
+    "［1］", "〔1〕", "【1】", "(1)", "(Source 1)", "①", "※1",
+)  # fmt: skip
 
 _ROWS = (
     CitationStyle(
@@ -108,12 +115,8 @@ _ROWS = (
     CitationStyle(
         name="bare_url",
         examples=(
-            "https://a.example/1",
-            "<https://a.example/1>",
-            "www.a.example/1",
-            "a.example/1",
-            "doi:10.1000/1",
-            "arXiv:2001.08361",
+            *("https://a.example/1", "<https://a.example/1>", "www.a.example/1", "a.example/1"),
+            *("doi:10.1000/1", "arXiv:2001.08361"),
         ),
         forms=(
             Form("<", autolink),
@@ -128,7 +131,7 @@ _ROWS = (
     CitationStyle(
         name="footnote",
         examples=("[^1]",),
-        forms=(Form(r"\[", matching(r"\[\s{0,40}\^([^\[\]\\\s]{1,39})\s{0,40}\]", name)),),
+        forms=(Form(r"\[", matching(r"\[\s{0,40}\^(([^\[\]\\\s^]{1,39})\^?)\s{0,40}\](?:\[\2\])?", name)),),
         lookup="note",
     ),
     CitationStyle(
@@ -149,24 +152,7 @@ _ROWS = (
     ),
     CitationStyle(
         name="number",
-        examples=(
-            "[1]",
-            "[1, 3]",
-            "[2-5]",
-            "[1]–[3]",
-            "[1, p. 4]",
-            "[2 & 3]",
-            "[#1]",
-            "[Source 1]",
-            "[cite: 1]",
-            r"\[1\]",
-            "［1］",
-            "〔1〕",
-            "【1】",
-            "(1)",
-            "(Source 1)",
-            "①",
-        ),
+        examples=_NUMBERS,
         forms=(
             Form(r"\[", bracketed(_BRACKET, numbers)),
             Form(r"\[", linked_twice),
@@ -174,6 +160,7 @@ _ROWS = (
             Form("［", bracketed(r"［([^［］\n]{1,60})］", numbers)),
             Form("〔", bracketed(r"〔([^〔〕\n]{1,60})〕", numbers)),
             Form("【", bracketed(r"【([^【】\n]{1,60})】", numbers)),
+            Form("※", signed),
             Form(r"\(|（", rounded),
             Form(CIRCLED, circled),
         ),
@@ -197,6 +184,7 @@ _ROWS = (
         forms=(
             Form(r"(?<=[.,;:!?…%\"”’'»)*_。，；：！？）」』a-zß-ÿ])\d", glued),
             Form(r"(?<=[^\W_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
+            Form(r"(?<=[,;] )\d", within),
         ),
         lookup="number",
     ),

@@ -33,7 +33,8 @@ class Mark:
     target: str = ""
     """Address as written, without escapes."""
     shown: str = ""
-    """Text of a link; the word before a number that follows one, with the punctuation after it."""
+    """Text of a link; the word before a number that follows one, with the punctuation after it;
+    an organisation, which is an author only if an entry names it."""
     certain: bool = True
     """False for a form that ordinary text has as well: `(Kim, 2024)`, `(1)`, `word.1`. The whole report decides."""
 
@@ -125,6 +126,12 @@ def _comment(text: Text, start: int) -> Found | None:
     return Found(text.flat.index("-->", start) + 3)
 
 
+def _division(text: Text, start: int) -> Found | None:
+    """Read a line that begins or ends a division of pandoc: `::: {#ref-kim .csl-entry}`."""
+    match = _DIVISION.match(text.flat, start)
+    return Found(match.end()) if match is not None else None
+
+
 def _tag(text: Text, start: int) -> Found | None:
     match = TAG.match(text.flat, start)
     return Found(match.end()) if match is not None else None
@@ -135,6 +142,7 @@ HIDDEN = re.compile(
     re.IGNORECASE,
 )
 """Opening tag of an element that is not shown."""
+_DIVISION = re.compile(r"(?m:^):{3,20}[ \t]*(?:\{[^{}\n]{0,400}\}|[\w-]{1,60})?[ \t]*:{0,20}(?m:$)")
 _LONGEST_HIDDEN = 20_000
 _LONGEST_FORMULA = 2000
 _FORMULA = re.compile(r"\\[A-Za-z]|[=^_<>]")
@@ -148,6 +156,7 @@ _MARKUP: tuple[tuple[str, Markup, Reader], ...] = (
     (r"!(?=\[)", "image", _image),
     (r"\$", "code", _formula),
     (r"\\(?s:.)", "code", _escaped_formula),
+    (":(?=::)", "tag", _division),
     ("<", "tag", _hidden),
     ("<", "tag", _comment),
     ("<", "tag", _tag),

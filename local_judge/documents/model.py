@@ -35,24 +35,16 @@ class Span(Frozen):
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "table_header", "code", "quote", "html"]
 
 BlockRole = Literal["body", "preamble", "references"]
-"""Role of a block: `preamble` is a chat wrapper or agent chatter, `references` is a reference section."""
+"""Role of a block: `preamble` is text around the report (chat wrapper, agent chatter, contents, next questions),
+`references` is a reference section."""
 
 CitationState = Literal["resolved", "dangling", "no_url"]
 """State of a citation: `dangling` if no reference entry has its key, `no_url` if the entry has no URL, DOI or arXiv
 id."""
 
 CitationForm = Literal[
-    "link",
-    "bare_url",
-    "footnote",
-    "number",
-    "superscript",
-    "glued",
-    "anchor",
-    "command",
-    "tool",
-    "author_year",
-]
+    "link", "bare_url", "footnote", "number", "superscript", "glued", "anchor", "command", "tool", "author_year",
+]  # fmt: skip
 """Form of a mark: a row of `citation_styles`. `glued` is a digit after a word or full stop, `anchor` a link within the
 report, `command` a citation of TeX or pandoc, `tool` an internal mark of an agent such as `【12†L3-L9】`, whose sources
 are often not in the text."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from local_judge.documents.citation_keys import known, numbers
+from local_judge.documents.citation_keys import RAISED_DIGITS, known, numbers
 from local_judge.documents.mark_text import Found, Reader, Text
 
 _RAISED_RUN = r"[⁰¹²³⁴-⁹]{1,4}"
@@ -19,9 +19,17 @@ _CARETS = re.compile(r"\^(\[?\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20}\]?)\^")
 _TEX_RAISED = re.compile(r"\$\s?\^\s?(?:\{\s?)?(\[?\d[\d\s,–-]{0,60}\]?)\s?\}?\s?\$")
 _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?:\s|$))")
 _SPACED = re.compile(
-    r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
+    r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}(?: ?[.。]|[,;:!?)，；：！？])(?:\D|$)|\s*(?:$|\n\n|\|))"
 )
+_WITHIN = re.compile(
+    r"\d{1,3}(?= (?:and|but|so|yet|while|which|who|where|when|as|although|because|und|aber|sondern|wobei|während|et"
+    r"|mais|qui|y|pero|e|ma|che) [^\W\d])"
+)
+"""Number before a word that joins clauses, unlike the 2 of "3 wheels, 2 of them new"."""
+LOOSE = ","
+"""Text shown of a number within a sentence, `came back, 3 and left`."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
+_CELL_END = re.compile(r"\s*(?:\||$)")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
 _LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
@@ -40,9 +48,13 @@ LAST_WORD = re.compile(r"([^\W\d_]+|%)[?!\"”’'»)*_）」』]{0,4}$")
 
 
 def superscript(text: Text, start: int) -> Found | None:
-    """Read raised digits that are a note's number: `¹,²`, where `¹²` is 12."""
+    """Read raised digits that are a note's number: `¹,²`; `¹²` is 12, or 1 and 2 if the list has only these."""
     match = _RAISED_LIST.match(text.flat, start)
-    return _raised(text, start, match.end(), match.group(), sure=False) if match is not None else None
+    if match is None:
+        return None
+    digits = match.group().translate(RAISED_DIGITS)
+    apart = digits.isdigit() and digits not in text.labels and text.labels.issuperset(digits)
+    return _raised(text, start, match.end(), ",".join(digits) if apart else digits, sure=False)
 
 
 def raised_number(pattern: re.Pattern[str]) -> Reader:
@@ -131,18 +143,21 @@ def _before_stop(text: Text, start: int) -> Found | None:
 def spaced(text: Text, start: int) -> Found | None:
     """Read, with doubt, a number between a word and a full stop: `word 1.`; the text keeps its blank."""
     match = _SPACED.match(text.flat, start) if text.labels else None
-    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if match is not None else None
-    amount = _CELL_NUMBER.search(text.flat, max(0, start - 20), start) if word is None else None
-    if match is not None and amount is not None and text.flat[match.end() :].lstrip()[:1] in ("", "|"):
-        keys = known(match.group(1), text.labels)
-        return Found(match.end(1), keys, shown=amount.group(1), certain=False) if keys else None
-    keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
-    if match is None or word is None or not keys:
+    keys = known(match.group(1), text.labels) if match is not None else ()
+    if match is None or not keys:
         return None
-    short = (
-        len(word.group(1)) < 3
-        and word.group(1) != "%"
-        and not word.group(1).isupper()
-        and word.group(1)[-1] < "\u2e80"
-    )
+    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
+    if word is None:
+        amount = _CELL_NUMBER.search(text.flat, max(0, start - 20), start)
+        closes = amount is not None and _CELL_END.match(text.flat, match.end()) is not None
+        return Found(match.end(1), keys, shown=amount.group(1), certain=False) if amount and closes else None
+    name = word.group(1)
+    short = len(name) < 3 and name != "%" and not name.isupper() and name[-1] < "\u2e80"
     return None if short else Found(match.end(1), keys, shown=word.group().rstrip("*_"), certain=False)
+
+
+def within(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a number between two clauses: `came back, 3 and left`."""
+    match = _WITHIN.match(text.flat, start) if text.flat[start - 3 : start - 2].isalpha() else None
+    keys = known(match.group(), text.labels) if match is not None else ()
+    return Found(match.end(), keys, shown=LOOSE, certain=False) if match is not None and keys else None

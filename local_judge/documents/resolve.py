@@ -6,25 +6,20 @@ entries match, a fixed order decides (`Lookup.numbered`).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
+from local_judge.documents.author_years import authors_and_years, names_of
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
 from local_judge.documents.references import Entry, web_address
 
-_AUTHOR = re.compile(
-    r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
-    r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
-    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
-)
 _FEWEST_AUTHORS = 5
 """Least number of works named by author and year that make them citations in a report without a list of them."""
-_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +66,11 @@ class Lookup:
         for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
-            for name, year in _author_and_years(reference.text):
-                self._by_author.setdefault((name, year), reference)
+        works = [(reference, *authors_and_years(reference.text)) for reference in (*references, *beside)]
+        for rank in range(3):
+            for reference, names, years in works:
+                for name, year in product(names[rank : rank + 1], years):
+                    self._by_author.setdefault((name, year), reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
                 table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
@@ -112,8 +110,7 @@ class Lookup:
 
     def author_year(self, key: str) -> Reference | None:
         """Return the first entry with this first author and year."""
-        name, _, year = key.rpartition(" ")
-        return self._by_author.get((name.rpartition(" ")[2].lower(), year))
+        return next((self._by_author[name] for name in names_of(key) if name in self._by_author), None)
 
 
 def is_clearly_citing(mark: Mark) -> bool:
@@ -125,51 +122,37 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
     """Return the citations among the marks, in reading order, each with its index in `found`."""
     by_author = _cites_by_author(found, lookup)
     citations: list[tuple[Citation, int]] = []
-
-    def add(
-        index: int,
-        key: str,
-        state: CitationState,
-        entry: Reference | None,
-        url: str | None,
-        written: str | None,
-    ) -> None:
-        citation = Citation(
-            id=f"c{len(citations) + 1}",
-            style=found[index].style.name,
-            key=key,
-            span=found[index].span,
-            state=state,
-            reference=entry.id if entry else None,
-            url=url,
-            original_url=written,
-        )
-        citations.append((citation, index))
-
     for index, item in enumerate(found):
         mark, style = item.mark, item.style
-        if style.lookup == "address":
-            url = web_address(mark.target)
-            if url is not None:
-                add(index, mark.target, "resolved", lookup.address(url), url, mark.target)
-            elif style.dangles:
-                add(index, mark.target, "dangling", None, None, mark.target)
-            continue
-        for key in mark.keys:
-            if style.lookup == "author":
+        addressed = style.lookup == "address"
+        for key in (mark.target,) if addressed else mark.keys:
+            url = web_address(key) if addressed else None
+            written = key if addressed else None
+            if addressed:
+                entry = lookup.address(url) if url is not None else None
+            elif style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain")
-                if (entry is None and item.heading) or (not certain and by_author != "all"):
+                if (entry is None and (item.heading or mark.shown)) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")
-            if entry is None:
-                if style.dangles:
-                    add(index, key, "dangling", None, None, None)
-            elif entry.url is None:
-                add(index, key, "no_url", entry, None, None)
-            else:
-                add(index, key, "resolved", entry, entry.url, entry.original_url)
+            if url is None and entry is not None:
+                url, written = entry.url, entry.original_url
+            state: CitationState = "resolved" if url else "no_url" if entry else "dangling"
+            if state == "dangling" and not style.dangles:
+                continue
+            citation = Citation(
+                id=f"c{len(citations) + 1}",
+                style=style.name,
+                key=key,
+                span=item.span,
+                state=state,
+                reference=entry.id if entry else None,
+                url=url,
+                original_url=written if state != "no_url" else None,
+            )
+            citations.append((citation, index))
     return citations
 
 
@@ -187,11 +170,3 @@ def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
         return ""
     named = {key for item in found if item.mark.certain for key in item.mark.keys}
     return "certain" if len(named) >= _FEWEST_AUTHORS else ""
-
-
-def _author_and_years(text: str) -> list[tuple[str, str]]:
-    """Return the first author of an entry, in lower case, with each year in the entry."""
-    opening = _AUTHOR.match(text)
-    if opening is None:
-        return []
-    return [(opening["name"].lower(), year) for year in dict.fromkeys(_YEAR.findall(text)[:8])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 
 Clarity = Literal["clear", "vague"]
 
@@ -26,7 +26,7 @@ _NUMBERING = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2})*[.)、:：]?\s+|\d{1,2}[.、．]\s*|[ivx]{1,5}[.)]\s+|[a-z][.):]\s+|"
     r"[（(]?[一二三四五六七八九十]{1,3}[)）、.．]\s*|第[一二三四五六七八九十\d]{1,3}[章节部分]+[:：、]?\s*)"
 )
-_BRACKETED = re.compile(r"\s*[(（\[【][^()（）\[\]]{0,60}[)）\]】]$")
+_BRACKETED = re.compile(r"\s*(?:[(（\[【][^()（）\[\]]{0,60}[)）\]】]|\{[^{}]{0,40}\})$")
 _JOINT = re.compile(r"\s*(?:\band\b|&|/|\+|,|和|与|及|以及|、)\s*")
 _LONGEST = 60
 
