@@ -14,7 +14,7 @@ _DEEPEST_ADDRESS = 8
 
 TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9:-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
 _HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
-_AUTOLINK = re.compile(r"<(https?://[^\s<>]{1,4096})>", re.IGNORECASE)
+_AUTOLINK = re.compile(r"<(https?://[^\s<>|]{1,4096})(?:\|[^<>\n]{0,300})?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # Within a bare address; square brackets are left to marks, `\[1\]`.
 _ESCAPED = r"\\[!#-/:;=?@_~]"
@@ -67,7 +67,7 @@ def anchor(text: Text, start: int) -> Found | None:
 
 
 def autolink(text: Text, start: int) -> Found | None:
-    """Read an address in angle brackets."""
+    """Read an address in angle brackets, with its words in messages of chats: `<https://…|words>`."""
     match = _AUTOLINK.match(text.flat, start)
     return Found(match.end(), target=match.group(1)) if match is not None else None
 

@@ -14,10 +14,11 @@ from local_judge.documents.mark_text import Found, Text
 _NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
 _MORE = rf"(?:,? et al\.?|(?:, {_NAME}){{0,4}},? (?:and|&|und|et|y) {_NAME})"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
+_PLACE = r"(?:[,:] ?(?:[^\W\d_]{1,5}\. ?|§ ?)?\d{1,4}(?:[-–]\d{1,4})?)?"
 _SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
 _LATIN = re.compile(
     rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? (?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
-    r"(?:[,:] ?(?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\s?"
+    rf"{_PLACE}\s?"
 )
 _HAN = re.compile(
     rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
@@ -26,9 +27,15 @@ _HAN = re.compile(
 _NARRATIVE = re.compile(
     rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
 )
-_ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}})\s?")
+_ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}}){_PLACE}\s?")
 _CLOSE = re.compile(r"[^()（）\n]{4,300}[)）]")
 _YEARS = re.compile(_YEAR)
+_FIRST_AUTHOR = re.compile(
+    r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
+    r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
+    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
+)
+_ENTRY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
 _NO_AUTHORS = word_list("local_judge.documents", "no_authors")
 
 
@@ -61,3 +68,11 @@ def _narrative(flat: str, bracket: int, floor: int, end: int, years: str) -> Fou
     certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
     keys = tuple(f"{name} {year}" for year in _YEARS.findall(years))
     return Found(end, keys, certain=certain, start=match.start())
+
+
+def author_and_years(text: str) -> list[tuple[str, str]]:
+    """Return the first author of an entry, in lower case, with each year in the entry."""
+    opening = _FIRST_AUTHOR.match(text)
+    if opening is None:
+        return []
+    return [(opening["name"].lower(), year) for year in dict.fromkeys(_ENTRY_YEAR.findall(text)[:8])]

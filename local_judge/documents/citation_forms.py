@@ -46,8 +46,9 @@ _SUBSCRIPTED = re.compile(
 )
 """Text of code before an index: `my_costs`, `df["a"]`, `f(x)`; but not `mill(s)`."""
 _BRACKETS = re.compile(r"(?:\[\d{1,4}\]){0,4}")
+_CAPITAL_NUMBER = re.compile(r"\[\s?No")
 _ASSIGNED = re.compile(r"\s?(?:[-+*/]?=|[<>]=?\s|\.[a-z]+\()")
-_ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？|]|\n|$)")
+_ENDS_CLAUSE = re.compile(r"[*_\"”’)]{0,3}\s{0,1}(?:[.,;:!?)。，；：！？،؛؟।|]|\n|$)")
 _BEFORE_INTERVAL = re.compile(
     r"(?:\b(?:lies?|lying|rang(?:e[sd]?|ing)|intervals?|scales?|between|within)(?: (?:in|of|from|between|within|over))?"
     r"(?: (?:the|an?) (?:interval|range))?|∈)\s?\\?$",
@@ -90,6 +91,8 @@ def bracketed(pattern: str, keys: Keys) -> Reader:
             text.flat, max(0, start - 40), start
         ):
             return None
+        if _CAPITAL_NUMBER.match(text.flat, start) and not _closes_clause(text.flat, start, found.end):
+            return None  # "the [No. 3] mill"
         plain = text.flat[start] == "["
         word = _WORD_BEFORE.search(text.flat, max(0, start - 40), start) if plain else None
         if word is not None:

@@ -35,7 +35,7 @@ _CITING = re.compile(
 )
 _NAMING = re.compile(
     r"\A(?:(?:see|cf|vgl|siehe|voir|cfr|见|參見|参见|note|nota|przyp|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
-    r"|(?:n[nr]?|(?-i:nos?))(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
+    r"|(?:n[nr]?|nos?)(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
     r"|المصدر|مصدر|מקור|स्रोत)[.:：]?\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
 )
@@ -53,7 +53,7 @@ _TOOL_ID = re.compile(
 def canonical(key: str) -> str:
     """Return a key as entries and marks share it: `1` for `^1^`, `#01`, `Source 1` and `①`."""
     key = key.strip().strip("^").translate(_PLAIN_DIGITS)
-    key = _NAMING.sub("", _CITING.sub("", key)).lstrip("#№@ ")
+    key = _NAMING.sub("", _CITING.sub("", key)).lstrip("#№※@ ")
     return str(int(key)) if key.isascii() and key.isdigit() else key
 
 

@@ -25,7 +25,7 @@ from local_judge.documents.citation_forms import (
     rounded,
     turns,
 )
-from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, name, numbers, tools
+from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, known, name, numbers, tools
 from local_judge.documents.mark_text import Reader
 from local_judge.documents.model import CitationForm
 from local_judge.documents.raised_digits import (
@@ -36,6 +36,7 @@ from local_judge.documents.raised_digits import (
     sup_element,
     superscript,
     tex_raised,
+    within,
 )
 
 
@@ -166,6 +167,7 @@ _ROWS = (
             "(1)",
             "(Source 1)",
             "①",
+            "※1",
         ),
         forms=(
             Form(r"\[", bracketed(_BRACKET, numbers)),
@@ -174,6 +176,7 @@ _ROWS = (
             Form("［", bracketed(r"［([^［］\n]{1,60})］", numbers)),
             Form("〔", bracketed(r"〔([^〔〕\n]{1,60})〕", numbers)),
             Form("【", bracketed(r"【([^【】\n]{1,60})】", numbers)),
+            Form("※", matching(r"※(\d{1,3}(?:[,，、]\s?※?\d{1,3}){0,10})", known)),
             Form(r"\(|（", rounded),
             Form(CIRCLED, circled),
         ),
@@ -197,6 +200,7 @@ _ROWS = (
         forms=(
             Form(r"(?<=[.,;:!?…%\"”’'»)*_。，；：！？）」』a-zß-ÿ])\d", glued),
             Form(r"(?<=[^\W_] )\d|(?<=[%\"”’'»)*_）」』] )\d", spaced),
+            Form(r"(?<=[,;] )\d", within),
         ),
         lookup="number",
     ),

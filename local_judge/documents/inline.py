@@ -125,6 +125,12 @@ def _comment(text: Text, start: int) -> Found | None:
     return Found(text.flat.index("-->", start) + 3)
 
 
+def _division(text: Text, start: int) -> Found | None:
+    """Read a line that begins or ends a division of pandoc: `::: {#ref-kim .csl-entry}`."""
+    match = _DIVISION.match(text.flat, start)
+    return Found(match.end()) if match is not None else None
+
+
 def _tag(text: Text, start: int) -> Found | None:
     match = TAG.match(text.flat, start)
     return Found(match.end()) if match is not None else None
@@ -135,6 +141,7 @@ HIDDEN = re.compile(
     re.IGNORECASE,
 )
 """Opening tag of an element that is not shown."""
+_DIVISION = re.compile(r"(?m:^):{3,20}[ \t]*(?:\{[^{}\n]{0,400}\}|[\w-]{1,60})?[ \t]*:{0,20}(?m:$)")
 _LONGEST_HIDDEN = 20_000
 _LONGEST_FORMULA = 2000
 _FORMULA = re.compile(r"\\[A-Za-z]|[=^_<>]")
@@ -148,6 +155,7 @@ _MARKUP: tuple[tuple[str, Markup, Reader], ...] = (
     (r"!(?=\[)", "image", _image),
     (r"\$", "code", _formula),
     (r"\\(?s:.)", "code", _escaped_formula),
+    (":(?=::)", "tag", _division),
     ("<", "tag", _hidden),
     ("<", "tag", _comment),
     ("<", "tag", _tag),

@@ -35,7 +35,8 @@ class Span(Frozen):
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "table_header", "code", "quote", "html"]
 
 BlockRole = Literal["body", "preamble", "references"]
-"""Role of a block: `preamble` is a chat wrapper or agent chatter, `references` is a reference section."""
+"""Role of a block: `preamble` is text around the report (chat wrapper, agent chatter, contents, next questions),
+`references` is a reference section."""
 
 CitationState = Literal["resolved", "dangling", "no_url"]
 """State of a citation: `dangling` if no reference entry has its key, `no_url` if the entry has no URL, DOI or arXiv

@@ -26,7 +26,7 @@ from local_judge.documents.model import (
     Span,
     UnreadableReport,
 )
-from local_judge.documents.preamble import find_chatter, hidden_ranges, refusal_notes, unwrap
+from local_judge.documents.preamble import find_chatter, find_navigation, hidden_ranges, refusal_notes, unwrap
 from local_judge.documents.references import Entry, find_references, web_address
 from local_judge.documents.resolve import Cited, Lookup, is_clearly_citing, resolve
 from local_judge.documents.sentences import split_sentences
@@ -70,11 +70,12 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
         for index, marks in enumerate(found.marks)
     ]
     chatter = find_chatter(found.blocks, cited)
+    aside = chatter | find_navigation(found.blocks, found.listed, found.marks)
     read: list[tuple[RawBlock, BlockRole, Sequence[Mark]]] = [
         (block, "preamble", ()) for start, end in hidden for block in parse_blocks(report, start, end)
     ]
     for index, block in enumerate(found.blocks):
-        role = "references" if index in found.listed else "preamble" if index in chatter else "body"
+        role = "references" if index in found.listed else "preamble" if index in aside else "body"
         read.append((block, role, found.marks[index]))
     read.sort(key=lambda item: item[0].piece.origins[0])
     blocks, roles, marks = zip(*read, strict=True) if read else ((), (), ())

@@ -1,4 +1,4 @@
-"""Text before the report (chat wrapper, agent chatter), and refusals in place of a report.
+"""Text around the report (chat wrapper, agent chatter, contents, next questions), and refusals in place of a report.
 
 Invariant: nothing is removed; text that is not the report gets another role. A paragraph counts as chatter only if it
 describes the writer's own searching, has no citation, and precedes the first cited paragraph.
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from local_judge.documents.inline import HIDDEN
+from local_judge.documents.entries import is_title
+from local_judge.documents.inline import HIDDEN, Mark
 from local_judge.documents.markdown import RawBlock
 
 _SEARCHING = (
@@ -69,6 +70,13 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _OPENING = 3000
+_CONTENTS = re.compile(
+    r"\s*(?:[\d.]{1,8}\s+)?(?:\[[^\n]{1,200}\]\(#[^()\s]{0,300}\)[\s.…·|]{0,200}\d{0,4}"
+    r"|[^\n]{1,200}?(?:\s?[.·]){4,200}\s*\d{1,4})\s*"
+)
+"""Line of a table of contents."""
+_NEXT = re.compile(r"[^\n]{5,300}[?？؟][*_\s]*|[*_\s]*[a-zß-öø-ÿ][^\n.:;!|–—]{4,80}")
+"""Question or search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +150,41 @@ def find_chatter(blocks: Sequence[RawBlock], cited: Sequence[bool]) -> frozenset
         found.update(range(restart))
     else:
         found.update(_empty_headings(blocks, found, chatter[-1]))
+    return frozenset(found)
+
+
+def find_navigation(
+    blocks: Sequence[RawBlock], listed: frozenset[int], marks: Sequence[Sequence[Mark]]
+) -> frozenset[int]:
+    """Return the indexes of the blocks that lead to other text: tables of contents, and what a chat may be asked next.
+
+    A table of contents has two lines or more, each a link within the report or words with dots and a page. Questions
+    and searches are all that follows the last source list.
+
+    Args:
+        blocks: All blocks in order.
+        listed: Indexes of the blocks of source lists.
+        marks: Marks of each block.
+    """
+
+    def only(line: re.Pattern[str], index: int) -> bool:
+        cites = any(mark.style is not None and not mark.target.startswith("#") for mark in marks[index])
+        return not cites and all(map(line.fullmatch, blocks[index].piece.flat.split("\n")))
+
+    found: set[int] = set()
+    places = {index for index in range(len(blocks)) if index not in listed and only(_CONTENTS, index)}
+    for index in places:
+        near = [other for other in (index - 1, index + 1) if other in places]
+        if near or "\n" in blocks[index].piece.flat:
+            found.add(index)
+    last = max(listed, default=len(blocks))
+    after = [index for index in range(last + 1, len(blocks)) if blocks[index].kind != "heading"]
+    if after and is_title(blocks[after[0]].piece.flat) and not only(_NEXT, after[0]):
+        found.discard(after.pop(0))
+    if sum(1 + blocks[index].piece.flat.count("\n") for index in after) > 1 and all(
+        only(_NEXT, index) for index in after
+    ):
+        found.update(range(last + 1, len(blocks)))
     return frozenset(found)
 
 

@@ -19,8 +19,11 @@ _CARETS = re.compile(r"\^(\[?\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,20}\]?)\^")
 _TEX_RAISED = re.compile(r"\$\s?\^\s?(?:\{\s?)?(\[?\d[\d\s,–-]{0,60}\]?)\s?\}?\s?\$")
 _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?:\s|$))")
 _SPACED = re.compile(
-    r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}[.,;:!?)。，；：！？](?:\D|$)|\s*(?:$|\n\n|\|))"
+    r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}(?: ?[.。]|[,;:!?)，；：！？])(?:\D|$)|\s*(?:$|\n\n|\|))"
 )
+_WITHIN = re.compile(r"\d{1,3}(?= [a-zß-öø-ÿ])")
+LOOSE = ","
+"""What is shown of a number within a sentence, `came back, 3 and left`."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
@@ -146,3 +149,10 @@ def spaced(text: Text, start: int) -> Found | None:
         and word.group(1)[-1] < "\u2e80"
     )
     return None if short else Found(match.end(1), keys, shown=word.group().rstrip("*_"), certain=False)
+
+
+def within(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a number between a comma and a word: `came back, 3 and left`."""
+    match = _WITHIN.match(text.flat, start) if text.flat[start - 3 : start - 2].isalpha() else None
+    keys = known(match.group(), text.labels) if match is not None else ()
+    return Found(match.end(), keys, shown=LOOSE, certain=False) if match is not None and keys else None

@@ -13,6 +13,7 @@ from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.addresses import schemeless, unwrapped
+from local_judge.documents.author_years import author_and_years
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -88,6 +89,7 @@ def find_references(blocks: Sequence[RawBlock], beside: frozenset[str] = frozens
         if section.sure
         or _is_cited(_keys(section, units), cited)
         or (section.likely and not sure and (not linked or number in repeated))
+        or _names_authors(section, units, found.marks)
     ]
     return found if len(kept) == len(sections) else _read(whole, units, kept, images, beside)
 
@@ -134,6 +136,21 @@ def _is_cited(keys: set[str], cited: frozenset[str]) -> bool:
     """Check whether the text cites a list: a fifth of its keys, and half of what it cites and no sure list has."""
     named = len(cited & keys)
     return named > 0 and 5 * named >= len(keys) and 2 * named >= len(cited)
+
+
+def _names_authors(section: Section, units: Sequence[list[Unit]], marks: Sequence[Sequence[Mark]]) -> bool:
+    """Check whether the text names most entries of a list by author and year."""
+    named = {
+        (key.split()[-2].lower(), key.split()[-1])
+        for mark in chain.from_iterable(marks)
+        if mark.style is not None and mark.style.lookup == "author"
+        for key in mark.keys
+    }
+    listed = [
+        author_and_years(unit.piece.flat)
+        for unit in chain.from_iterable(units[section.first + section.titled : section.last])
+    ]
+    return 2 * sum(not named.isdisjoint(works) for works in listed) > len(listed) > 1
 
 
 def _keys(section: Section, units: Sequence[list[Unit]]) -> set[str]:
@@ -222,8 +239,13 @@ def _entries(blocks: Sequence[Sequence[Unit]], section: int) -> list[Entry]:
             continue  # a closing line, such as "Written by an agent, https://agent.example"
         if unit.key is None and not unit.has_address and (keyed or (unit.form == "" and not is_dated(unit))):
             continue
-        if unit.form == "bullet" and not unit.has_address and unit.piece.flat.endswith((":", "：")):
-            continue
+        deeper = following is not None and following.level > unit.level
+        if (
+            unit.form == "bullet"
+            and not unit.has_address
+            and (unit.piece.flat.endswith((":", "：")) or (deeper and not is_dated(unit)))
+        ):
+            continue  # the title of a group
         entries.append(Entry(unit.key, unit.note, section, [unit.piece]))
         level = unit.level
     return entries

@@ -6,25 +6,19 @@ entries match, a fixed order decides (`Lookup.numbered`).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from local_judge.documents.author_years import author_and_years
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
 from local_judge.documents.references import Entry, web_address
 
-_AUTHOR = re.compile(
-    r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
-    r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
-    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
-)
 _FEWEST_AUTHORS = 5
 """Least number of works named by author and year that make them citations in a report without a list of them."""
-_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ class Lookup:
         for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
-            for name, year in _author_and_years(reference.text):
+            for name, year in author_and_years(reference.text):
                 self._by_author.setdefault((name, year), reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
@@ -187,11 +181,3 @@ def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
         return ""
     named = {key for item in found if item.mark.certain for key in item.mark.keys}
     return "certain" if len(named) >= _FEWEST_AUTHORS else ""
-
-
-def _author_and_years(text: str) -> list[tuple[str, str]]:
-    """Return the first author of an entry, in lower case, with each year in the entry."""
-    opening = _AUTHOR.match(text)
-    if opening is None:
-        return []
-    return [(opening["name"].lower(), year) for year in dict.fromkeys(_YEAR.findall(text)[:8])]

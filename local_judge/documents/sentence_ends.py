@@ -25,50 +25,20 @@ _DAY_OF_MONTH = re.compile(
 _ORDINAL = re.compile(r"(?:([^\W\d_]+)\s+)?(?:\d{1,3}|[IVXLC]{1,6})\.\s*$")
 _SECOND_ORDINAL = re.compile(r"\d\.,? (?:und|oder|bis) \d{1,3}\.\s*$")
 _BEFORE_ORDINALS = {
-    "de": frozenset(
-        [
-            "im",
-            "am",
-            "der",
-            "die",
-            "das",
-            "dem",
-            "den",
-            "des",
-            "zum",
-            "zur",
-            "vom",
-            "beim",
-            "ein",
-            "eine",
-            "einen",
-            "einem",
-            "einer",
-            "eines",
-            "jede",
-            "jeden",
-            "jedem",
-            "jeder",
-            "jedes",
-        ]
-    ),
-    "da": frozenset(("den", "det", "de", "i")),
-    "cs": frozenset(("v", "ve", "na", "do", "od", "dne", "dňa", "po", "ke", "k", "z", "ze")),
-    "pl": frozenset(("w", "na", "do", "od", "dnia", "z")),
-    "hu": frozenset(("a", "az")),
-    "hr": frozenset(("u", "na", "do", "od", "v")),
-}
+    "de": frozenset([
+        "im", "am", "der", "die", "das", "dem", "den", "des", "zum", "zur", "vom", "beim",
+        "ein", "eine", "einen", "einem", "einer", "eines", "jede", "jeden", "jedem", "jeder", "jedes",
+    ]),
+    "da": frozenset(["den", "det", "de", "i"]),
+    "cs": frozenset(["v", "ve", "na", "do", "od", "dne", "dňa", "po", "ke", "k", "z", "ze"]),
+    "pl": frozenset(["w", "na", "do", "od", "dnia", "z"]),
+    "hu": frozenset(["a", "az"]),
+    "hr": frozenset(["u", "na", "do", "od", "v"]),
+}  # fmt: skip
 """Words before ordinal numbers, `im 2. Quartal`, in languages that write them so; nouns in lower case need none."""
 _ORDINAL_LANGUAGES = {
-    "und": "de",
-    "no": "da",
-    "nb": "da",
-    "nn": "da",
-    "sk": "cs",
-    "sr": "hr",
-    "bs": "hr",
-    "sl": "hr",
-}
+    "und": "de", "no": "da", "nb": "da", "nn": "da", "sk": "cs", "sr": "hr", "bs": "hr", "sl": "hr",
+}  # fmt: skip
 _CARRY_ON_HAN = "等的，、；：。"
 _LAST_WORD = re.compile(r"(?:^|[\s(（\[“\"'‘/—–-])([^\W\d_][\w.]{0,11})\.\s*$")
 

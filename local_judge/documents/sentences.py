@@ -36,8 +36,8 @@ _DIGIT_AFTER_HAN_STOP = re.compile(r"(?<=[。！？])[\d０-９]|(?<=[。！？]
 """Digit that the segmenter would take, with the full stop before it, for a decimal."""
 _UNIT_BEFORE_STOP = re.compile(r"(?<=[^\W\d_]/|[²³€$£%>]/)[^\W\d_](?=\s?\. )")
 """Letter of a unit, `m³/s.`, that the segmenter would take for an initial."""
-_NOTE = re.compile(r"\^\[[^\[\]\n]{1,600}\]")
-"""Note in the text, `^[Kim, 2024]`, which belongs to the sentence before it."""
+_NOTE = re.compile(r"\^\[[^\[\]\n]{1,600}\]|(?<=[.!?])\[[^\[\]\n]{1,40}\](?![(:])")
+"""Note in the text, `^[Kim, 2024]` or `.[a]`, which belongs to the sentence before it."""
 _WORD_START = re.compile(r"\s*(?=\S)")
 
 _LINK_TEXT = re.compile(r"\[[^\[\]\n]{1,100}\]$")

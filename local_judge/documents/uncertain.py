@@ -17,6 +17,7 @@ from itertools import accumulate
 
 from indexes.resources import word_list
 from local_judge.documents.inline import Mark
+from local_judge.documents.raised_digits import LOOSE
 
 _LEAP = 10
 """Largest step between the numbers of new sources, for the forms that text has most often."""
@@ -84,8 +85,9 @@ def settled(
         *_raised([mark for _, mark in forms.pop("superscript", [])], listed),
         *(mark for _, mark in placed if mark.certain),
     ]
-    hosted = [mark for _, mark in forms.pop("bare_url", [])]
-    sure += _hosted(hosted, {*addresses, *(mark.target for mark in sure)}, cites=bool(labels or sure))
+    sure += _hosted(
+        forms.pop("bare_url", []), {*addresses, *(mark.target for mark in sure)}, cites=bool(labels or sure)
+    )
     kept = set(map(id, sure))
     clear = {key for mark in sure for key in mark.keys}
     links = sum(mark.target != "" for _, mark in placed)
@@ -131,18 +133,22 @@ def _without_indexes(brackets: Sequence[tuple[str, Mark]]) -> list[Mark]:
     return apart + (prose if strict else [mark for _, mark in glued])
 
 
-def _hosted(found: Sequence[Mark], addresses: set[str], *, cites: bool) -> list[Mark]:
+def _hosted(found: Sequence[tuple[str, Mark]], addresses: set[str], *, cites: bool) -> list[Mark]:
     """Return the addresses without a scheme, in a report that cites or has several.
 
-    Their last label has two or three letters, or is that of another address, unlike `payment.created/updated`.
+    Their last label has two or three letters, or is that of another address, unlike `payment.created/updated`. Two
+    that close brackets, `(see lakes.energy/winter)`, suffice in a report that cites in no other way.
     """
     labels = {label[1] for label in map(_LAST_LABEL.match, addresses) if label is not None}
     kept: list[Mark] = []
-    for mark in found:
+    for _, mark in found:
         label = _LAST_LABEL.match(mark.target)
         if label is not None and (len(label[1]) <= 3 or label[1] in labels):
             kept.append(mark)
-    return kept if cites or len(kept) >= _FEWEST_HOSTED else []
+    if cites or len(kept) >= _FEWEST_HOSTED:
+        return kept
+    enclosed = [mark for flat, mark in found if flat[mark.end : mark.end + 1] in (")", "]", "）")]
+    return enclosed if len({mark.target.split("/")[2] for mark in enclosed}) > 1 else []
 
 
 def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
@@ -175,13 +181,35 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     """Return the marks that are citations: none if their numbers do not run on."""
     glued = [mark for mark in found if strict and not mark.shown]
     if glued and _runs_on(glued, listed, least=2, share=0.2, backs=0.5):
-        return _ascending([m for m in _unnumbered(found, flats) if not _is_name(m)], listed)
-    others = [mark for mark in found if mark.shown or not strict]
+        kept = _ascending(
+            [m for m in _unnumbered(found, flats) if not _is_name(m) and m.shown != LOOSE], listed
+        )
+        return kept + _filling(found, kept, listed)
+    others = [mark for mark in found if (mark.shown or not strict) and mark.shown != LOOSE]
     names = sum(map(_is_name, others))
     if 2 * names <= len(others):  # else nouns are capitalised, as in German
         others = [mark for mark in others if not _is_name(mark)]
     kept = _ascending(_unnumbered(others, flats), listed)
     return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
+
+
+def _filling(found: Sequence[Mark], kept: Sequence[Mark], listed: set[str]) -> list[Mark]:
+    """Return the numbers within sentences that the other marks skip: the 2 between the marks of 1 and 3."""
+    others = set(map(id, kept))
+    named = {key for mark in kept for key in mark.keys}
+    ends = named | {str(1 + max(map(int, listed)))}
+    filling: list[Mark] = []
+    top = 0
+    for mark in found:
+        number = int(mark.keys[0])
+        if id(mark) in others:
+            top = max(top, *map(int, mark.keys))
+        elif (
+            mark.shown == LOOSE and number == top + 1 and str(number) not in named and str(number + 1) in ends
+        ):
+            filling.append(mark)
+            top = number
+    return filling
 
 
 def _without_list(found: Sequence[Mark], links: int) -> list[Mark]:

@@ -17,7 +17,7 @@ SENTENCES = [
 ]
 MARKS = [
     " [{n}].", ".[{n}]", " (see [{n}]).", " [[{n}]].", r" \[{n}\].", "【{n}】.", "〔{n}〕.", " [#{n}].",
-    " [{n}, p. 7].", " [n. {n}].", " [n° {n}].", " [{raised}].", " [Source {n}].", " (Source {n}).", " (Ref. {n}).", " (Quelle {n}).", "（来源{n}）。",  # noqa: E501
+    " [{n}, p. 7].", " [n. {n}].", " [No. {n}].", " [n° {n}].", " [{raised}].", " [Source {n}].", " (Source {n}).", " (Ref. {n}).", " (Quelle {n}).", "（来源{n}）。",  # noqa: E501
     " [citation:{n}].", " [{n}†L1-L9].", " ({n}).", ".({n})", ".{n}", " {n}.", ".[^{n}]", " [^{n}^].", "^{n}^.",
     ".^[{n}]^", "$^{{{n}}}$.", r"\textsuperscript{{{n}}}.", "<sup>{n}</sup>.", " <sup>[{n}]</sup>.",
     "{raised}.", ".{raised}", "{circled}.", ".{circled}", " [{n}](#ref{n}).", ".<sup>[{n}](#cite-{n})</sup>",
@@ -226,7 +226,7 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "Three aims: (1) to mill, (2) to store and (3) to sell. 目标包括：①磨面；②蓄水；③售电。",
         "1. It turns.\n2. It is old.\n3. It stores.",
         "It lies in [0, 1] or [1, 2]; the tensor has the shape [3, 1, 1].",
-        "Half [1/2] of a vector [1 0 2]; see [2](#section-2), [me@x1.example], [@user12] and [No. 3].",
+        "Half [1/2] of a vector [1 0 2]; see [2](#section-2), [me@x1.example], [@user12] and the [No. 3] mill.",
     ],
 )
 def test_what_is_no_mark_in_a_report_with_a_list(text: str) -> None:
