@@ -39,6 +39,24 @@ _ENTRY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
 _NO_AUTHORS = word_list("local_judge.documents", "no_authors")
 
 
+_SAME = r"(?:ibid(?:em)?|ebd|ebenda|там же|同上|id(?=[.*_]))(?!\w)[*_.]*"
+_AGAIN = re.compile(rf"[\[(（][*_\s]*{_SAME}(?:,? [^\[\]()\n]{{1,40}})?\s?[\])）]", re.IGNORECASE)
+_ENTRY_AGAIN = re.compile(rf"\W*(?:\w{{1,5}}[\]:.)>\s]+)?[*_\s]*{_SAME}", re.IGNORECASE)
+AGAIN = "ibid"
+"""Key of a mark that names the same source as the mark before it."""
+
+
+def again(text: Text, start: int) -> Found | None:
+    """Read `(ibid., p. 4)`."""
+    match = _AGAIN.match(text.flat, start)
+    return Found(match.end(), (AGAIN,)) if match is not None else None
+
+
+def is_again(entry: str) -> bool:
+    """Check whether an entry names the same source as the entry before it: `2. Ibid., p. 4`."""
+    return _ENTRY_AGAIN.match(entry) is not None
+
+
 def author_years(text: Text, bracket: int) -> Found | None:
     """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`."""
     flat = text.flat

@@ -1,7 +1,7 @@
 """Detection and parsing of reference lists.
 
 Invariant: a title alone makes no reference list, its content does; the text of an entry is a range of the report; no
-entry gets a number or an address that is not written in it, and no image is an entry.
+entry gets a number or an address that is not written in it, except for `ibid.`, and no image is an entry.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.addresses import schemeless, unwrapped
-from local_judge.documents.author_years import author_and_years
+from local_judge.documents.author_years import author_and_years, is_again
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -113,6 +113,9 @@ def _read(
     entries.sort(key=lambda entry: entry.pieces[0].origins[0])
     for entry in entries:
         entry.url, entry.original_url = _address(entry)
+    for before, entry in pairwise(entries):
+        if entry.url is None and is_again(entry.pieces[0].flat):
+            entry.url, entry.original_url = before.url, before.original_url
     labels = beside.union(*(entry.names for entry in entries))
     flats = [block.piece.flat for block in blocks]
     marks = [

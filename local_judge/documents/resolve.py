@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.author_years import author_and_years
+from local_judge.documents.author_years import AGAIN, author_and_years
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
@@ -152,7 +152,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
         for key in mark.keys:
             if style.lookup == "author":
                 entry = lookup.author_year(key)
-                certain = mark.certain and (entry is not None or by_author == "certain")
+                certain = mark.certain and (entry is not None or by_author == "certain" or key == AGAIN)
                 if (entry is None and item.heading) or (not certain and by_author != "all"):
                     continue
             else:
