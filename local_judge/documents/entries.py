@@ -31,7 +31,7 @@ _KEY = re.compile(
     r"|\^(?P<caret>\d{1,3})\^"
     r")"
 )
-_LEAD = re.compile(r"(?:\s|\.\. (?=\[)|<(?!https?:)/?[a-zA-Z][^<>]{0,200}>)*")
+_LEAD = re.compile(r"(?:\s|<(?!https?:)/?[a-zA-Z][^<>]{0,200}>)*")
 _BULLET = re.compile(r"[-*•–]\s+")
 _NOTE = re.compile(r"\[\^(?P<label>[^\[\]\s]{1,40})\]:")
 ADDRESS = re.compile(r"https?://|\bwww\.|doi ?:|doi\.org|arxiv ?:", re.IGNORECASE)

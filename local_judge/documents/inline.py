@@ -74,9 +74,7 @@ def _code(text: Text, start: int) -> Found | None:
         length += 1
     places = text.ticks.get(length, [])  # an escaped backtick leaves a shorter run
     after = bisect_right(places, start)
-    if after == len(places) or _LINK_IN_CODE.match(text.flat, start):
-        return None
-    return Found(places[after] + length)
+    return Found(places[after] + length) if after < len(places) else None
 
 
 def _image(text: Text, start: int) -> Found | None:
@@ -143,8 +141,6 @@ HIDDEN = re.compile(
     re.IGNORECASE,
 )
 """Opening tag of an element that is not shown."""
-_LINK_IN_CODE = re.compile(r"`[^`<>\n]{0,300}<https?://[^\s<>]{1,4096}>`_")
-"""Link in reStructuredText: `` `words <https://…>`_ ``."""
 _DIVISION = re.compile(r"(?m:^):{3,20}[ \t]*(?:\{[^{}\n]{0,400}\}|[\w-]{1,60})?[ \t]*:{0,20}(?m:$)")
 _LONGEST_HIDDEN = 20_000
 _LONGEST_FORMULA = 2000
