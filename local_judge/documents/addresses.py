@@ -14,6 +14,7 @@ _DEEPEST_ADDRESS = 8
 
 TAG = re.compile(r"<(/?[A-Za-z][A-Za-z0-9:-]{0,30})((?:\s[^<>]{0,4096})?)/?>")
 _HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
+_LINKED_NUMBER = re.compile(r"(?:<sup>)?\s?\[?\d{1,4}\]?\s?(?:</sup>)?</a>")
 _AUTOLINK = re.compile(r"<(https?://[^\s<>|]{1,4096})(?:\|[^<>\n]{0,300})?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # Within a bare address; square brackets are left to marks, `\[1\]`.
@@ -60,12 +61,13 @@ def link(text: Text, start: int) -> Found | None:
 
 
 def anchor(text: Text, start: int) -> Found | None:
-    """Read the opening tag of a link in HTML, `<a href="https://…">`."""
+    """Read the opening tag of a link in HTML, `<a href="https://…">`, and the number that it links."""
     match = TAG.match(text.flat, start)
     if match is None or match.group(1).lower() != "a":
         return None
     href = _HREF.search(match.group(2))
-    return Found(match.end(), target=href.group(1)) if href is not None else None
+    number = _LINKED_NUMBER.match(text.flat, match.end())
+    return Found((number or match).end(), target=href.group(1)) if href is not None else None
 
 
 def autolink(text: Text, start: int) -> Found | None:
@@ -87,6 +89,13 @@ def hosted(text: Text, start: int) -> Found | None:
         return None
     written = _trimmed(host.group() + path.group())
     return Found(host.start() + len(written), target=f"https://{written}", certain=False, start=host.start())
+
+
+def is_registrable(host: str) -> bool:
+    """Check whether a host is below a public suffix, `lakes.energy`; loads the list of suffixes, which takes time."""
+    from tldextract import TLDExtract
+
+    return TLDExtract(suffix_list_urls=(), cache_dir=None)(host).suffix != ""
 
 
 def identifier(text: Text, start: int) -> Found | None:

@@ -169,6 +169,16 @@ def circled(text: Text, start: int) -> Found | None:
     return Found(match.end(), keys, certain=False) if all(key in text.labels for key in keys) else None
 
 
+def signed(text: Text, start: int) -> Found | None:
+    """Read `※1` within a line, with doubt: lines that begin so are notes of any kind."""
+    match = _SIGNED.match(text.flat, start) if start and text.flat[start - 1] != "\n" else None
+    keys = known(match.group(1), text.labels) if match is not None else ()
+    return Found(match.end(), keys, certain=False) if match is not None and keys else None
+
+
+_SIGNED = re.compile(r"※(\d{1,3})")
+
+
 def _closes_clause(flat: str, start: int, end: int) -> bool:
     """Check whether a mark ends a clause, or follows a full stop directly."""
     before = flat[max(0, start - 40) : start].rstrip(" \t")

@@ -23,9 +23,10 @@ from local_judge.documents.citation_forms import (
     narrative,
     pandoc,
     rounded,
+    signed,
     turns,
 )
-from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, known, name, numbers, tools
+from local_judge.documents.citation_keys import CIRCLED, before_dagger, command, name, numbers, tools
 from local_judge.documents.mark_text import Reader
 from local_judge.documents.model import CitationForm
 from local_judge.documents.raised_digits import (
@@ -71,6 +72,11 @@ class CitationStyle:
 
 _BRACKET = r"\[([^\[\]\\]{1,79})\]"
 
+_NUMBERS = (
+    "[1]", "[1, 3]", "[2-5]", "[1]–[3]", "[1, p. 4]", "[2 & 3]", "[#1]", "[Source 1]", "[cite: 1]", r"\[1\]",
+    "［1］", "〔1〕", "【1】", "(1)", "(Source 1)", "①", "※1",
+)  # fmt: skip
+
 _ROWS = (
     CitationStyle(
         name="tool",
@@ -109,12 +115,8 @@ _ROWS = (
     CitationStyle(
         name="bare_url",
         examples=(
-            "https://a.example/1",
-            "<https://a.example/1>",
-            "www.a.example/1",
-            "a.example/1",
-            "doi:10.1000/1",
-            "arXiv:2001.08361",
+            *("https://a.example/1", "<https://a.example/1>", "www.a.example/1", "a.example/1"),
+            *("doi:10.1000/1", "arXiv:2001.08361"),
         ),
         forms=(
             Form("<", autolink),
@@ -129,7 +131,7 @@ _ROWS = (
     CitationStyle(
         name="footnote",
         examples=("[^1]",),
-        forms=(Form(r"\[", matching(r"\[\s{0,40}\^([^\[\]\\\s]{1,39})\s{0,40}\]", name)),),
+        forms=(Form(r"\[", matching(r"\[\s{0,40}\^(([^\[\]\\\s^]{1,39})\^?)\s{0,40}\](?:\[\2\])?", name)),),
         lookup="note",
     ),
     CitationStyle(
@@ -150,25 +152,7 @@ _ROWS = (
     ),
     CitationStyle(
         name="number",
-        examples=(
-            "[1]",
-            "[1, 3]",
-            "[2-5]",
-            "[1]–[3]",
-            "[1, p. 4]",
-            "[2 & 3]",
-            "[#1]",
-            "[Source 1]",
-            "[cite: 1]",
-            r"\[1\]",
-            "［1］",
-            "〔1〕",
-            "【1】",
-            "(1)",
-            "(Source 1)",
-            "①",
-            "※1",
-        ),
+        examples=_NUMBERS,
         forms=(
             Form(r"\[", bracketed(_BRACKET, numbers)),
             Form(r"\[", linked_twice),
@@ -176,7 +160,7 @@ _ROWS = (
             Form("［", bracketed(r"［([^［］\n]{1,60})］", numbers)),
             Form("〔", bracketed(r"〔([^〔〕\n]{1,60})〕", numbers)),
             Form("【", bracketed(r"【([^【】\n]{1,60})】", numbers)),
-            Form("※", matching(r"※(\d{1,3}(?:[,，、]\s?※?\d{1,3}){0,10})", known)),
+            Form("※", signed),
             Form(r"\(|（", rounded),
             Form(CIRCLED, circled),
         ),

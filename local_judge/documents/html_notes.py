@@ -14,39 +14,11 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urldefrag, urlsplit
 
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-BLOCKS = frozenset(
-    (
-        *(
-            "address",
-            "article",
-            "aside",
-            "blockquote",
-            "body",
-            "caption",
-            "center",
-            "dd",
-            "details",
-            "div",
-            "dl",
-        ),
-        *(
-            "dt",
-            "fieldset",
-            "figcaption",
-            "figure",
-            "footer",
-            "form",
-            "header",
-            "hr",
-            "html",
-            "li",
-            "main",
-            "ol",
-        ),
-        *("p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
-        *HEADINGS,
-    )
-)
+BLOCKS = frozenset([
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "li", "main", "ol", "p", "pre",
+    "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", *HEADINGS,
+])  # fmt: skip
 WIDE = frozenset(
     ("article", "body", "figure", "form", "html", "main", "ol", "table", "tbody", "ul", *HEADINGS)
 )

@@ -9,22 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_UNSEEN = frozenset(
-    (
-        "button",
-        "datalist",
-        "dialog",
-        "head",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "nav",
-        "select",
-        "textarea",
-        "title",
-    )
-)
+_UNSEEN = frozenset([
+    "button", "datalist", "dialog", "head", "img", "input", "link", "meta", "nav", "select", "textarea", "title",
+])  # fmt: skip
 _UNSEEN_CLASSES = frozenset(("mw-editsection", "navbox", "noprint", "sr-only", "visually-hidden"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 SPACE = re.compile(r"[ \t\r\n\f\xa0]+")

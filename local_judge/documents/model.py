@@ -43,17 +43,8 @@ CitationState = Literal["resolved", "dangling", "no_url"]
 id."""
 
 CitationForm = Literal[
-    "link",
-    "bare_url",
-    "footnote",
-    "number",
-    "superscript",
-    "glued",
-    "anchor",
-    "command",
-    "tool",
-    "author_year",
-]
+    "link", "bare_url", "footnote", "number", "superscript", "glued", "anchor", "command", "tool", "author_year",
+]  # fmt: skip
 """Form of a mark: a row of `citation_styles`. `glued` is a digit after a word or full stop, `anchor` a link within the
 report, `command` a citation of TeX or pandoc, `tool` an internal mark of an agent such as `【12†L3-L9】`, whose sources
 are often not in the text."""

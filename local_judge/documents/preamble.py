@@ -70,12 +70,9 @@ _PLAN = re.compile(
     re.IGNORECASE,
 )
 _OPENING = 3000
-_CONTENTS = re.compile(
-    r"\s*(?:[\d.]{1,8}\s+)?(?:\[[^\n]{1,200}\]\(#[^()\s]{0,300}\)[\s.…·|]{0,200}\d{0,4}"
-    r"|[^\n]{1,200}?(?:\s?[.·]){4,200}\s*\d{1,4})\s*"
-)
+_CONTENTS = re.compile(r"\s*(?:[\d.]{1,8}\s+)?\[[^\n]{1,200}\]\(#[^()\s]{0,300}\)[\s.…·|]{0,200}\d{0,4}\s*")
 """Line of a table of contents."""
-_NEXT = re.compile(r"[^\n]{5,300}[?？؟][*_\s]*|[*_\s]*[a-zß-öø-ÿ][^\n.:;!|–—]{4,80}")
+_NEXT = re.compile(r"[^\n]{5,300}[?？؟][*_\s]*|[a-zß-öø-ÿ][\w'’-]*(?: [\w'’-]+){2,12}")
 """Question or search."""
 
 
@@ -158,7 +155,7 @@ def find_navigation(
 ) -> frozenset[int]:
     """Return the indexes of the blocks that lead to other text: tables of contents, and what a chat may be asked next.
 
-    A table of contents has two lines or more, each a link within the report or words with dots and a page. Questions
+    A table of contents has two lines or more, each a link within the report. Questions
     and searches are all that follows the last source list.
 
     Args:
@@ -171,12 +168,16 @@ def find_navigation(
         cites = any(mark.style is not None and not mark.target.startswith("#") for mark in marks[index])
         return not cites and all(map(line.fullmatch, blocks[index].piece.flat.split("\n")))
 
-    found: set[int] = set()
     places = {index for index in range(len(blocks)) if index not in listed and only(_CONTENTS, index)}
-    for index in places:
-        near = [other for other in (index - 1, index + 1) if other in places]
-        if near or "\n" in blocks[index].piece.flat:
-            found.add(index)
+    found = {
+        index
+        for index in places
+        if "\n" in blocks[index].piece.flat or not places.isdisjoint((index - 1, index + 1))
+    }
+    for index in sorted(found - {0}):
+        above = blocks[index - 1]
+        if above.kind == "paragraph" and is_title(above.piece.flat):
+            found.add(index - 1)
     last = max(listed, default=len(blocks))
     after = [index for index in range(last + 1, len(blocks)) if blocks[index].kind != "heading"]
     if after and is_title(blocks[after[0]].piece.flat) and not only(_NEXT, after[0]):

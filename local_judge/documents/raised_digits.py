@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from local_judge.documents.citation_keys import known, numbers
+from local_judge.documents.citation_keys import RAISED_DIGITS, known, numbers
 from local_judge.documents.mark_text import Found, Reader, Text
 
 _RAISED_RUN = r"[⁰¹²³⁴-⁹]{1,4}"
@@ -21,7 +21,11 @@ _GLUED = re.compile(r"(\d{1,3}(?:\s?[,–]\s?\d{1,3}){0,10})(?=\s|$|[*_|]{1,3}(?
 _SPACED = re.compile(
     r"(\d{1,3}(?:, ?\d{1,3}){0,10})(?=[*_\"”’»)]{0,3}(?: ?[.。]|[,;:!?)，；：！？])(?:\D|$)|\s*(?:$|\n\n|\|))"
 )
-_WITHIN = re.compile(r"\d{1,3}(?= [a-zß-öø-ÿ])")
+_WITHIN = re.compile(
+    r"\d{1,3}(?= (?:and|but|so|yet|while|which|who|where|when|as|although|because|und|aber|sondern|wobei|während|et"
+    r"|mais|qui|y|pero|e|ma|che) [^\W\d])"
+)
+"""Number before a word that joins clauses, unlike the 2 of "3 wheels, 2 of them new"."""
 LOOSE = ","
 """What is shown of a number within a sentence, `came back, 3 and left`."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
@@ -43,9 +47,13 @@ LAST_WORD = re.compile(r"([^\W\d_]+|%)[?!\"”’'»)*_）」』]{0,4}$")
 
 
 def superscript(text: Text, start: int) -> Found | None:
-    """Read raised digits that are a note's number: `¹,²`, where `¹²` is 12."""
+    """Read raised digits that are a note's number: `¹,²`; `¹²` is 12, or 1 and 2 if the list has only these."""
     match = _RAISED_LIST.match(text.flat, start)
-    return _raised(text, start, match.end(), match.group(), sure=False) if match is not None else None
+    if match is None:
+        return None
+    digits = match.group().translate(RAISED_DIGITS)
+    apart = digits.isdigit() and digits not in text.labels and text.labels.issuperset(digits)
+    return _raised(text, start, match.end(), ",".join(digits) if apart else digits, sure=False)
 
 
 def raised_number(pattern: re.Pattern[str]) -> Reader:
@@ -152,7 +160,7 @@ def spaced(text: Text, start: int) -> Found | None:
 
 
 def within(text: Text, start: int) -> Found | None:
-    """Read, with doubt, a number between a comma and a word: `came back, 3 and left`."""
+    """Read, with doubt, a number between two clauses: `came back, 3 and left`."""
     match = _WITHIN.match(text.flat, start) if text.flat[start - 3 : start - 2].isalpha() else None
     keys = known(match.group(), text.labels) if match is not None else ()
     return Found(match.end(), keys, shown=LOOSE, certain=False) if match is not None and keys else None

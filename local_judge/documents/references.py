@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, pairwise, product, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.addresses import schemeless, unwrapped
-from local_judge.documents.author_years import author_and_years, is_again
+from local_judge.documents.author_years import authors_and_years, is_again, names_of
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -144,16 +144,15 @@ def _is_cited(keys: set[str], cited: frozenset[str]) -> bool:
 def _names_authors(section: Section, units: Sequence[list[Unit]], marks: Sequence[Sequence[Mark]]) -> bool:
     """Check whether the text names most entries of a list by author and year."""
     named = {
-        (key.split()[-2].lower(), key.split()[-1])
+        name
         for mark in chain.from_iterable(marks)
         if mark.style is not None and mark.style.lookup == "author"
         for key in mark.keys
+        for name in names_of(key)
     }
-    listed = [
-        author_and_years(unit.piece.flat)
-        for unit in chain.from_iterable(units[section.first + section.titled : section.last])
-    ]
-    return 2 * sum(not named.isdisjoint(works) for works in listed) > len(listed) > 1
+    listed = chain.from_iterable(units[section.first + section.titled : section.last])
+    works = [set(product(*authors_and_years(unit.piece.flat))) for unit in listed]
+    return 2 * sum(not named.isdisjoint(work) for work in works) > len(works) > 1
 
 
 def _keys(section: Section, units: Sequence[list[Unit]]) -> set[str]:

@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from local_judge.documents.author_years import AGAIN, author_and_years
+from local_judge.documents.author_years import AGAIN, authors_and_years, names_of
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
@@ -65,8 +66,11 @@ class Lookup:
         for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
-            for name, year in author_and_years(reference.text):
-                self._by_author.setdefault((name, year), reference)
+        works = [(reference, *authors_and_years(reference.text)) for reference in (*references, *beside)]
+        for rank in range(3):
+            for reference, names, years in works:
+                for name, year in product(names[rank : rank + 1], years):
+                    self._by_author.setdefault((name, year), reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
                 table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
@@ -106,8 +110,7 @@ class Lookup:
 
     def author_year(self, key: str) -> Reference | None:
         """Return the first entry with this first author and year."""
-        name, _, year = key.rpartition(" ")
-        return self._by_author.get((name.rpartition(" ")[2].lower(), year))
+        return next((self._by_author[name] for name in names_of(key) if name in self._by_author), None)
 
 
 def is_clearly_citing(mark: Mark) -> bool:
@@ -153,7 +156,7 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
             if style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain" or key == AGAIN)
-                if (entry is None and item.heading) or (not certain and by_author != "all"):
+                if (entry is None and (item.heading or mark.shown)) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")

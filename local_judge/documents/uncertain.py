@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from indexes.resources import word_list
+from local_judge.documents.addresses import is_registrable
 from local_judge.documents.inline import Mark
 from local_judge.documents.raised_digits import LOOSE
 
@@ -148,7 +149,8 @@ def _hosted(found: Sequence[tuple[str, Mark]], addresses: set[str], *, cites: bo
     if cites or len(kept) >= _FEWEST_HOSTED:
         return kept
     enclosed = [mark for flat, mark in found if flat[mark.end : mark.end + 1] in (")", "]", "）")]
-    return enclosed if len({mark.target.split("/")[2] for mark in enclosed}) > 1 else []
+    hosts = {mark.target.split("/")[2] for mark in enclosed}
+    return enclosed if len(hosts) > 1 and all(map(is_registrable, hosts)) else []
 
 
 def _without_amounts(found: Sequence[tuple[str, Mark]]) -> list[Mark]:
@@ -197,7 +199,6 @@ def _filling(found: Sequence[Mark], kept: Sequence[Mark], listed: set[str]) -> l
     """Return the numbers within sentences that the other marks skip: the 2 between the marks of 1 and 3."""
     others = set(map(id, kept))
     named = {key for mark in kept for key in mark.keys}
-    ends = named | {str(1 + max(map(int, listed)))}
     filling: list[Mark] = []
     top = 0
     for mark in found:
@@ -205,7 +206,10 @@ def _filling(found: Sequence[Mark], kept: Sequence[Mark], listed: set[str]) -> l
         if id(mark) in others:
             top = max(top, *map(int, mark.keys))
         elif (
-            mark.shown == LOOSE and number == top + 1 and str(number) not in named and str(number + 1) in ends
+            mark.shown == LOOSE
+            and number == top + 1
+            and str(number) not in named
+            and str(number + 1) in named
         ):
             filling.append(mark)
             top = number

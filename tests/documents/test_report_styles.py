@@ -153,6 +153,17 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("Mills.1 It is “old”2. They (the mills)3 turn. It is planned3." + NUMBERED, "1 2 3 3"),
         ("Mills turn.1 It rose.2 By 12%2 it is planned3." + NUMBERED, "1 2 2 3"),
         ("Mills turn.1 Old.2\n\n| N | kW |\n|---|---|\n| A | 31 2 |\n| B | 22.5 3 |" + NUMBERED, "1 2 2 3"),
+        ("Mills¹² turn.³" + LIST, "1 2 3"),
+        ("Mills.1 They came back, 2 and turn.3" + NUMBERED, "1 2 3"),
+        ("Mills.1 They grew 2 . They turn.3" + NUMBERED, "1 2 3"),
+        ("Mills (see lakes.energy/a). They turn (pumps.technology/b).", "https://lakes.energy/a https://pumps.technology/b"),
+        ("Mills ([page](https://c.example)) are old (Kim, 2024) and turn (Lee, 2023).\n\n## What I read\n\n"
+         "- Kim, A. (2024). T. https://a.example\n- Lee, B. (2023). U. https://b.example", "https://c.example Kim 2024 Lee 2023"),  # noqa: E501
+        ("Mills (Office of Mills, 2020) turn (Kim, n.d.), as Lee and Roe (2023, p. 4) say (Super Bowl, 2020).\n\n"
+         "## References\n\nOffice of Mills. (2020). T. https://a.example\n\nAda Kim. (n.d.). U. https://b.example\n\n"
+         "Lee, B., & Roe, C. (2023). V. https://c.example", "Office of Mills 2020 Kim n.d. Lee 2023"),
+        ("المياه دافئة (١)، كبيرة (٢)، رخيصة (٣).\n\n## المراجع\n\n١. أ https://a.example\n٢. ب https://b.example\n٣. ج https://c.example", "١ ٢ ٣"),  # noqa: E501
+        ("Mills ([A](https://a.example)).\n\n## Sources\n\n- **Mills**\n  - [A](https://a.example)", "https://a.example"),
         ("Mills [no. 1], [nos. 2, 3]. They turn (see Source 3)." + LIST, "1 2 3 3"),
         ("Mills<sup>1</sup> of 12<sup>2,3</sup> on 5 km<sup>2</sup>." + LIST, "1 2 3"),
         ("Mills [1] (see dam.example/x, and grid.fr/y) but not (payment.created/updated)." + LIST, "1 https://dam.example/x https://grid.fr/y"),  # noqa: E501
@@ -220,6 +231,7 @@ def test_marks_of_agents_without_a_list_are_counted_and_named(text: str, keys: s
         "The total is costs[1] plus costs[2], or list[1]; the variable price[2] and A[1,2] are arrays.",
         "It has 5 km<sup>2</sup>, 3 m<sup>3</sup> of CO<sup>2</sup>, cm<sup>2</sup> and log² x; see (Nr. 3) and panel (A).",  # noqa: E501
         "It was users paid 3. It is old.",
+        "It is so (payment.created/updated), or so (order.shipped/done). 米国※1と日本※2。",
         "Let x[1] be rows[2] = 3, as [sic], [1990s], [emphasis added] and [see above].",
         "As of [2020] and (2021), Table 2, Figure 3. Phase 1, then Phase 2, on May 3, of step 1. It rose by 3.",
         "Use libfoo.1 and libbar.2 with Python 3. It is version 1.2, chapter 1. Section 2.",
@@ -267,8 +279,8 @@ def test_a_thought_in_a_fence_is_code() -> None:
 
 def test_false_friends_among_true_glued_marks() -> None:
     text = (
-        "It turns.1 See Table 2, with 3 wheels. It is old.2 It rose by 3. Version 1.2 runs to 2024. It stores.3 "
-        "See section 3, on 5 May 3, or day 2. Use libfoo.1 for it. Its users number 3. It is so."
+        "It turns.1 See Table 2, with 3 wheels, 2 of them new. It is old.2 It rose by 3. Version 1.2 runs to 2024. "
+        "It stores.3 See section 3, on 5 May 3, or day 2. Use libfoo.1 for it. Its users number 3. It is so."
     )
     document = parse_report(text + NUMBERED)
     assert [document.text[c.span.start - 1 : c.span.end] for c in document.citations] == [".1", ".2", ".3"]
@@ -298,6 +310,19 @@ def test_markup_without_words_is_no_sentence(markup: str) -> None:
     document = parse_report(f"It turns [1].\n\n{markup}\n\nIt is old [2]." + LIST)
     assert [sentence.text for sentence in document.sentences] == ["It turns [1].", "It is old [2]."]
     assert urls(document) == URLS[:2]
+
+
+CONTENTS = "# Power\n\n**Contents**\n\n- [Mills](#mills)\n  - [Old](#old)\n1. [Rivers](#rivers) 3\n\n"
+NEXT = "\n\n**Related**\n\n- How old is it?\n- old mill turbine power\n"
+
+
+def test_contents_and_next_questions_are_no_statements() -> None:
+    document = parse_report(f"{CONTENTS}It turns [1]. Who pays?{LIST}{NEXT}")
+    assert [sentence.text for sentence in document.sentences] == ["It turns [1].", "Who pays?"]
+    appendix = parse_report(f"It turns [1].{LIST}\n\n## Units\n\n- kilowatts\n- Hours of the day\n")
+    assert len(appendix.sentences) == 3
+    linked = parse_report("- [Mills](#mills) turn\n- [Rivers](#rivers) flow [1]\n" + LIST)
+    assert len(linked.sentences) == 2
 
 
 @pytest.mark.parametrize("address", ["<{url}>", "{url}"])
@@ -350,6 +375,7 @@ def test_a_list_of_statements_is_no_list_of_sources(section: str) -> None:
     ("text", "count"),
     [
         ("The largest in the canton.1 The works took long.2 It runs.3" + NUMBERED, 3),
+        ("It turns.[a][1] It is old." + LIST, 2),
         ("Yan et al. [2004] analysed mills. Rivers flow.", 2),
         ("It costs $5 million [1]. It earns $6 million [2]." + LIST, 2),
     ],

@@ -46,6 +46,16 @@ STYLES = {
     "words before numbers": (" (Source {n}).", "## Sources", NUMBERED),
     "elements": (' <qwen:cite id="id_{n}">A crowd of 90.</qwen:cite>.', "References:", "[{n}]. {url}\n\n"),
     "circled": ("{circled}.", "## Sources", NUMBERED),
+    "numbers with a capital": (" [No. {n}].", "## References", NUMBERED),
+    "blanks in brackets": (" [ {n} ].", "REFERENCES", "[ {n} ] Page. {url}\n\n"),
+    "signs": ("※{n}.", "Notes", "※{n} Page {url}\n\n"),
+    "notes of a page": (".{n}", "Endnotes", "{n} Page of the town, {url}\n\n"),
+    "links back": (r".[\[{n}\]](#_ftn{n})", "", "[\\[{n}\\]](#_ftnref{n}) Page, {url}\n\n"),
+    "keys twice": (" [[{n}]].", "### Quellen", "[[{n}]] [Page]({url})\n\n"),
+    "caret and number": (" [^{n}^][{n}].", "", '[{n}]: {url} "Page"\n\n'),
+    "linked numbers in HTML": (' <a href="{url}">[{n}]</a>.', "## References", BRACKETED),
+    "links of a chat": (" <{url}|page {n}>.", "## References", BRACKETED),
+    "divisions of pandoc": (" ([Page](#ref-k{n})).", "# References {#bib}", "::: {{#ref-k{n} .csl-entry}}\nPage. <{url}>.\n:::\n\n"),  # noqa: E501
     "images and formulas": (" ![][image1] $[2]$ [{n}].", "[image1]: <data:image/png;base64,AA>\n", BRACKETED),
 }  # fmt: skip
 UNLISTED = {

@@ -115,7 +115,10 @@ def _words(shown: str) -> str:
 
 
 def _anchor(text: str, start: int, end: int, block: Block, url: str | None) -> Iterator[Cut]:
-    """Yield the marks of a link in HTML, of which the citation is only the opening tag."""
+    """Yield the marks of a link in HTML, of which the citation is only the opening tag, unless it links a number."""
+    if text.endswith("</a>", start, end):
+        yield Cut(start, end, "marker")
+        return
     close = text.find("</a>", end, min(end + _FARTHEST_ANCHOR, block.span.end))
     if close < 0:
         yield Cut(start, end, "link", exact=True)
