@@ -6,6 +6,7 @@ Invariant: the identity of the engine contains what the preset pins, and nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from serving.engine import Engine
 from serving.engines import PERSISTENT, Connection, Persistence, kind_of
@@ -39,7 +40,7 @@ def connect(
         WeightsMissing: The weights of an engine in this process are not on this machine.
         MissingExtra: A library of the engine is not installed; the message contains the pip command.
     """
-    kind = kind_of(preset, base_urls or ())
+    kind = kind_of(preset.engine, base_urls or ())
     urls = tuple(base_urls or kind.default_urls)
     if not kind.needs_server:
         check_code(preset)
@@ -48,7 +49,8 @@ def connect(
         raise PresetError(
             f"{preset.name} is not running: {start}give the URL of its server: --base-url http://HOST:8000/v1"
         )
-    return kind.connect(preset, Connection(urls, api_key, persistence, tell))
+    construct: Callable[[Preset, Connection], Engine] = import_module(kind.module).connect
+    return construct(preset, Connection(urls, api_key, persistence, tell))
 
 
 def is_judge(preset: Preset, identity: EngineIdentity) -> bool:

@@ -146,11 +146,8 @@ def rounded(text: Text, start: int) -> Found | None:
     bare = _ONLY_NUMBER.match(match.group(1)) is not None
     if bare and not _closes_clause(text.flat, start, match.end()):
         return None
-    word = (
-        LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
-        if text.flat[start - 1 : start] == " "
-        else None
-    )
+    apart = text.flat[start - 1 : start] == " "
+    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if apart else None
     return Found(match.end(), keys, shown=word.group(1) if word is not None else "", certain=not bare)
 
 
@@ -227,11 +224,8 @@ def _within(text: Text, found: Found, shown: str) -> Found | None:
 def turns(text: Text, start: int) -> Found | None:
     """Read the ids that a chat's export leaves: `citeturn0search0turn0search3`."""
     match = _TURNS.match(text.flat, start)
-    return (
-        Found(match.end(), tuple(re.findall(r"turn\d+[a-z]+\d+", match.group(1))))
-        if match is not None
-        else None
-    )
+    keys = re.findall(r"turn\d+[a-z]+\d+", match.group(1)) if match is not None else ()
+    return Found(match.end(), tuple(keys)) if match is not None else None
 
 
 def card(text: Text, start: int) -> Found | None:

@@ -272,10 +272,9 @@ class _Page:
             return self._mark(element)
         if element.tag == "a":
             return self._link(element, note)
-        if (
-            element.get("data-cites") and not element.text_content().strip()
-        ):  # pandoc, without a list of sources
-            return "".join(f"[^{key}]" for key in element.get("data-cites").split())
+        keys = element.get("data-cites", "").split()
+        if keys and not element.text_content().strip():  # pandoc, without a list of sources
+            return "".join(f"[^{key}]" for key in keys)
         text = self._inlines(element, note)
         if self._is_raised(element) and text.strip() and not _NOTES.fullmatch(text):
             return f"<sup>{text.strip()}</sup>"

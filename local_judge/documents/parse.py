@@ -58,16 +58,12 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     """
     report = _readable(text)
     wrapper = unwrap(report)
-    hidden = [
-        (0, wrapper.start),
-        *hidden_ranges(report, wrapper.start, wrapper.end),
-        (wrapper.end, len(report)),
-    ]
+    start, end = wrapper.start, wrapper.end
+    hidden = [(0, start), *hidden_ranges(report, start, end), (end, len(report))]
     shown = [block for (_, start), (end, _) in pairwise(hidden) for block in parse_blocks(report, start, end)]
     beside = _beside(sources, len(report), shown)
     found = find_references(
-        shown,
-        frozenset(reference.key for reference in beside if reference.key is not None),
+        shown, frozenset(reference.key for reference in beside if reference.key is not None)
     )
     cited = [
         index in found.listed or any(is_clearly_citing(mark) for mark in marks)

@@ -155,8 +155,8 @@ def find_navigation(
 ) -> frozenset[int]:
     """Return the indexes of the blocks that lead to other text: tables of contents, and what a chat may be asked next.
 
-    A table of contents has two lines or more, each a link within the report. Questions
-    and searches are all that follows the last source list.
+    A table of contents has two lines or more, each a link within the report. Questions and searches are all that
+    follows the last source list.
 
     Args:
         blocks: All blocks in order.
@@ -175,18 +175,14 @@ def find_navigation(
         if "\n" in blocks[index].piece.flat or not places.isdisjoint((index - 1, index + 1))
     }
     for index in sorted(found - {0}):
-        above = blocks[index - 1]
-        if above.kind == "paragraph" and is_title(above.piece.flat):
+        if blocks[index - 1].kind == "paragraph" and is_title(blocks[index - 1].piece.flat):
             found.add(index - 1)
-    last = max(listed, default=len(blocks))
-    after = [index for index in range(last + 1, len(blocks)) if blocks[index].kind != "heading"]
-    if after and is_title(blocks[after[0]].piece.flat) and not only(_NEXT, after[0]):
-        found.discard(after.pop(0))
-    if sum(1 + blocks[index].piece.flat.count("\n") for index in after) > 1 and all(
-        only(_NEXT, index) for index in after
-    ):
-        found.update(range(last + 1, len(blocks)))
-    return frozenset(found)
+    tail = range(1 + max(listed, default=len(blocks)), len(blocks))
+    after = [index for index in tail if blocks[index].kind != "heading"]
+    if after and is_title(blocks[after[0]].piece.flat):
+        del after[0]
+    several = "\n" in "\n".join(blocks[index].piece.flat for index in after)
+    return frozenset(found.union(tail) if several and all(only(_NEXT, index) for index in after) else found)
 
 
 def _is_chatter(block: RawBlock) -> bool:

@@ -29,6 +29,7 @@ _WITHIN = re.compile(
 LOOSE = ","
 """What is shown of a number within a sentence, `came back, 3 and left`."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
+_CELL_END = re.compile(r"\s*(?:\||$)")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
 _LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
@@ -142,20 +143,16 @@ def _before_stop(text: Text, start: int) -> Found | None:
 def spaced(text: Text, start: int) -> Found | None:
     """Read, with doubt, a number between a word and a full stop: `word 1.`; the text keeps its blank."""
     match = _SPACED.match(text.flat, start) if text.labels else None
-    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1) if match is not None else None
-    amount = _CELL_NUMBER.search(text.flat, max(0, start - 20), start) if word is None else None
-    if match is not None and amount is not None and text.flat[match.end() :].lstrip()[:1] in ("", "|"):
-        keys = known(match.group(1), text.labels)
-        return Found(match.end(1), keys, shown=amount.group(1), certain=False) if keys else None
-    keys = known(match.group(1), text.labels) if match is not None and word is not None else ()
-    if match is None or word is None or not keys:
+    keys = known(match.group(1), text.labels) if match is not None else ()
+    if match is None or not keys:
         return None
-    short = (
-        len(word.group(1)) < 3
-        and word.group(1) != "%"
-        and not word.group(1).isupper()
-        and word.group(1)[-1] < "\u2e80"
-    )
+    word = LAST_WORD.search(text.flat, max(0, start - 40), start - 1)
+    if word is None:
+        amount = _CELL_NUMBER.search(text.flat, max(0, start - 20), start)
+        closes = amount is not None and _CELL_END.match(text.flat, match.end()) is not None
+        return Found(match.end(1), keys, shown=amount.group(1), certain=False) if amount and closes else None
+    name = word.group(1)
+    short = len(name) < 3 and name != "%" and not name.isupper() and name[-1] < "\u2e80"
     return None if short else Found(match.end(1), keys, shown=word.group().rstrip("*_"), certain=False)
 
 

@@ -122,51 +122,37 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
     """Return the citations among the marks, in reading order, each with its index in `found`."""
     by_author = _cites_by_author(found, lookup)
     citations: list[tuple[Citation, int]] = []
-
-    def add(
-        index: int,
-        key: str,
-        state: CitationState,
-        entry: Reference | None,
-        url: str | None,
-        written: str | None,
-    ) -> None:
-        citation = Citation(
-            id=f"c{len(citations) + 1}",
-            style=found[index].style.name,
-            key=key,
-            span=found[index].span,
-            state=state,
-            reference=entry.id if entry else None,
-            url=url,
-            original_url=written,
-        )
-        citations.append((citation, index))
-
     for index, item in enumerate(found):
         mark, style = item.mark, item.style
-        if style.lookup == "address":
-            url = web_address(mark.target)
-            if url is not None:
-                add(index, mark.target, "resolved", lookup.address(url), url, mark.target)
-            elif style.dangles:
-                add(index, mark.target, "dangling", None, None, mark.target)
-            continue
-        for key in mark.keys:
-            if style.lookup == "author":
+        addressed = style.lookup == "address"
+        for key in (mark.target,) if addressed else mark.keys:
+            url = web_address(key) if addressed else None
+            written = key if addressed else None
+            if addressed:
+                entry = lookup.address(url) if url is not None else None
+            elif style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain" or key == AGAIN)
                 if (entry is None and (item.heading or mark.shown)) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")
-            if entry is None:
-                if style.dangles:
-                    add(index, key, "dangling", None, None, None)
-            elif entry.url is None:
-                add(index, key, "no_url", entry, None, None)
-            else:
-                add(index, key, "resolved", entry, entry.url, entry.original_url)
+            if url is None and entry is not None:
+                url, written = entry.url, entry.original_url
+            state: CitationState = "resolved" if url else "no_url" if entry else "dangling"
+            if state == "dangling" and not style.dangles:
+                continue
+            citation = Citation(
+                id=f"c{len(citations) + 1}",
+                style=style.name,
+                key=key,
+                span=item.span,
+                state=state,
+                reference=entry.id if entry else None,
+                url=url,
+                original_url=written if state != "no_url" else None,
+            )
+            citations.append((citation, index))
     return citations
 
 

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from serving.engine import Engine
-    from serving.presets import Preset
+from typing import Literal, NamedTuple
 
 SectionName = Literal["vllm", "embedded"]
 
@@ -57,11 +52,6 @@ class EngineKind(NamedTuple):
         """True if `judge up` starts its servers, which are vLLM's."""
         return self.section == "vllm"
 
-    def connect(self, preset: Preset, connection: Connection) -> Engine:
-        """Return the engine of a preset; errors as `serving.connect.connect`."""
-        construct: Callable[[Preset, Connection], Engine] = import_module(self.module).connect
-        return construct(preset, connection)
-
 
 ENGINES: dict[str, EngineKind] = {
     "vllm": EngineKind("serving.engines.openai", needs_server=True, section="vllm"),
@@ -71,7 +61,7 @@ ENGINES: dict[str, EngineKind] = {
 """Engines by the name that a preset gives as `engine`."""
 
 
-def kind_of(preset: Preset, base_urls: Sequence[str] = ()) -> EngineKind:
-    """Return the engine that answers for a preset; one for this process gives way to the servers that are named."""
-    kind = ENGINES[preset.engine]
+def kind_of(engine: str, base_urls: Sequence[str] = ()) -> EngineKind:
+    """Return the kind that answers for an engine; one for this process gives way to the servers that are named."""
+    kind = ENGINES[engine]
     return ENGINES["vllm"] if base_urls and not kind.needs_server else kind

@@ -17,6 +17,7 @@ from ..stub_thread import StubThread
 from .conftest import Command
 
 OWN_HELP = {
+    "--annotated": "reports to measure a judge on, or labels to fit as well",
     "--all": "all of what a command would do in part",
     "--dry-run": "model calls that are not made, or rows that are not removed",
     "--host": "an address to listen on, or a host of pages",

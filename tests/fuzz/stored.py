@@ -54,7 +54,7 @@ results diff RUN RUN
 results rank RUN --score citation_accuracy
 results stats length RUN
 run RUNFILE --replay --out RUN --ledger LEDGER
-top RUN
+show RUN --watch --once
 """.splitlines()
 )
 CODES = (0, 1, 3, 4)

@@ -91,7 +91,7 @@ def test_the_folder_has_the_checkout_a_tokenizer_and_packages(
     _, with_dependencies, alone = commands
     assert with_dependencies[-2:] == ["platformdirs>=4,<5", "pydantic>=2.10,<3"]
     assert "--no-deps" not in with_dependencies
-    assert alone[-3:] == ["--no-deps", "apache-tvm-ffi", "xgrammar>=0.1.20"]
+    assert alone[-3:] == ["--no-deps", "apache-tvm-ffi", "xgrammar>=0.1.20,<0.3"]
     assert alone[alone.index("--python-version") + 1] == "3.12"
     assert list((tmp_path / "made").iterdir()) == [folder]
     assert "bash carried/scripts/gpu_check --random-weights" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError
 from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
+from local_judge.cli.help import ADVANCED
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import (
     SAMPLE,
@@ -92,7 +93,11 @@ def benchmark_verifier(
     snapshot: SomeSnapshotDir = None,
     partial: Annotated[
         Partial,
-        typer.Option("--partial", help="Count partial claims as unsupported, or leave them out."),
+        typer.Option(
+            "--partial",
+            help="Count partial claims as unsupported, or leave them out.",
+            rich_help_panel=ADVANCED,
+        ),
     ] = "unsupported",
     calibrate_with: Annotated[
         list[Path] | None,
@@ -100,6 +105,7 @@ def benchmark_verifier(
             "--calibrate-with",
             help="Labelled or planted claims (`lab plant`) that calibrations for the other sets are also fitted on; "
             "no figure measures them; repeatable.",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     sample: Annotated[int | None, SAMPLE] = None,
@@ -108,11 +114,16 @@ def benchmark_verifier(
     part: Annotated[
         list[str] | None,
         typer.Option(
-            "--part", help=f"Measure only this part of --annotated: {', '.join(PARTS)}; repeatable."
+            "--part",
+            help=f"Measure only this part of --annotated: {', '.join(PARTS)}; repeatable.",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     similarity: Annotated[
-        Name, typer.Option("--similarity", help="Similarity measure for matching extracted claims.")
+        Name,
+        typer.Option(
+            "--similarity", help="Similarity measure for matching extracted claims.", rich_help_panel=ADVANCED
+        ),
     ] = "lexical",
     threshold: Annotated[
         float | None,
@@ -122,12 +133,15 @@ def benchmark_verifier(
             max=1.0,
             help="Minimum similarity of two matching claims.",
             show_default="that of the measure",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     recall_judge: Annotated[
         str | None,
         typer.Option(
-            "--recall-judge", help="Judge that decides which annotated claims the extracted claims cover."
+            "--recall-judge",
+            help="Judge that decides which annotated claims the extracted claims cover.",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     config: ConfigFile = None,

@@ -154,7 +154,7 @@ def is_reachable(judge_spec: JudgeSpec) -> bool:
     Raises:
         LaunchFailed: its servers on this machine are still starting, or do not answer.
     """
-    kind = kind_of(judge_spec.preset, judge_spec.base_urls)
+    kind = kind_of(judge_spec.preset.engine, judge_spec.base_urls)
     has_urls = bool(judge_spec.base_urls or kind.default_urls)
     return not kind.needs_server or has_urls or find(judge_spec.preset) is not None
 
@@ -255,7 +255,7 @@ async def open_engines(
 
 async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStack) -> JudgeSpec:
     """Return a judge with the URLs of its servers on this machine, if it needs a server and none is given."""
-    kind = kind_of(judge_spec.preset)
+    kind = kind_of(judge_spec.preset.engine)
     if judge_spec.recorded is not None or judge_spec.base_urls or not kind.needs_server:
         return judge_spec
     if not kind.is_launched:

@@ -39,7 +39,7 @@ class Material(NamedTuple):
 
     @property
     def lacks_snapshot(self) -> bool:
-        """Whether the run used a snapshot that is not at hand."""
+        """True if the run used a snapshot that is not at hand."""
         return self.snapshot is None and read_manifest(self.store).get("snapshot") is not None
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.base.model import Frozen
-from local_judge.protocols.base import load_protocol
 from local_judge.runs.results.attributes import OpenRun, open_runs
 from local_judge.runs.results.matching import (
     MatchedReports,
@@ -36,8 +35,15 @@ from local_judge.runs.results.scored import (
     report_path,
     report_scores,
     reports_of,
+    stored_profiles,
 )
-from local_judge.runs.storage.manifest import changed, difference, judges_of, protocols_of, read_manifest
+from local_judge.runs.storage.manifest import (
+    changed,
+    difference,
+    judges_of,
+    protocols_of,
+    read_manifest,
+)
 from local_judge.scoring.node import Profile, headlines
 from local_judge.stats.comparison import Difference, compare, corrected, mean_contrast
 from local_judge.stats.estimate import DRAWS
@@ -200,7 +206,9 @@ def run_difference(
     candidates: list[_Candidate] = []
     noises: dict[tuple[str, Place], Sides] = {}
     for name in dict.fromkeys([*common, *shown]):
-        if name not in shown and profile not in load_protocol(name).profiles:
+        if name not in shown and not all(
+            profile in stored_profiles(run.store, name, run.judge) for run in opened
+        ):
             continue
         loaded = [load_scored(run.store.root, name, profile, run.judge) for run in opened]
         candidates += _of_runs(
@@ -356,7 +364,7 @@ def system_differences(
     names = protocols_of(run.store)
     for name in names if protocol in (None, *names) else (*names, protocol):
         shown = protocol in (None, name)
-        if not shown and profile not in load_protocol(name).profiles:
+        if not shown and profile not in stored_profiles(run.store, name, run.judge):
             continue
         systems = report_scores(run.store, name, profile, run.judge)
         overall = {row.path for row in systems if row.headline}

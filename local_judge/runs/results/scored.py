@@ -229,6 +229,12 @@ def system_scores(
     return [row for row in found if not row.all_systems]
 
 
+def stored_profiles(store: RunStore, protocol: str, judge: str | None = None) -> frozenset[str]:
+    """Return the profiles of a protocol's stored scores; an imported run can lack one that the protocol defines."""
+    rows = load_system_scores(store, (protocol,), (judge_of(store, judge),))
+    return frozenset(row.profile for row in rows)
+
+
 def report_scores(
     store: RunStore, protocol: str, profile: str, judge: str | None = None
 ) -> list[SystemScore]:
