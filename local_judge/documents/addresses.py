@@ -17,11 +17,11 @@ _HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE
 _LINKED_NUMBER = re.compile(r"(?:<sup>)?\s?\[?\d{1,4}\]?\s?(?:</sup>)?</a>")
 _AUTOLINK = re.compile(r"<(https?://[^\s<>|]{1,4096})(?:\|[^<>\n]{0,300})?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-# Within a bare address; square brackets are left to marks, `\[1\]`.
+# Within a bare address; square brackets are left to marks and markup, `\[1\]`, `x[1]`, except in its query, `?a[]=1`.
 _ESCAPED = r"\\[!#-/:;=?@_~]"
+_CHARACTERS = rf"(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］\[\]?]|{_ESCAPED})"
 _ADDRESS = re.compile(
-    rf"(https?://|www\.)(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+|{_ESCAPED})+",
-    re.IGNORECASE,
+    rf"(https?://|www\.){_CHARACTERS}+(?:\?(?:[?]|{_CHARACTERS}|\[{_CHARACTERS}*\])*)?", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(
     rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]+|{_ESCAPED})+"
@@ -45,8 +45,6 @@ _LONG_LINE = 60
 _DESTINATION_END = re.compile(rf"{_ESCAPE.pattern}|[\s()]")
 _TITLE = re.compile(r"[ \t]{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}')[ \t]{0,8}")
 _TRAILING = ".,;:!?'\"*_~\\"
-# Outside the query of an address, a bracket is markup: `https://a.example/x[1]`, `[url=https://a.example]words[/url]`.
-_UNBRACKETED = re.compile(r"[^\[\]?]*(?:\?(?:[^\[\]]|\[[^\[\]]*\])*)?")
 
 
 def link(text: Text, start: int) -> Found | None:
@@ -150,13 +148,18 @@ def _unescaped(written: str) -> str:
 
 
 def _trimmed(address: str) -> str:
-    """Remove trailing punctuation, square brackets of markup, and round brackets that the address did not open."""
-    match = _UNBRACKETED.match(address)
-    end = match.end() if match is not None else 0
-    surplus = address.count(")", 0, end) - address.count("(", 0, end)
-    while end > 0 and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and surplus > 0)):
-        surplus -= address[end - 1] == ")"
-        end -= 1
+    """Remove trailing punctuation, and closing brackets that the address did not open."""
+    end = len(address)
+    surplus = {")": address.count(")") - address.count("("), "]": address.count("]") - address.count("[")}
+    while end > 0:
+        last = address[end - 1]
+        if last in _TRAILING:
+            end -= 1
+        elif surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+            end -= 1
+        else:
+            break
     return address[:end]
 
 

@@ -191,7 +191,12 @@ _ROWS = (
     CitationStyle(
         name="author_year",
         examples=("(Kim, 2024)", "Kim et al. (2024)"),
-        forms=(Form(r"\(|（", author_years), Form(r"\(|（", again), Form(r"\[", again)),
+        forms=(
+            Form(r"\(|（", author_years),
+            Form(r"\(|（", again),
+            Form(r"\[", author_years),
+            Form(r"\[", again),
+        ),
         lookup="author",
         wording=True,
         cleaned="unless_narrative",

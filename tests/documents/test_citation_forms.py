@@ -235,6 +235,9 @@ Lee, A., & Park, B. (2023a). On others.
         ("It was founded (Berlin, 2019).", []),
         ("It was founded in (March, 2024).", []),
         ("It was so (in Kim, 2024, it was said).", []),
+        ("It holds (from 3 in 2019; but see J. Kim, May 2024).", [("Kim 2024", "resolved")]),
+        ("It holds [Kim, 2024].", [("Kim 2024", "resolved")]),
+        ("It was [Berlin, 2019]; Yan [2004] left.", []),
     ],
 )
 def test_author_and_year(text: str, expected: list[tuple[str, str]]) -> None:
