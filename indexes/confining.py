@@ -1,6 +1,7 @@
-"""Restrictions on processes that read untrusted pages or that an offline run starts.
+"""Processes that read untrusted pages or that an offline run starts: their command line and their restrictions.
 
-Invariant: a restriction also holds for everything that the process or thread starts from then on.
+Invariants: this very package is run, whatever the working directory holds; a restriction also holds for everything that
+the process or thread starts from then on.
 
 Sockets are denied by a seccomp filter, which needs no rights and exists on Linux alone; elsewhere `deny_sockets` says
 that nothing was done. The filter refuses the system calls that make a socket: `socket`, and `io_uring_setup`, whose
@@ -12,12 +13,16 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 import platform
 import resource
 import struct
 import sys
+from pathlib import Path
 
 from indexes.limits import PAGE_MEMORY
+
+_ROOT = str(Path(__file__).resolve().parents[1])
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 """Machine name -> its number in `seccomp_data`, and the number of its call `socket`."""
@@ -26,6 +31,21 @@ _X32 = 0x40000000  # the bit that marks calls of the x32 variant of x86_64
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # of classic BPF
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2
+
+
+def child_command(module: str) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment that run `module` as a program."""
+    path = os.environ.get("PYTHONPATH")
+    env = {
+        **os.environ,
+        "PYTHONPATH": f"{_ROOT}{os.pathsep}{path}" if path else _ROOT,
+        # One thread each: there are as many processes as there should be threads, and each thread's stack and
+        # arena count against the process's memory.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    # -P: the working directory is no place to import from.
+    return [sys.executable, "-P", "-m", module], env
 
 
 def limit_memory() -> None:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import idna
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 
 TRACKING_PREFIXES = ("utm_", "hsa_", "mtm_", "pk_campaign", "pk_source", "pk_medium", "pk_kwd")
 TRACKING_PARAMETERS = word_list("indexes", "tracking_parameters")

@@ -1,4 +1,4 @@
-"""Table of the packaged presets in docs/reference/presets.md; `python -m scripts.preset_table` writes it."""
+"""Table of the packaged presets in docs/appendix/presets.md; `python -m scripts.preset_table` writes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from serving.memory import GIB, smallest_gpu
 from serving.presets import THINKING_SUFFIX, Preset, list_presets, load_preset
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "presets.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "appendix" / "presets.md"
 _HEAD = (
     "| preset | model | licence | context | native | weights, GiB | KV cache, KiB per token | GPU | tensor parallel "
     "| thinking | files |\n|---|---|---|---|---|---|---|---|---|---|---|\n"

@@ -18,7 +18,7 @@ from indexes.fetch.faults import FetchFault, Refused, Unreachable
 from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.target import Target, target
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 
 _MAX_HEAD = 65_536
 _PIECE = 65_536

@@ -29,9 +29,8 @@ from pydantic import field_validator
 from indexes.search.analysis import PLAIN, SNOWBALL, Analyser, QueryAnalyser, analysis_of, stemmer_version
 from indexes.search.errors import IndexDamaged, IndexMismatch
 from indexes.search.folder import building, holds_array, read_info, sizes, write_info, write_npy_header
-from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, check_search
+from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, best_positive, check_search
 from indexes.search.postings import RUN, PostingRuns
-from indexes.search.ranking import best_positive
 from indexes.search.weights import Bm25Settings, Weights
 from indexes.text.tokens import tokenise
 from local_judge.base.files import read_file

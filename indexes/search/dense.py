@@ -30,8 +30,16 @@ from indexes.search.errors import EncoderError, IndexDamaged, IndexMismatch
 from indexes.search.folder import building, read_info, sizes, write_info
 from indexes.search.ivf import FILE, IvfParameters, Lists, build_lists, faiss
 from indexes.search.local import LocalEncoder
-from indexes.search.model import ChunkDigest, ChunkText, IndexInfo, Mask, Ranked, Vectors, check_search
-from indexes.search.ranking import ordered
+from indexes.search.model import (
+    ChunkDigest,
+    ChunkText,
+    IndexInfo,
+    Mask,
+    Ranked,
+    Vectors,
+    check_search,
+    ordered,
+)
 from local_judge.base.model import Frozen
 
 KIND = "dense"

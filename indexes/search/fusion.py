@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from indexes.search.model import Ranked
-from indexes.search.ranking import ordered
+from indexes.search.model import Ranked, ordered
 from local_judge.base.model import Frozen
 
 RRF_K = 60

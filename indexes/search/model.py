@@ -1,14 +1,15 @@
 """Input of an index and output of a search.
 
-Invariant: a chunk is known by its row, its position in the stream that the index was built from. Two indexes are
-of the same chunks exactly if their `chunks_digest` is the same.
+Invariants: a chunk is known by its row, its position in the stream that the index was built from. Two indexes are
+of the same chunks exactly if their `chunks_digest` is the same. Results are ordered by score, highest first, then by
+row, and of equal scores the lower rows are in. (`numpy.argpartition` alone leaves both open.)
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,3 +89,21 @@ def check_search(k: int, n_chunks: int, mask: Mask | None) -> None:
         raise ValueError(f"k is {k}; at least one chunk must be asked for")
     if mask is not None and (mask.dtype != np.bool_ or mask.shape != (n_chunks,)):
         raise ValueError(f"the mask is {mask.dtype}{mask.shape}; it must be bool({n_chunks},), one a chunk")
+
+
+def best_positive(scores: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
+    """Rows of the `k` highest scores above 0; fewer if there are not so many."""
+    n = len(scores)
+    if k < n:
+        threshold = np.partition(scores, n - k)[n - k]
+        found = np.flatnonzero(scores >= threshold) if threshold > 0 else np.flatnonzero(scores > 0)
+    else:
+        found = np.flatnonzero(scores > 0)
+    # `found` is in order of row, and a stable sort keeps it so among equals.
+    return found[np.argsort(-scores[found], kind="stable")[:k]].astype(np.int64, copy=False)
+
+
+def ordered(rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], k: int) -> Ranked:
+    """The `k` best of some rows in any order."""
+    order = np.lexsort((rows, -scores))[:k]
+    return Ranked(rows[order], scores[order])

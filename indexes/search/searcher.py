@@ -19,8 +19,7 @@ from indexes.search.bm25 import Bm25Index
 from indexes.search.dense import DIGITS, DenseIndex
 from indexes.search.errors import IndexMismatch, IndexMissing
 from indexes.search.fusion import FusionSettings, fuse
-from indexes.search.model import Mask, Ranked
-from indexes.search.ranking import ordered
+from indexes.search.model import Mask, Ranked, ordered
 
 Mode = Literal["bm25", "dense", "fused"]
 Texts = Callable[[Sequence[int]], Sequence[str]]

@@ -16,6 +16,7 @@ import subprocess
 from datetime import date
 from importlib.metadata import version
 
+from indexes.confining import child_command
 from indexes.limits import (
     HTML_SECONDS,
     MAX_GZIP_RATIO,
@@ -26,7 +27,6 @@ from indexes.limits import (
     PDF_SECONDS,
 )
 from indexes.model import SourceStatus
-from indexes.text.child import child_command
 from indexes.text.dates import EARLIEST, LATEST, day_in_pdf, latest_date
 from indexes.text.decode import MEDIA_TYPES, clean, sniff
 from indexes.text.facts import read_facts, text_facts

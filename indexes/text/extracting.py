@@ -25,9 +25,9 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
+from indexes.confining import child_command
 from indexes.errors import ExtractionFailed
 from indexes.limits import HTML_SECONDS, PDF_SECONDS
-from indexes.text.child import child_command
 from indexes.text.chunk import chunk_spans
 from indexes.text.dates import latest_date
 from indexes.text.decode import is_pdf

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from io import BufferedReader
 from pathlib import Path
 from typing import IO
@@ -154,3 +155,9 @@ def _runs(process: int) -> bool:
     except PermissionError:
         pass  # another user's process, and alive
     return True
+
+
+def word_list(package: str, name: str) -> frozenset[str]:
+    """The entries of `word_lists/<name>.txt` of a package: one a line; lines that open with `#` describe the list."""
+    text = files(package).joinpath("word_lists", f"{name}.txt").read_text(encoding="utf-8")
+    return frozenset(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))

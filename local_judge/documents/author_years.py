@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 from local_judge.documents.mark_text import Found, Text
 
 _PARTICLE = r"(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]|d['’]"

@@ -27,7 +27,7 @@ _WITHIN = re.compile(
 )
 """Number before a word that joins clauses, unlike the 2 of "3 wheels, 2 of them new"."""
 LOOSE = ","
-"""What is shown of a number within a sentence, `came back, 3 and left`."""
+"""Text shown of a number within a sentence, `came back, 3 and left`."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
 _CELL_END = re.compile(r"\s*(?:\||$)")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 
 CLOSERS = "\"'”’)）]」』】*_"
 _ABBREVIATIONS = word_list("local_judge.documents", "abbreviations")

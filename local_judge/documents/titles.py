@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 
 Clarity = Literal["clear", "vague"]
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from indexes.resources import word_list
+from local_judge.base.files import word_list
 from local_judge.documents.addresses import is_registrable
 from local_judge.documents.inline import Mark
 from local_judge.documents.raised_digits import LOOSE

@@ -7,7 +7,6 @@ again, and no row is replaced; a failure writes no row.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from indexes.text.language import detect_language
 from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.judge import Judge
+from local_judge.ledger.requests import sha256
 from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
@@ -111,8 +111,7 @@ def _limited(reply: Any, item: Any, most: int, least: int | None) -> Any:
 
 def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
     """Return a prompt whose first block is shared; `prefix` begins the key of the shared block."""
-    key = hashlib.sha256(shared.encode()).hexdigest()[:16]
-    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{key}")
+    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{sha256(shared)[:16]}")
 
 
 def request_block(task: Task) -> str:

@@ -185,8 +185,8 @@ def _check_entries(position: TokenLogprobs) -> None:
             f"the server names {numbers} of {len(names)} alternatives by number and the others by text; look at the "
             "server's log"
         )
-    whole = [name for name in names if "\ufffd" not in name]
-    for name, times in Counter(whole).items():
+    whole = Counter(name for name in names if "\ufffd" not in name)
+    for name, times in whole.items():
         if times > 1:
             raise MalformedReply(
                 f"the server lists the token {name[:NAME_SHOWN]!r} {times} times among its alternatives; look at the "

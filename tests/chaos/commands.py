@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -40,11 +41,8 @@ prompt_injection: {attacks: 1, pages: 1}
 draws: 0
 """
 
-NO_RESULT = re.compile(
-    r"(?:^|/)(?:\.|lock$|ledger\.sqlite)|\.(?:lock|journal|partial)$|(?:^|/)journal|^runs/[^/]+\.yaml$"
-)
-"""Files of a run or sweep that are no results: replies, locks, journals, what is half written, and the run files of a
-sweep, which hold absolute paths."""
+NO_RESULT = re.compile(r"(?:^|/)(?:\.|lock$|ledger\.sqlite)|\.(?:lock|journal|partial)$|(?:^|/)journal")
+"""Files of a run or sweep that are no results: replies, locks, journals and what is half written."""
 
 BELIEVER = StubPlan(answer=answer, alternatives=leaning)
 
@@ -195,14 +193,14 @@ def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
 
 
 def tree_of(name: str) -> Callable[[Path], Results]:
-    """The bytes of a file or of every result file of a folder."""
+    """The bytes of a file or of every result file of a folder, without the working directory, which run files hold."""
 
     def read(cwd: Path) -> Results:
         top = cwd / name
         paths = [top] if top.is_file() else sorted(top.rglob("*"))
         found = {str(path.relative_to(cwd)): path for path in paths if path.is_file()}
         return {
-            place: path.read_bytes()
+            place: path.read_bytes().replace(os.fsencode(cwd), b"cwd")
             for place, path in found.items()
             if NO_RESULT.search(place.partition("/")[2] or place) is None
         }

@@ -71,7 +71,7 @@ def test_what_repeats_is_read_in_time() -> None:
 
 
 REFUSED = (1, 2, 4, 6, 9, 11, 14, 19, 22, 36, 37, 39, 46, 76, 79, 89)
-"""Reports of which the published text lacks a word or has another (docs/guides/cleaning.md lists them). Of those in
+"""Reports of which the published text lacks a word or has another (docs/appendix/benchmarks.md lists them). Of those in
 that list 49 and 82 differ in rules and brackets, which are no words."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -41,6 +42,7 @@ def run(
 
 
 def checks(ended: Ended) -> dict[str, dict[str, Any]]:
+    assert ended.out, ended.err
     return {check["name"]: check for check in json.loads(ended.out)["checks"]}
 
 
@@ -548,6 +550,9 @@ def hostile(path: Path) -> Iterator[tuple[str, Path]]:
         yield "stands twice", archive("twice.ljz", ("run/a", b"x"), ("run/a", b"y"))
     (path / "text.ljz").write_text("no archive")
     yield "damaged", path / "text.ljz"
+    (path / "sparse.ljz").touch()
+    os.truncate(path / "sparse.ljz", 200 << 30)
+    yield "not read", path / "sparse.ljz"  # not hashed, which takes minutes
     yield "no such file", path / "none.ljz"
 
 

@@ -6,15 +6,13 @@ Every fenced block says in its info string how it is checked, and one that does 
                              lines below it are what it prints, where `…` stands for anything
     console norun: REASON    cannot run in a test, and says why; its options and scripts have to exist
     python run               executed
-    yaml config | preset | criteria | build | qualify | pairs | timelines | arguments |
-                             replication
+    yaml config | preset | criteria | build | qualify | timelines | replication
                              read as a config of `run`, as a judge preset, as static criteria, as a config of
                              `tasks build`, of `qualify`, as data of the experiments
     jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
-    jsonl attributes | evidence_gaps | questions | items | retained | searches
+    jsonl attributes | evidence_gaps | questions | items | searches
     csv ratings
     jsonl checklists | dimensions | plans | rated | domains
-    csv dataset
                              read by the reader of that format
     json golden              run as a file of golden vectors
     text                     a figure: a tree, a formula; no command
@@ -50,15 +48,15 @@ from local_judge.base.rows import read_jsonl
 from local_judge.cli.commands import Lazy, app
 from local_judge.demo.outcome import Planted
 from local_judge.lab.annotations.model import GoldClaim
-from local_judge.lab.experiments.corruption import Topic, load_topics
+from local_judge.lab.experiments.corruption import Topic
 from local_judge.lab.experiments.planning import load_ratings as load_plan_ratings
-from local_judge.lab.experiments.reasoning import Argument, load_arguments
+from local_judge.lab.experiments.reasoning import Argument
 from local_judge.lab.experiments.temporal import Timeline, load_timelines
 from local_judge.lab.labelled.load import load_sets
 from local_judge.lab.qualification.config import QualifyConfig, load_qualify_config
 from local_judge.lab.replication import Replication, load_replication
 from local_judge.lab.task_construction.settings import BuildConfig, load_build_config
-from local_judge.lab.task_construction.sources import read_given, read_items, read_questions
+from local_judge.lab.task_construction.sources import read_items, read_questions
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
@@ -252,13 +250,10 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("yaml", "build"): reader(lambda path: load_build_config(path, {}), ".yaml"),
     ("yaml", "qualify"): reader(lambda path: load_qualify_config("full", path, None), ".yaml"),
     ("yaml", "replication"): reader(lambda path: load_replication(str(path)), ".yaml"),
-    ("yaml", "pairs"): reader(load_topics, ".yaml"),
     ("yaml", "timelines"): reader(load_timelines, ".yaml"),
-    ("yaml", "arguments"): reader(load_arguments, ".yaml"),
     ("jsonl", "rated"): reader(load_plan_ratings, ".jsonl"),
     ("jsonl", "questions"): reader(read_questions, ".jsonl"),
     ("jsonl", "items"): reader(read_items, ".jsonl"),
-    ("jsonl", "retained"): reader(read_given, ".jsonl"),
     ("jsonl", "pages"): reader(read_pages, ".jsonl"),
     ("jsonl", "reports"): reader(lambda path: load_reports([path]), ".jsonl"),
     ("jsonl", "tasks"): reader(load_tasks, ".jsonl"),
@@ -267,7 +262,6 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("jsonl", "checklists"): reader(lambda path: CHECKLIST_KIND.load(path).rows, ".jsonl"),
     ("jsonl", "plans"): reader(lambda path: PLAN_KIND.load(path).rows, ".jsonl"),
     ("jsonl", "dimensions"): reader(lambda path: DIMENSIONS_KIND.load(path).rows, ".jsonl"),
-    ("csv", "dataset"): reader(load_tasks, ".csv"),
     ("jsonl", "domains"): reader(read_ratings, ".jsonl"),
     ("jsonl", "claims"): reader(load_claim_rows, ".jsonl"),
     ("jsonl", "claim_labels"): reader(lambda path: load_labels([path]), ".jsonl"),
@@ -395,7 +389,7 @@ def test_every_kind_of_failure_is_explained() -> None:
 
 
 def test_every_rule_of_checklists_is_explained() -> None:
-    text = (ROOT / "docs" / "guides" / "checklists.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guides" / "tasks.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (hard|soft) \|", text, re.MULTILINE)
     assert rows == [(name, "hard" if rule.hard else "soft") for name, rule in RULES.items()]
 

@@ -30,7 +30,7 @@ def test_a_page_without_the_table_is_refused() -> None:
 
 
 def test_every_flag_of_a_server_is_explained() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = (PAGE.parents[1] / "reference" / "presets.md").read_text(encoding="utf-8")
     for preset in map(load_preset, list_presets()):
         if preset.vllm is not None:
             words = command(preset, model=Path("/model"))

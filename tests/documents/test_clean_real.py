@@ -78,7 +78,7 @@ def test_the_diff_has_every_removed_line() -> None:
 
 
 def test_as_many_published_texts_are_met_as_by_a_plain_expression_and_more() -> None:
-    """That expression equals 41 of the 60 (`scripts/bench_cleaning`); docs/guides/cleaning.md lists the 18 others."""
+    """That expression equals 41 of the 60 (`scripts/bench_cleaning`); docs/appendix/benchmarks.md lists 18 more."""
     published = rows("cleaned.jsonl")
     differing = {
         identity

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from local_judge.base.errors import ConfigError
-from local_judge.runs.execution.judges import is_reachable, judge_specs_of, open_engines, open_judges
+from local_judge.runs.execution.judges import is_reachable, judge_specs_of, open_engines, open_judges, say
 from serving.engine import Engine
 from serving.engines import ENGINES, Connection, EngineKind
 from serving.engines.openai import OpenAIEngine
@@ -104,3 +104,12 @@ async def test_an_engine_is_a_module_and_a_row_of_the_table(
             async with open_engines(specs) as engines:
                 await engines["mine"].generate([], specs[0].preset.sampling)
             assert len(server.chats) == 1
+
+
+def test_lines_about_a_judge_are_plain_and_left_out_by_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say("a pause (HTTP 503 \x1b[2J)")
+    monkeypatch.setenv("LOCAL_JUDGE_QUIET", "1")
+    say("a pause")
+    assert capsys.readouterr().err == "a pause (HTTP 503  [2J)\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import local_judge
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError
 from local_judge.claims.config import ClaimsConfig
@@ -16,6 +17,7 @@ from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.manifest import (
     build_manifest,
     claim_directory,
+    code_digest,
     input_rows,
     prompts_digest,
     protocols_of,
@@ -162,3 +164,14 @@ async def test_a_damaged_manifest_is_one_line(
         protocols_of(store)
     with pytest.raises(RunError, match=rf"manifest\.json is damaged \({key}"):
         claim_directory(store, manifest, REPORTS)
+
+
+def test_bytecode_does_not_count_as_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process that imports the program writes `name.pyc.NUMBER` first, and renames it."""
+    monkeypatch.setattr(local_judge, "__file__", str(tmp_path / "__init__.py"))
+    digest = code_digest()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__/a.cpython-311.pyc.140245").touch()
+    assert code_digest() == digest
+    (tmp_path / "a.py").touch()
+    assert code_digest() != digest

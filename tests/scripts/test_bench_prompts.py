@@ -334,7 +334,7 @@ def bench() -> Any:
 @pytest.fixture
 def script(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """The script on a server without a model, writing into a copy of the page."""
-    (tmp_path / "docs" / "reference").mkdir(parents=True)
+    (tmp_path / DOCUMENT_PATH).parent.mkdir(parents=True)
     (tmp_path / DOCUMENT_PATH).write_bytes((ROOT / DOCUMENT_PATH).read_bytes())
 
     class Served(NamedTuple):

@@ -16,6 +16,7 @@ from local_judge.cli.judge.presets import JudgeName, fetched
 from local_judge.cli.judging import AllowPresetCode
 from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
+from local_judge.runs.execution.judges import say
 from local_judge.terminal import NONE, plain_table, safe, stdout
 from serving.gpus import check_accelerator, visible_gpus
 from serving.judge_records import recorded, sharing, status
@@ -96,7 +97,7 @@ async def _up(preset: Preset, wanted: Wanted, detach: bool, as_json: bool) -> No
                     wanted,
                     detached=detach,
                     progress=progress,
-                    tell=_tell,
+                    tell=say,
                 )
             _say(started, detach, as_json)
             if detach or started.reused:
@@ -105,10 +106,6 @@ async def _up(preset: Preset, wanted: Wanted, detach: bool, as_json: bool) -> No
                 await hold(started.judge)
             finally:
                 down(name)
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"{plain(line)}\n")
 
 
 def _say(started: Started, detach: bool, as_json: bool) -> None:

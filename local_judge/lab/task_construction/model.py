@@ -6,7 +6,6 @@ build, and changes with its text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -15,6 +14,7 @@ from pydantic import Field
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.lab.task_construction.settings import Quality, Share
+from local_judge.ledger.requests import sha256
 
 Stage = Literal["generate", "qualify", "baseline", "necessity", "duplicates", "ranking"]
 Generator = Literal["personas", "clarify", "reformulate", "given"]
@@ -180,7 +180,7 @@ class TaskLine(Frozen):
 
 def task_id(stem: str, prompt: str) -> str:
     """Return `<stem>-<8 hex digits of the text's SHA-256>`: a changed text gets a new id, so that votes stay valid."""
-    return f"{stem}-{hashlib.sha256(prompt.encode()).hexdigest()[:8]}"
+    return f"{stem}-{sha256(prompt)[:8]}"
 
 
 def not_made(failure: Failure, about: str, domain: str, n_tasks: int = 1) -> Missing:

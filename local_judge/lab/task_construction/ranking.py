@@ -7,7 +7,6 @@ voter leaves out is unranked by them, not last; the order does not depend on the
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from local_judge.base.errors import InputError, brief
 from local_judge.base.model import Frozen
 from local_judge.base.rows import harmless_cell, read_csv
 from local_judge.lab.task_construction.model import Candidate
+from local_judge.ledger.requests import sha256
 
 COLUMNS = ("rank", "approved", "id", "domain", "prompt")
 APPROVED: Mapping[str, bool] = {"yes": True, "no": False}
@@ -46,7 +46,7 @@ class Ballot(Frozen):
             identity
             for identity in (*self.ranks, *self.approvals)
             if identity in prompts
-            and self.texts.get(identity, _digest(prompts[identity])) == _digest(prompts[identity])
+            and self.texts.get(identity, sha256(prompts[identity])) == sha256(prompts[identity])
         }
         ranks = {identity: rank for identity, rank in self.ranks.items() if identity in kept}
         approvals = {identity: said for identity, said in self.approvals.items() if identity in kept}
@@ -155,13 +155,9 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
         raise InputError(
             f"{path}: no task is ranked in it; write 1, 2, … into the column `rank`, or yes or no into `approved`"
         )
-    texts = {identity: _digest(known[identity].prompt) for identity in (*ranks, *accepted)}
+    texts = {identity: sha256(known[identity].prompt) for identity in (*ranks, *accepted)}
     return Ballot(voter=voter, ranks=ranks, approvals=accepted, texts=texts)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _shuffled(seed: int, voter: str, identity: str) -> str:
-    return hashlib.sha256(f"{seed}\0{voter}\0{identity}".encode()).hexdigest()
+    return sha256(f"{seed}\0{voter}\0{identity}")

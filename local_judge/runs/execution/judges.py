@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
-from local_judge.base.errors import ConfigError
+from local_judge.base.errors import ConfigError, plain
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.ledger.ledger import Ledger
@@ -260,9 +260,7 @@ async def _with_servers(judge_spec: JudgeSpec, serving: contextlib.AsyncExitStac
         return judge_spec
     if not kind.is_launched:
         return judge_spec._replace(base_urls=kind.default_urls)
-    running = await serving.enter_async_context(
-        using(judge_spec.preset, serve=judge_spec.serve, tell=_print_to_stderr)
-    )
+    running = await serving.enter_async_context(using(judge_spec.preset, serve=judge_spec.serve, tell=say))
     if running is None:
         return judge_spec
     say(f"{judge_spec.name} runs at {' '.join(running.base_urls)}")
@@ -277,7 +275,7 @@ def _engine(judge_spec: JudgeSpec, persistence: Persistence) -> Engine:
         base_urls=judge_spec.base_urls,
         api_key=api_key(judge_spec.name),
         persistence=persistence,
-        tell=_print_to_stderr,
+        tell=say,
     )
 
 
@@ -313,13 +311,9 @@ def _settings(judge_spec: JudgeSpec, reasks: int) -> JudgeSettings:
 
 
 def say(line: str) -> None:
-    """Print a line about a judge to standard error, unless --quiet is given."""
+    """Print a line about a judge to standard error without control characters, unless --quiet is given."""
     if not is_quiet():
-        _print_to_stderr(line)
-
-
-def _print_to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+        print(plain(line), file=sys.stderr, flush=True)
 
 
 def _refuse_duplicates(judges: Sequence[tuple[str, EngineIdentity, Sampling]]) -> None:

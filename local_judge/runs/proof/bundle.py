@@ -41,7 +41,7 @@ from indexes.model import Page
 from indexes.records import PageRecord, render_record
 from indexes.snapshot import Snapshot
 from indexes.urls import normalise_url
-from indexes.zips import DAMAGED, STEP, ZipRefused, checked_entries, packing_of, unpack_entry
+from indexes.zips import DAMAGED, MOST_BYTES, STEP, ZipRefused, checked_entries, packing_of, unpack_entry
 from local_judge.base.errors import InputError, RunError, os_errors
 from local_judge.base.files import MOST_JSON, open_file, partial_of, read_file, remove_partials
 from local_judge.base.model import Frozen
@@ -375,6 +375,8 @@ def unpack(path: Path, folder: Path) -> Unpacked:
     try:
         with open_file(path) as file:
             length = file.seek(0, 2) - _COMMENT
+            if length > MOST_BYTES:
+                raise ZipRefused(f"{length:,} bytes, more than {MOST_BYTES:,}; not read")
             file.seek(max(length, 0))
             said = file.read(_COMMENT)
             file.seek(0)

@@ -357,13 +357,14 @@ def _prompts(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 def code_digest() -> str:
     """Return the SHA-256 over all files of the program, by name and digest.
 
-    A version or a commit does not show local changes to a file.
+    A version or a commit does not show local changes to a file. Bytecode caches are left out: while another process
+    imports the program, they hold files for a moment.
     """
     digest = hashlib.sha256()
     for package in (local_judge, indexes, serving):
         root = Path(package.__file__ or "").parent
         for path in sorted(root.rglob("*")):
-            if path.suffix != ".pyc" and path.is_file():
+            if "__pycache__" not in path.parts and path.is_file():
                 name = f"{package.__name__}/{path.relative_to(root).as_posix()}"
                 digest.update(f"{name}\0{digest_of(path.read_bytes())}\n".encode())
     return digest.hexdigest()

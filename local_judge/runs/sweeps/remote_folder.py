@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from indexes.text.child import child_command
+from indexes.confining import child_command
 from local_judge.base.errors import ConfigError, JudgeError, UserError, one_line, optional_module
 from local_judge.ledger.file import connect_to_read, ledger_errors
 

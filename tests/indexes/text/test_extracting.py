@@ -177,7 +177,7 @@ def test_memory_that_the_parent_has_held_does_not_count_as_the_worker_s() -> Non
 
 
 def test_what_cannot_start_is_no_fault_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexes.text.child.sys.executable", "/bin/false")
+    monkeypatch.setattr("indexes.confining.sys.executable", "/bin/false")
     with (
         ExtractionPool(1) as pool,
         pytest.raises(ExtractionFailed, match="ended with code 1 before the first page"),
