@@ -88,7 +88,7 @@ def author_years(text: Text, bracket: int) -> Found | None:
         return _narrative(text, bracket, close.end(), years[1], strict=strict)
     keys: list[str] = []
     named: list[re.Match[str]] = []
-    certain = whole = True
+    certain, whole = False, True
     for part in re.finditer(r"[^;；]+", content):
         match = _LATIN.fullmatch(part[0]) or _HAN.fullmatch(part[0])
         listed = match or _LISTED.fullmatch(part[0])
@@ -98,12 +98,13 @@ def author_years(text: Text, bracket: int) -> Found | None:
         if works:
             keys.extend(works)
             named.append(part)
-            certain = certain and match is not None and match["more"] is not None
+            certain = certain or (match is not None and match["more"] is not None)
         else:
             whole = False
     if whole:
         return Found(close.end(), tuple(keys), certain=certain)
-    if not any(label(key) in text.labels for key in keys):
+    keys = [key for key in keys if label(key) in text.labels]
+    if not keys:
         return None
     start = bracket + 1 + named[0].end() - len(named[0][0].lstrip())
     return Found(bracket + 1 + named[-1].end(), tuple(keys), certain=False, start=start)
@@ -113,11 +114,12 @@ def _narrative(text: Text, bracket: int, end: int, years: str, *, strict: bool) 
     """Read `Kim et al. (2024)`, from the first name."""
     floor = max(text.floor, bracket - 120)
     chain = _CHAIN.search(text.flat, floor, bracket)
-    for word in re.finditer(r"(?<![\w'’-])[^\W\d_]", chain[0]) if chain is not None else ():
-        works = _listed(chain[0][word.start() :], years, text.labels) if chain is not None else []
-        if works and chain is not None:
-            several = _JOINED.search(chain[0], word.start()) is not None
-            return Found(end, tuple(works), certain=several, start=chain.start() + word.start())
+    names = chain[0] if chain is not None else ""
+    for word in re.finditer(r"(?<![\w'’-])[^\W\d_]", names):
+        works = _listed(names[word.start() :], years, text.labels)
+        if works:
+            several = _JOINED.search(names, word.start()) is not None
+            return Found(end, tuple(works), certain=several, start=bracket - len(names) + word.start())
     match = _NARRATIVE.search(text.flat, floor, bracket) if strict else None
     if match is None or match["name"] in _NO_AUTHORS:
         return None
@@ -131,12 +133,12 @@ def _works(name: str, years: str) -> list[str]:
 
 
 def _listed(names: str, years: str, labels: frozenset[str]) -> list[str]:
-    """Return the works of entries that names with years cite: those of all the names, or of the first author."""
+    """Return the works that names with years cite, if an entry has one; its author is all the names, or the first."""
     whole = names.strip(' ,“”"*_')
     first = _JOINED.split(whole)[0]
     for name in (whole, first, _FORENAME.sub("", first, count=1)):
-        works = [work for work in _works(name, years) if label(work) in labels]
-        if works:
+        works = _works(name, years)
+        if any(label(work) in labels for work in works):
             return works
     return []
 
