@@ -133,17 +133,18 @@ def evaluate(
         IndexesError: the snapshot cannot be read.
         JudgeError: the ledger cannot be used.
 
-    >>> run = evaluate(
-    ...     "mill.md",
-    ...     judge="judge.yaml",
-    ...     base_url="http://127.0.0.1:8000/v1",
-    ...     snapshot="snapshot",
-    ...     protocols="fact",
-    ...     out="run",
-    ...     progress=False,
-    ... )
-    >>> run
-    <Run run: 1 reports, fact by judge>
+    Examples:
+        >>> run = evaluate(
+        ...     "mill.md",
+        ...     judge="judge.yaml",
+        ...     base_url="http://127.0.0.1:8000/v1",
+        ...     snapshot="snapshot",
+        ...     protocols="fact",
+        ...     out="run",
+        ...     progress=False,
+        ... )
+        >>> run
+        <Run run: 1 reports, fact by judge>
     """
     single = isinstance(reports, str | PathLike | Mapping)
     given = [cast("Report", reports)] if single else list(reports)
@@ -184,8 +185,9 @@ def load(run: Name, *, ledger: Name | None = None) -> Run:
     Raises:
         RunError: there is no finished run, or a file of it was changed after the run ended.
 
-    >>> load("run").protocols
-    ('fact',)
+    Examples:
+        >>> load("run").protocols
+        ('fact',)
     """
     return Run(Path(run), _path(ledger))
 
@@ -198,9 +200,10 @@ class Run:
         protocols: names of the protocols, in the order of the run.
         judges: names of the judges, in the order of the run; empty for imported results.
 
-    >>> run = Run(Path("run"))
-    >>> run.judges
-    ('judge',)
+    Examples:
+        >>> run = Run(Path("run"))
+        >>> run.judges
+        ('judge',)
     """
 
     def __init__(self, path: Path, ledger: Path | None = None) -> None:
@@ -214,8 +217,9 @@ class Run:
     def reports(self) -> pd.DataFrame:
         """Return one row for each report: task, system, status, length, sources read, missing answers.
 
-        >>> load("run").reports()[["report", "status", "n_sources_read"]].values.tolist()
-        [['mill', 'done', 2]]
+        Examples:
+            >>> load("run").reports()[["report", "status", "n_sources_read"]].values.tolist()
+            [['mill', 'done', 2]]
         """
         return self._frame("reports")
 
@@ -229,8 +233,9 @@ class Run:
         Raises:
             RunError: the run has no such judge.
 
-        >>> load("run").scores().set_index("path").loc["citation_accuracy", "value"].item()
-        1.0
+        Examples:
+            >>> load("run").scores().set_index("path").loc["citation_accuracy", "value"].item()
+            1.0
         """
         return self._frame("scores", profile=profile, judge=judge)
 
@@ -240,8 +245,9 @@ class Run:
         `aggregate` is `rule` where the protocol defines the score over reports, and `mean` elsewhere. Arguments and
         errors are those of `scores`.
 
-        >>> load("run").systems().set_index("path").loc["citations", "value"].item()
-        2.0
+        Examples:
+            >>> load("run").systems().set_index("path").loc["citations", "value"].item()
+            2.0
         """
         return self._frame("systems", profile=profile, judge=judge)
 
@@ -256,8 +262,9 @@ class Run:
         Raises:
             RunError: the run has no such judge.
 
-        >>> load("run").claims()[["claim", "verdict"]].values.tolist()
-        [['L2.S1.1', 'supported'], ['L2.S2.1', 'supported']]
+        Examples:
+            >>> load("run").claims()[["claim", "verdict"]].values.tolist()
+            [['L2.S1.1', 'supported'], ['L2.S2.1', 'supported']]
         """
         return self._frame("claims", judge=judge)
 
@@ -267,8 +274,9 @@ class Run:
         The answer is in `label` or `value`; `failure` says why there is none. Arguments and errors are those of
         `claims`.
 
-        >>> load("run").items()["label"].tolist()
-        ['supported', 'supported']
+        Examples:
+            >>> load("run").items()["label"].tolist()
+            ['supported', 'supported']
         """
         return self._frame("items", judge=judge)
 
@@ -282,8 +290,9 @@ class Run:
             RunError: the ledger is missing.
             LedgerError: it is damaged.
 
-        >>> load("run").calls()["judge"].unique().tolist()
-        ['judge']
+        Examples:
+            >>> load("run").calls()["judge"].unique().tolist()
+            ['judge']
         """
         return self._frame("calls")
 
@@ -293,8 +302,9 @@ class Run:
         Args:
             judge: one of several judges; None for the warnings about all.
 
-        >>> [warning.kind for warning in load("run").warnings()]
-        ['qualification', 'single_draw', 'few_tasks']
+        Examples:
+            >>> [warning.kind for warning in load("run").warnings()]
+            ['qualification', 'single_draw', 'few_tasks']
         """
         claims = stored_claims(self._store, self._records)
         return run_warnings(self._store, self._records, judge=judge, claims=claims)
@@ -306,9 +316,10 @@ class Run:
             KeyError: the ledger has no reply under this key.
             LedgerError: the ledger is damaged.
 
-        >>> run = load("run")
-        >>> run.call(run.calls()["key"][0]).messages[0].role
-        'system'
+        Examples:
+            >>> run = load("run")
+            >>> run.call(run.calls()["key"][0]).messages[0].role
+            'system'
         """
         with Ledger.open(self._ledger or self._store.ledger, read_only=True) as replies:
             found = replies.reply(key)
@@ -323,8 +334,9 @@ class Run:
             table: `reports`, `scores`, `systems`, `claims`, `items` or `calls`.
             arguments: those of the method with this name.
 
-        >>> [row["verdict"] for row in load("run").records("claims")]
-        ['supported', 'supported']
+        Examples:
+            >>> [row["verdict"] for row in load("run").records("claims")]
+            ['supported', 'supported']
         """
         if table == "calls":
             return call_rows(self._store, self._ledger)
