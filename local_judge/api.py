@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import html
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 
 from local_judge.base.errors import ConfigError, optional_module, plain
+from local_judge.claims.config import ClaimsConfig
 from local_judge.ledger.ledger import Ledger, Trace
+from local_judge.protocols.originals import PromptSource
 from local_judge.reporting.leaderboard import as_html, leaderboard
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.execution.job import job_of, run_job, unwatched
 from local_judge.runs.planning.report_files import left_out
-from local_judge.runs.planning.run_file import load_run_file
+from local_judge.runs.planning.run_file import Selection, load_run_file
 from local_judge.runs.results.tables import (
     COLUMNS,
     TableName,
@@ -56,6 +59,32 @@ _ROWS: Mapping[TableName, Callable[..., list[dict[str, Any]]]] = {
 _DTYPES: Mapping[type, str] = {str: "string", int: "Int64", bool: "boolean", float: "float64"}
 
 
+class RunOptions(TypedDict, total=False):
+    """Keys of a run file that `evaluate` passes on as they are; `RunFile` documents and checks them."""
+
+    system: str | None
+    select: Sequence[dict[str, Any] | Selection]
+    guidance: Name | None
+    criteria: Name | None
+    dimensions: Name | None
+    references: Sequence[Name]
+    checklists: Name | None
+    plans: Name | None
+    claims: dict[str, Any] | ClaimsConfig
+    reasks: int
+    date: dt.date | str | None
+    prompts: dict[str, Any] | PromptSource | None
+    draw: int
+    extractor: str | None
+    serve: bool
+    calibrations: Sequence[Name]
+    qualifications: Sequence[Name]
+    offline: bool
+    wait_for_server: float
+    attempts: int
+    fail_after: int | None
+
+
 def evaluate(
     reports: Report | Iterable[Report],
     *,
@@ -70,7 +99,7 @@ def evaluate(
     ledger: Name | None = None,
     progress: bool = True,
     allow_preset_code: bool = False,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Evaluate reports, and return the results.
 
@@ -93,7 +122,7 @@ def evaluate(
         ledger: file for the judge's replies; in the run directory if None.
         progress: write the progress to standard error.
         allow_preset_code: let the presets run code on this machine.
-        options: other keys of a run file, such as `claims={"method": "scored"}`, `criteria=`, `system=` or `offline=`.
+        options: the other keys of a run file; see `RunOptions`.
 
     Returns:
         The results. Answers that are missing are counted in `reports()`; repeat the call to ask for them again.
@@ -103,6 +132,18 @@ def evaluate(
         ServingError: the judge cannot be reached.
         IndexesError: the snapshot cannot be read.
         JudgeError: the ledger cannot be used.
+
+    >>> run = evaluate(
+    ...     "mill.md",
+    ...     judge="judge.yaml",
+    ...     base_url="http://127.0.0.1:8000/v1",
+    ...     snapshot="snapshot",
+    ...     protocols="fact",
+    ...     out="run",
+    ...     progress=False,
+    ... )
+    >>> run
+    <Run run: 1 reports, fact by judge>
     """
     single = isinstance(reports, str | PathLike | Mapping)
     given = [cast("Report", reports)] if single else list(reports)
@@ -142,6 +183,9 @@ def load(run: Name, *, ledger: Name | None = None) -> Run:
 
     Raises:
         RunError: there is no finished run, or a file of it was changed after the run ended.
+
+    >>> load("run").protocols
+    ('fact',)
     """
     return Run(Path(run), _path(ledger))
 
@@ -153,6 +197,10 @@ class Run:
         path: run directory.
         protocols: names of the protocols, in the order of the run.
         judges: names of the judges, in the order of the run; empty for imported results.
+
+    >>> run = Run(Path("run"))
+    >>> run.judges
+    ('judge',)
     """
 
     def __init__(self, path: Path, ledger: Path | None = None) -> None:
@@ -164,7 +212,11 @@ class Run:
         self.judges = tuple(str(judge["name"]) for judge in read_manifest(self._store).get("judges", []))
 
     def reports(self) -> pd.DataFrame:
-        """Return one row for each report: task, system, status, length, sources read, missing answers."""
+        """Return one row for each report: task, system, status, length, sources read, missing answers.
+
+        >>> load("run").reports()[["report", "status", "n_sources_read"]].values.tolist()
+        [['mill', 'done', 2]]
+        """
         return self._frame("reports")
 
     def scores(self, *, profile: Profile = "paper", judge: str | None = None) -> pd.DataFrame:
@@ -176,6 +228,9 @@ class Run:
 
         Raises:
             RunError: the run has no such judge.
+
+        >>> load("run").scores().set_index("path").loc["citation_accuracy", "value"].item()
+        1.0
         """
         return self._frame("scores", profile=profile, judge=judge)
 
@@ -184,6 +239,9 @@ class Run:
 
         `aggregate` is `rule` where the protocol defines the score over reports, and `mean` elsewhere. Arguments and
         errors are those of `scores`.
+
+        >>> load("run").systems().set_index("path").loc["citations", "value"].item()
+        2.0
         """
         return self._frame("systems", profile=profile, judge=judge)
 
@@ -197,6 +255,9 @@ class Run:
 
         Raises:
             RunError: the run has no such judge.
+
+        >>> load("run").claims()[["claim", "verdict"]].values.tolist()
+        [['L2.S1.1', 'supported'], ['L2.S2.1', 'supported']]
         """
         return self._frame("claims", judge=judge)
 
@@ -205,6 +266,9 @@ class Run:
 
         The answer is in `label` or `value`; `failure` says why there is none. Arguments and errors are those of
         `claims`.
+
+        >>> load("run").items()["label"].tolist()
+        ['supported', 'supported']
         """
         return self._frame("items", judge=judge)
 
@@ -217,6 +281,9 @@ class Run:
         Raises:
             RunError: the ledger is missing.
             LedgerError: it is damaged.
+
+        >>> load("run").calls()["judge"].unique().tolist()
+        ['judge']
         """
         return self._frame("calls")
 
@@ -225,6 +292,9 @@ class Run:
 
         Args:
             judge: one of several judges; None for the warnings about all.
+
+        >>> [warning.kind for warning in load("run").warnings()]
+        ['qualification', 'single_draw', 'few_tasks']
         """
         claims = stored_claims(self._store, self._records)
         return run_warnings(self._store, self._records, judge=judge, claims=claims)
@@ -235,6 +305,10 @@ class Run:
         Raises:
             KeyError: the ledger has no reply under this key.
             LedgerError: the ledger is damaged.
+
+        >>> run = load("run")
+        >>> run.call(run.calls()["key"][0]).messages[0].role
+        'system'
         """
         with Ledger.open(self._ledger or self._store.ledger, read_only=True) as replies:
             found = replies.reply(key)
@@ -248,6 +322,9 @@ class Run:
         Args:
             table: `reports`, `scores`, `systems`, `claims`, `items` or `calls`.
             arguments: those of the method with this name.
+
+        >>> [row["verdict"] for row in load("run").records("claims")]
+        ['supported', 'supported']
         """
         if table == "calls":
             return call_rows(self._store, self._ledger)

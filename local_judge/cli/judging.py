@@ -7,24 +7,57 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_origin
 
 import typer
 
 from local_judge.base.errors import ConfigError
 from local_judge.cli.help import ADVANCED, SERVER, TASK_FILES
-from local_judge.cli.options import Options, TasksFile
+from local_judge.cli.options import Options
 from local_judge.judge.judge import Judge
 from local_judge.runs.execution.judges import JudgeSpec, judge_specs_of, open_judges
 from local_judge.runs.planning.calibrations import GivenCalibrations
+from local_judge.runs.planning.config import OPTION_NAMES
+from local_judge.runs.planning.run_file import RunFile
 from local_judge.tasks.files import TaskFiles
 from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
 JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
-_BASE_URL = "URL of a server, or NAME=URL for one of several judges; repeatable."
-_LEDGER = "File for replies; by default in or beside --out."
+
+
+def run_option(
+    key: str,
+    panel: str | None = None,
+    *,
+    flags: str | None = None,
+    metavar: str | None = None,
+    show_default: str | bool = True,
+    envvar: str | None = None,
+) -> Any:
+    """Return the option that sets a key of a run file; help and limits are those of the key's field.
+
+    Args:
+        key: field of `RunFile`.
+        panel: heading of the option in the help.
+        flags: names of the option; `--key` if None.
+        metavar: placeholder of the value; that of its type if None.
+        show_default: text for the default; True for the default itself.
+        envvar: environment variable that sets the option where the command line does not.
+    """
+    field = RunFile.model_fields[key]
+    name = OPTION_NAMES.get(key, key).replace("_", "-")
+    text = " ".join((field.description or "").split())
+    return typer.Option(
+        flags or f"--{name}",
+        help=f"{text.removesuffix('.')}; repeatable." if get_origin(field.annotation) is tuple else text,
+        min=next((limit.ge for limit in field.metadata if hasattr(limit, "ge")), None),
+        metavar=metavar,
+        show_default=show_default,
+        envvar=envvar,
+        rich_help_panel=panel,
+    )
 
 
 def _one(judge: str) -> str:
@@ -43,55 +76,13 @@ JudgeName = Annotated[
     str, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP, envvar=_JUDGE, callback=_one)
 ]
 
-ChecklistsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--checklists",
-        help="Checklists of tasks (`local-judge tasks draft checklist`, or LiveResearchBench's).",
-        rich_help_panel=TASK_FILES,
-    ),
-]
-CriteriaFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--criteria",
-        help="Criteria of tasks (`local-judge tasks draft criteria`).",
-        rich_help_panel=TASK_FILES,
-    ),
-]
-PlansFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--plans",
-        help="Evaluation plans of tasks (`local-judge tasks draft plan`).",
-        rich_help_panel=TASK_FILES,
-    ),
-]
-References = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--references", help="Reference reports: a JSONL file; repeatable.", rich_help_panel=TASK_FILES
-    ),
-]
-CalibrationFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--calibration",
-        help="Calibrations of a judge (`local-judge judge calibrate --out`); repeatable.",
-        rich_help_panel=ADVANCED,
-    ),
-]
-QualificationFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--qualification",
-        help="Qualification of a judge (`qualification.json` of `local-judge judge qualify`), shown with the "
-        "results; repeatable.",
-        rich_help_panel=ADVANCED,
-    ),
-]
-
-
+TasksFile = Annotated[Path | None, run_option("tasks", TASK_FILES)]
+CriteriaFile = Annotated[Path | None, run_option("criteria", TASK_FILES)]
+ChecklistsFile = Annotated[Path | None, run_option("checklists", TASK_FILES)]
+PlansFile = Annotated[Path | None, run_option("plans", TASK_FILES)]
+References = Annotated[list[Path] | None, run_option("references", TASK_FILES)]
+CalibrationFiles = Annotated[list[Path] | None, run_option("calibrations", ADVANCED)]
+QualificationFiles = Annotated[list[Path] | None, run_option("qualifications", ADVANCED)]
 Replay = Annotated[
     bool,
     typer.Option(
@@ -121,47 +112,14 @@ class ServerOptions(Options):
     """Options for reaching the servers of judges."""
 
     base_url: Annotated[
-        list[str] | None,
-        typer.Option("--base-url", metavar="URL", help=_BASE_URL, envvar="LOCAL_JUDGE_BASE_URL"),
+        list[str] | None, run_option("base_urls", metavar="URL", envvar="LOCAL_JUDGE_BASE_URL")
     ] = None
-    serve: Annotated[
-        bool,
-        typer.Option("--serve", help="Start the judge's servers, then stop them."),
-    ] = False
-
+    serve: Annotated[bool, run_option("serve")] = False
     allow_preset_code: AllowPresetCode = False
-    offline: Annotated[
-        bool,
-        typer.Option(
-            "--offline/--no-offline",
-            help="Refuse every connection except to judge and ledger.",
-            rich_help_panel=SERVER,
-        ),
-    ] = True
-    wait_for_server: Annotated[
-        float,
-        typer.Option(
-            "--wait-for-server",
-            min=0,
-            help="Minutes to wait for a server that stops answering; 0 does not wait.",
-            rich_help_panel=SERVER,
-        ),
-    ] = PERSISTENT.wait_seconds / 60
-    attempts: Annotated[
-        int,
-        typer.Option(
-            "--attempts", min=1, help="Maximum number of attempts per call.", rich_help_panel=SERVER
-        ),
-    ] = PERSISTENT.attempts
-    fail_after: Annotated[
-        int | None,
-        typer.Option(
-            "--fail-after",
-            min=1,
-            help="Stop after this number of failed calls to one judge.",
-            rich_help_panel=SERVER,
-        ),
-    ] = None
+    offline: Annotated[bool, run_option("offline", SERVER, flags="--offline/--no-offline")] = True
+    wait_for_server: Annotated[float, run_option("wait_for_server", SERVER)] = PERSISTENT.wait_seconds / 60
+    attempts: Annotated[int, run_option("attempts", SERVER)] = PERSISTENT.attempts
+    fail_after: Annotated[int | None, run_option("fail_after", SERVER)] = None
 
     @property
     def persistence(self) -> Persistence:
@@ -210,10 +168,7 @@ class ServerOptions(Options):
 class LedgerOptions(ServerOptions):
     """Options for servers and the ledger."""
 
-    ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="LEDGER", help=_LEDGER, envvar="LOCAL_JUDGE_LEDGER"),
-    ] = None
+    ledger: Annotated[Path | None, run_option("ledger", metavar="LEDGER", envvar="LOCAL_JUDGE_LEDGER")] = None
 
     def ledger_or(self, default: Path | None) -> Path:
         """Return the ledger that was named, or the default.
@@ -265,8 +220,8 @@ class OptionalJudge(LedgerOptions):
     """Optional judge of a command; environment variables do not set the judge or its servers."""
 
     judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help=JUDGE_HELP)] = None
-    base_url: Annotated[list[str] | None, typer.Option("--base-url", metavar="URL", help=_BASE_URL)] = None
-    ledger: Annotated[Path | None, typer.Option("--ledger", metavar="LEDGER", help=_LEDGER)] = None
+    base_url: Annotated[list[str] | None, run_option("base_urls", metavar="URL")] = None
+    ledger: Annotated[Path | None, run_option("ledger", metavar="LEDGER")] = None
 
     def spec(self) -> JudgeSpec | None:
         """Return the judge, or None without --judge.
@@ -286,23 +241,9 @@ class TaskFileOptions(Options):
     """Files that belong to the tasks of reports."""
 
     tasks: TasksFile = None
-    guidance: Annotated[
-        Path | None,
-        typer.Option(
-            "--guidance",
-            help="Guidance for tasks (`local-judge tasks draft guidance`).",
-            rich_help_panel=TASK_FILES,
-        ),
-    ] = None
+    guidance: Annotated[Path | None, run_option("guidance", TASK_FILES)] = None
     criteria: CriteriaFile = None
-    dimensions: Annotated[
-        Path | None,
-        typer.Option(
-            "--dimensions",
-            help="Dimensions of tasks (`local-judge tasks draft dimensions`, or DeepResearchEval's).",
-            rich_help_panel=TASK_FILES,
-        ),
-    ] = None
+    dimensions: Annotated[Path | None, run_option("dimensions", TASK_FILES)] = None
     references: References = None
     checklists: ChecklistsFile = None
     plans: PlansFile = None

@@ -22,7 +22,7 @@ from typer.models import OptionInfo
 from local_judge.agents.actions import ToolName
 from local_judge.base.errors import ConfigError
 from local_judge.base.rows import is_text
-from local_judge.cli.help import ADVANCED, AGENT, CLAIMS, TASK_FILES, HelpCommand, HelpGroup, everywhere
+from local_judge.cli.help import ADVANCED, AGENT, CLAIMS, HelpCommand, HelpGroup, everywhere
 from local_judge.scoring.node import Profile
 
 QUERIES = typer.Option("--queries", help="Queries: one per line, or JSONL with `query`.")
@@ -127,14 +127,6 @@ SomeSnapshotDir = Annotated[Path | None, SNAPSHOT]
 SystemName = Annotated[
     str | None,
     typer.Option("--system", help="System that wrote the reports, for input that does not name one."),
-]
-TasksFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--tasks",
-        help="Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout.",
-        rich_help_panel=TASK_FILES,
-    ),
 ]
 View = Annotated[
     str | None,

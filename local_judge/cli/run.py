@@ -20,6 +20,7 @@ from local_judge.cli.judging import (
     Replay,
     RunJudges,
     TaskFileOptions,
+    run_option,
 )
 from local_judge.cli.options import (
     AllowPrompts,
@@ -49,18 +50,9 @@ from local_judge.judge.judge import Judge
 from local_judge.reporting.progress import RunProgress
 from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.execution.job import job_of, run_job
-from local_judge.runs.planning.config import parse_prompts, parse_settings
+from local_judge.runs.planning.config import OPTION_NAMES, parse_prompts, parse_settings
 from local_judge.runs.planning.run_file import RunFile, is_run_file, load_run_file
 from local_judge.terminal import is_quiet
-
-_KEYS = {
-    "judge": "judges",
-    "base_url": "base_urls",
-    "protocol": "protocols",
-    "calibration": "calibrations",
-    "qualification": "qualifications",
-}
-"""Options whose key in a run file has a different name."""
 
 
 def run(
@@ -88,13 +80,7 @@ def run(
     qualification: QualificationFiles = None,
     extractor: Annotated[
         str | None,
-        typer.Option(
-            "--extractor",
-            metavar="NAME",
-            show_default="the first",
-            help="Judge that extracts the claims of all judges.",
-            rich_help_panel=ADVANCED,
-        ),
+        run_option("extractor", ADVANCED, metavar="NAME", show_default="the first"),
     ] = None,
     limit: Limit = None,
     dry_run: DryRun = False,
@@ -156,8 +142,9 @@ def _check_reports(given: Sequence[Path], file: RunFile) -> None:
 def given_keys(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the keys of a run file that the command line sets, and those that the environment sets."""
     given: dict[str, dict[str, Any]] = {"COMMANDLINE": {}, "ENVIRONMENT": {}}
+    keys = {option: key for key, option in OPTION_NAMES.items()}
     for name, value in context.params.items():
-        source, key = context.get_parameter_source(name), _KEYS.get(name, name)
+        source, key = context.get_parameter_source(name), keys.get(name, name)
         if source is not None and source.name in given and key in RunFile.model_fields:
             given[source.name][key] = value
     return given["COMMANDLINE"], given["ENVIRONMENT"]

@@ -17,11 +17,11 @@ _HREF = re.compile(r"""\shref\s?=\s?["']?(https?://[^\s"'<>]+)""", re.IGNORECASE
 _LINKED_NUMBER = re.compile(r"(?:<sup>)?\s?\[?\d{1,4}\]?\s?(?:</sup>)?</a>")
 _AUTOLINK = re.compile(r"<(https?://[^\s<>|]{1,4096})(?:\|[^<>\n]{0,300})?>", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-# Within a bare address; square brackets are left to marks, `\[1\]`.
+# Within a bare address; square brackets are left to marks and markup, `\[1\]`, `x[1]`, except in its query, `?a[]=1`.
 _ESCAPED = r"\\[!#-/:;=?@_~]"
+_CHARACTERS = rf"(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］\[\]?]|{_ESCAPED})"
 _ADDRESS = re.compile(
-    rf"(https?://|www\.)(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］]+|{_ESCAPED})+",
-    re.IGNORECASE,
+    rf"(https?://|www\.){_CHARACTERS}+(?:\?(?:[?]|{_CHARACTERS}|\[{_CHARACTERS}*\])*)?", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(
     rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]+|{_ESCAPED})+"

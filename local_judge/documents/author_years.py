@@ -1,7 +1,8 @@
 """Reader of citations by author and year.
 
-Invariant: a bracket is read as a whole or not at all, so that `(founded in Berlin, 2019)` is none, and a single name
-with a year is marked as uncertain.
+Invariant: a work of which an entry has the author and the year is read wherever a bracket names it. Without an entry a
+bracket is read as a whole or not at all, so that `(founded in Berlin, 2019)` is none, and a single name with a year is
+marked as uncertain.
 """
 
 from __future__ import annotations
@@ -11,89 +12,161 @@ import re
 from local_judge.base.files import word_list
 from local_judge.documents.mark_text import Found, Text
 
-_NAME = r"(?<![\w-])(?:(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]){0,2}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{1,30}"
+_PARTICLE = r"(?:van|von|de|der|den|di|du|la|le|al|el|bin|ibn)[ -]|d['’]"
+_NAME = rf"(?<![\w-])(?:{_PARTICLE}){{0,2}}[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’‑-]{{1,30}}"
 _MORE = rf"(?:,? et al\.?|(?:, {_NAME}){{0,4}},? (?:and|&|und|et|y) {_NAME})"
 _YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|(?:n\.d|o\.J|s\.[df])\.)"
-_PLACE = r"(?:[,:] ?(?:[^\W\d_]{1,5}\. ?|§ ?)?\d{1,4}(?:[-–]\d{1,4})?)?"
+_YEARS_OF_NAME = rf"(?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
+_PLACE = r"(?:[,:] ?(?:[^\W\d_]{1,5}\. ?|§ ?)?\d{1,4}(?:[-–]\d{1,4})?(?: ?ff?\.)?)?"
 _SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
-_LATIN = re.compile(
-    rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? (?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
-    rf"{_PLACE}\s?"
-)
-_ORGANISATION = re.compile(
-    rf"\s?{_SEE}(?P<name>[^\W\d_a-z][^,;()\d\n]{{2,80}}),? (?P<years>{_YEAR}(?:, {_YEAR}){{0,4}}){_PLACE}\s?"
-)
-"""Citation of an organisation: `World Health Organization, 2023`."""
+_LATIN = re.compile(rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? {_YEARS_OF_NAME}{_PLACE}\s?")
 _HAN = re.compile(
     rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
     rf"|[和与][\u4e00-\u9fff]{{2,3}})?[,，] ?(?P<years>{_YEAR})年?\s?"
 )
+_SMALL = "a-zß-öø-ÿа-яё"
+_LISTED = re.compile(
+    rf"\s?(?:[{_SMALL}][{_SMALL}.]{{0,15}}[,:]? ){{0,6}}"
+    rf"(?P<name>(?:{_PARTICLE}){{0,2}}[^\W\d_{_SMALL}][^;()\d\n]{{0,80}}?)(?:, [A-Z][a-z]{{2,8}}\.?)?[,，]? ?"
+    rf"{_YEARS_OF_NAME}(?:{_PLACE}|, [A-Z][a-z]{{2,8}}(?: \d{{1,2}})?|, (?:for|für|pour|para|per) [^\d;()]{{1,60}})\s?"
+)
+"""Citation that needs an entry: `World Health Organization, 2023`, `but see A. Kim/B. Lee, May 2024`."""
 _NARRATIVE = re.compile(
     rf"(?P<name>{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
 )
+_CHAIN = re.compile(
+    rf"(?:(?:{_NAME}|[A-Z]\.|and|&|und|et|y|al\.?|of|for|the|on|du|des|für),? ){{0,10}}(?:{_NAME}|al\.)(?:'s|’s)?\s?$"
+)
+"""Names before a year in brackets: `the World Health Organization (2023)`."""
 _ONLY_YEARS = re.compile(rf"\s?({_YEAR}(?:[,;] ?{_YEAR}){{0,4}}){_PLACE}\s?")
-_CLOSE = re.compile(r"[^()（）\n]{4,300}[)）]")
+_CLOSE = re.compile(r"(?<!\[)([^()（）\n]{4,300})[)）]|(?<=\[)([^()（）\[\]\n]{4,300})\](?![(:\[])")
 _YEARS = re.compile(_YEAR)
 _FIRST_AUTHOR = re.compile(
     r"(?:[\[(（]?\^?\d{1,4}[\])）.、:]{0,2}\s*|[-*•]\s+)?[*_]{0,2}"
-    r"(?:(?:van|von|de|der|den|di|du|la|le|el|bin|ibn)[ -]){0,2}"
-    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,3}(?=[,，.、等 ]))"
+    rf"(?:(?:{_PARTICLE}){{0,2}}|(?:[A-Z]\.[ -]?){{1,3}})"
+    r"(?P<name>[^\W\d_a-z\u4e00-\u9fff][\w'’‑-]+|[\u4e00-\u9fff]{2,6}?(?=[,，.、等・（(他 ]))"
 )
 _WHOLE = re.compile(
-    r"[\w'’‑-]+(?: (?!(?:and|et|und|y|al)\b)[\w'’‑-]+){0,10}(?=[.,(（]| (?:and|&|et|und|y)\b)"
+    r"[\w'’‑-]+(?: (?!(?:and|et|und|y|al)\b)[\w'’‑-]+){0,10}(?=[.,（]| ?\(| (?:and|&|et|und|y)\b)"
 )
+_FORENAME = re.compile(rf"(?:{_PARTICLE}|[A-Z]\.[ -]?)+", re.IGNORECASE)
+_JOINED = re.compile(r"\s*(?:[,，&/·・、\[]|\b(?:and|und|et|y|e|og|och|en|и|та|외)\b|[和与等他]|['’]s\b)")
 _ENTRY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
 _NO_AUTHORS = word_list("local_judge.documents", "no_authors")
 
 
+_SAME = r"(?:ibid(?:em)?|ebd|ebenda|там же|同上|id(?=[.*_]))(?!\w)[*_.]*"
+_AGAIN = re.compile(rf"[\[(（][*_\s]*{_SAME}(?:,? [^\[\]()\n]{{1,40}})?\s?[\])）]", re.IGNORECASE)
+_ENTRY_AGAIN = re.compile(rf"\W*(?:\w{{1,5}}[\]:.)>\s]+)?[*_\s]*{_SAME}", re.IGNORECASE)
+AGAIN = "ibid"
+"""Key of a mark that names the same source as the mark before it."""
+
+
+def again(text: Text, start: int) -> Found | None:
+    """Read `(ibid., p. 4)`."""
+    match = _AGAIN.match(text.flat, start)
+    return Found(match.end(), (AGAIN,)) if match is not None else None
+
+
+def is_again(entry: str) -> bool:
+    """Check whether an entry names the same source as the entry before it: `2. Ibid., p. 4`."""
+    return _ENTRY_AGAIN.match(entry) is not None
+
+
 def author_years(text: Text, bracket: int) -> Found | None:
-    """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`."""
-    flat = text.flat
-    close = _CLOSE.match(flat, bracket + 1)
-    if close is None:
+    """Read the author-year citation whose opening bracket is at `bracket`; its keys are such as `Kim 2024`.
+
+    A square bracket, and a bracket with other text, name works of entries only.
+    """
+    close = _CLOSE.match(text.flat, bracket + 1)
+    content = close[1] or close[2] if close is not None else ""
+    if close is None or _YEARS.search(content) is None:
         return None
-    content = close.group()[:-1]
+    strict = close[1] is not None
     years = _ONLY_YEARS.fullmatch(content)
     if years is not None:
-        return _narrative(flat, bracket, max(text.floor, bracket - 120), close.end(), years.group(1))
+        return _narrative(text, bracket, close.end(), years[1], strict=strict)
     keys: list[str] = []
-    certain = False
-    organisation = ""
-    for part in re.split(r"[;；]", content):
-        match = _LATIN.fullmatch(part) or _HAN.fullmatch(part)
-        if match is None and (match := _ORGANISATION.fullmatch(part)) is not None:
-            organisation = match["name"]
-        if match is None or match["name"] in _NO_AUTHORS:
-            return None
-        certain = certain or match.groupdict().get("more") is not None
-        keys.extend(f"{match['name']} {year}" for year in _YEARS.findall(match["years"]))
-    return Found(close.end(), tuple(keys), shown=organisation, certain=certain)
+    named: list[re.Match[str]] = []
+    certain, whole = False, True
+    for part in re.finditer(r"[^;；]+", content):
+        match = _LATIN.fullmatch(part[0]) or _HAN.fullmatch(part[0])
+        listed = match or _LISTED.fullmatch(part[0])
+        works = _listed(listed["name"], listed["years"], text.labels) if listed is not None else []
+        if match is not None and not works and strict and match["name"] not in _NO_AUTHORS:
+            works = _works(match["name"], match["years"])
+        if works:
+            keys.extend(works)
+            named.append(part)
+            certain = certain or (match is not None and match["more"] is not None)
+        else:
+            whole = False
+    if whole:
+        return Found(close.end(), tuple(keys), certain=certain)
+    keys = [key for key in keys if label(key) in text.labels]
+    if not keys:
+        return None
+    start = bracket + 1 + named[0].end() - len(named[0][0].lstrip())
+    return Found(bracket + 1 + named[-1].end(), tuple(keys), certain=False, start=start)
 
 
-def _narrative(flat: str, bracket: int, floor: int, end: int, years: str) -> Found | None:
-    match = _NARRATIVE.search(flat, floor, bracket)
+def _narrative(text: Text, bracket: int, end: int, years: str, *, strict: bool) -> Found | None:
+    """Read `Kim et al. (2024)`, from the first name."""
+    floor = max(text.floor, bracket - 120)
+    chain = _CHAIN.search(text.flat, floor, bracket)
+    names = chain[0] if chain is not None else ""
+    for word in re.finditer(r"(?<![\w'’-])[^\W\d_]", names):
+        works = _listed(names[word.start() :], years, text.labels)
+        if works:
+            several = _JOINED.search(names, word.start()) is not None
+            return Found(end, tuple(works), certain=several, start=bracket - len(names) + word.start())
+    match = _NARRATIVE.search(text.flat, floor, bracket) if strict else None
     if match is None or match["name"] in _NO_AUTHORS:
         return None
     name, more = re.sub(r"['’]s$", "", match["name"] or match["han"]), match["more"]
     certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
-    keys = tuple(f"{name} {year}" for year in _YEARS.findall(years))
-    return Found(end, keys, certain=certain, start=match.start())
+    return Found(end, tuple(_works(name, years)), certain=certain, start=match.start())
 
 
-def authors_and_years(text: str) -> tuple[list[str], list[str]]:
-    """Return names that may stand for the author of an entry, likeliest first, in lower case, and its years.
+def _works(name: str, years: str) -> list[str]:
+    return [f"{name} {year}" for year in _YEARS.findall(years)]
 
-    The names are the first word, the whole name (`world health organization`), and the last word of a person's name.
+
+def _listed(names: str, years: str, labels: frozenset[str]) -> list[str]:
+    """Return the works that names with years cite, if an entry has one; its author is all the names, or the first."""
+    whole = names.strip(' ,“”"*_')
+    first = _JOINED.split(whole)[0]
+    for name in (whole, first, _FORENAME.sub("", first, count=1)):
+        works = _works(name, years)
+        if any(label(work) in labels for work in works):
+            return works
+    return []
+
+
+def label(work: str) -> str:
+    """Return the label of a citation's key, which no bracket contains: `kim` and `2024` on two lines."""
+    return "\n".join(work.lower().rsplit(" ", 1))
+
+
+def works_of(entry: str) -> list[str]:
+    """Return the labels of an entry: each name that may stand for its author, with each of its years.
+
+    The names are the first word, the whole name (`world health organization`) and its initials, the second of
+    two words, or the first two letters of a Chinese or Japanese name.
     """
-    opening = _FIRST_AUTHOR.match(text)
+    opening = _FIRST_AUTHOR.match(entry)
     if opening is None:
-        return [], []
-    whole = _WHOLE.match(text, opening.start("name"))
-    names = [opening["name"], *((whole.group(), whole.group().split()[-1]) if whole is not None else ())]
-    return [name.lower() for name in names], list(dict.fromkeys(_ENTRY_YEAR.findall(text)[:8]))
-
-
-def names_of(key: str) -> list[tuple[str, str]]:
-    """Return the whole name and the last word of a citation's key, each with its year: `van Kim 2024`."""
-    name, _, year = key.rpartition(" ")
-    return [(name.lower(), year), (name.rpartition(" ")[2].lower(), year)]
+        return []
+    names = [opening["name"]]
+    whole = _WHOLE.match(entry, opening.start("name"))
+    if "\u4e00" <= names[0][0] <= "\u9fff":
+        names.append(names[0][:2])
+    elif whole is not None:
+        words = whole[0].split()
+        names += [
+            whole[0],
+            "".join(word[0] for word in words if word[0].isupper()),
+            *(words[1:] if len(words) == 2 else ()),
+        ]
+    years = dict.fromkeys(_ENTRY_YEAR.findall(entry)[:8])
+    return [label(f"{name} {year}") for name in names if len(name) > 1 for year in years]

@@ -34,14 +34,15 @@ _CITING = re.compile(
     re.IGNORECASE,
 )
 _NAMING = re.compile(
-    r"\A(?:(?:see|cf|vgl|siehe|voir|cfr|见|參見|参见|note|nota|przyp|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
+    r"(?:\A|(?<=[;；])\s?)(?:(?:see(?: also)?|also|cf|e\.g|vgl|siehe(?: auch)?|z\.\s?b|voir(?: aussi)?|véase|ver|cfr|ср"
+    r"|см|见|參見|参见|notes?|nota|przyp|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
     r"|(?:n[nr]?|nos?)(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
-    r"|المصدر|مصدر|מקור|स्रोत)[.:：]?\s?){1,2}(?=[#№\d])",
+    r"|المصدر|مصدر|מקור|स्रोत)[.,:：]{0,2}\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
 )
 _LOCATOR = re.compile(
-    r"\s?[,，:：;]\s?(?:[^\W\d_]{1,5}\.(?=\s?[\dIVXivx])|(?:pp?|ss?|с|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§|¶|第)"
-    r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节))?$|[:：]\s\d{1,4}(?:[–-]\d{1,4})?$",
+    r"(?:\s?[,，:：;]\s?(?:[^\W\d_]{1,5}\.(?=\s?[\dIVXivx])|(?:pp?|ss?|с|ch|chap|sec|fig|tab|para|art|page|pages|chapter|section|table|figure|lines?|l)\b\.?|§{1,2}|¶|第)"
+    r"\s?[\w.–-]{1,12}(?:\s?(?:页|頁|章|节|ff?\.?))?){1,3}(?=\s?(?:$|[;；]))|[:：]\s\d{1,4}(?:[–-]\d{1,4})?$",
     re.IGNORECASE,
 )
 _TOOL_ID = re.compile(
@@ -58,7 +59,7 @@ def canonical(key: str) -> str:
 
 
 def numbers(content: str, labels: frozenset[str]) -> tuple[str, ...]:
-    """Read keys such as `1, 3`, `2–5`, `Source 1`, `S1, S2` or `1, p. 4`, with ranges expanded.
+    """Read keys such as `1, 3`, `2–5`, `Source 1`, `S1, S2` or `1, p. 4; see 2`, with ranges expanded.
 
     A number beyond 1 to 999 and every other name needs an entry with that key; `S3` needs one such as `S1`.
     """

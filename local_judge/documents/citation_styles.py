@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from local_judge.documents.addresses import address, anchor, autolink, hosted, identifier, link
-from local_judge.documents.author_years import author_years
+from local_judge.documents.author_years import again, author_years
 from local_judge.documents.citation_forms import (
     anchor_element,
     anchored,
@@ -191,7 +191,12 @@ _ROWS = (
     CitationStyle(
         name="author_year",
         examples=("(Kim, 2024)", "Kim et al. (2024)"),
-        forms=(Form(r"\(|（", author_years),),
+        forms=(
+            Form(r"\(|（", author_years),
+            Form(r"\(|（", again),
+            Form(r"\[", author_years),
+            Form(r"\[", again),
+        ),
         lookup="author",
         wording=True,
         cleaned="unless_narrative",

@@ -9,9 +9,11 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from indexes.text.language import detect_language
+from local_judge.documents.author_years import AGAIN
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.markdown import RawBlock, heading_path, parse_blocks, squeezed
 from local_judge.documents.model import (
@@ -37,6 +39,8 @@ MAX_CITATIONS = 100_000
 """Maximum number of citations. Long reports have a few thousand, but a range such as `[1-100]` names many sources
 in few characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_MARK = re.compile(r"[\[(（][^\[\]()（）\n]{0,80}\d[^\[\]()（）\n]{0,80}[\])）]")
+"""Text that may be a mark which is not read."""
 _WORD = re.compile(r"[\w\U000e0020-\U000e007e]")
 """Letters and digits, also those of tags, which no one sees and a judge reads."""
 
@@ -78,7 +82,7 @@ def parse_report(text: str | bytes, sources: Sequence[Source] = ()) -> Document:
     language = detect_language(_prose(blocks, roles) or report)
     references = _references(report, found.entries)
     beside = [r.model_copy(update={"id": f"r{len(references) + n}"}) for n, r in enumerate(beside, 1)]
-    cites = _cites(blocks, roles, marks)
+    cites = _cites(report, blocks, roles, marks)
     lookup = Lookup(references, found.entries, beside, [item.span.start for item in cites])
     citations, places = _citations(cites, lookup)
     sentences = _sentences(blocks, roles, marks, language, places)
@@ -201,16 +205,22 @@ def _beside(sources: Sequence[Source], end: int, blocks: Sequence[RawBlock]) -> 
 
 
 def _cites(
-    blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]]
+    report: str, blocks: Sequence[RawBlock], roles: Sequence[BlockRole], marks: Sequence[Sequence[Mark]]
 ) -> list[Cited]:
-    """Return the marks of the body, in order."""
-    return [
+    """Return the marks of the body, in order; `ibid.` as the last key of the mark before it, if none is unread."""
+    cites = [
         Cited(mark, mark.style, block.piece.span(mark.start, mark.end), index, block.kind == "heading")
         for index, block in enumerate(blocks)
         if roles[index] == "body"
         for mark in marks[index]
         if mark.style is not None
     ]
+    for index, item in enumerate(cites[1:], 1):
+        before = cites[index - 1]
+        if item.mark.keys == (AGAIN,) and not _MARK.search(report, before.span.end, item.span.start):
+            mark = replace(before.mark, start=item.mark.start, end=item.mark.end, keys=before.mark.keys[-1:])
+            cites[index] = replace(item, mark=mark, style=before.style)
+    return cites
 
 
 def _citations(

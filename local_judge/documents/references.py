@@ -1,7 +1,7 @@
 """Detection and parsing of reference lists.
 
 Invariant: a title alone makes no reference list, its content does; the text of an entry is a range of the report; no
-entry gets a number or an address that is not written in it, and no image is an entry.
+entry gets a number or an address that is not written in it, except for `ibid.`, and no image is an entry.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, product, zip_longest
+from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.addresses import schemeless, unwrapped
-from local_judge.documents.author_years import authors_and_years, names_of
+from local_judge.documents.author_years import is_again, label, works_of
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -113,7 +113,10 @@ def _read(
     entries.sort(key=lambda entry: entry.pieces[0].origins[0])
     for entry in entries:
         entry.url, entry.original_url = _address(entry)
-    labels = beside.union(*(entry.names for entry in entries))
+    for before, entry in pairwise(entries):
+        if entry.url is None and is_again(entry.pieces[0].flat):
+            entry.url, entry.original_url = before.url, before.original_url
+    labels = beside.union(*(entry.names + works_of(entry.pieces[0].flat) for entry in entries))
     flats = [block.piece.flat for block in blocks]
     marks = [
         scan(flat, labels) if index not in listed and blocks[index].kind != "code" else []
@@ -141,15 +144,13 @@ def _is_cited(keys: set[str], cited: frozenset[str]) -> bool:
 def _names_authors(section: Section, units: Sequence[list[Unit]], marks: Sequence[Sequence[Mark]]) -> bool:
     """Check whether the text names most entries of a list by author and year."""
     named = {
-        name
+        label(key)
         for mark in chain.from_iterable(marks)
         if mark.style is not None and mark.style.lookup == "author"
         for key in mark.keys
-        for name in names_of(key)
     }
-    listed = chain.from_iterable(units[section.first + section.titled : section.last])
-    works = [set(product(*authors_and_years(unit.piece.flat))) for unit in listed]
-    return 2 * sum(not named.isdisjoint(work) for work in works) > len(works) > 1
+    listed = list(chain.from_iterable(units[section.first + section.titled : section.last]))
+    return 2 * sum(not named.isdisjoint(works_of(unit.piece.flat)) for unit in listed) > len(listed) > 1
 
 
 def _keys(section: Section, units: Sequence[list[Unit]]) -> set[str]:

@@ -10,9 +10,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
-from local_judge.documents.author_years import authors_and_years, names_of
+from local_judge.documents.author_years import AGAIN, label, works_of
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
@@ -59,18 +58,15 @@ class Lookup:
         self._notes: dict[str, list[Reference]] = {}
         self._beside = {reference.key: reference for reference in reversed(beside)}
         self._by_url: dict[str, Reference] = {}
-        self._by_author: dict[tuple[str, str], Reference] = {}
+        self._by_author: dict[str, Reference] = {}
         for reference, entry in zip(references, entries, strict=True):
             for name in entry.names:
                 (self._notes if entry.note else self._numbered).setdefault(name, []).append(reference)
         for reference in (*references, *beside):
             if reference.url is not None:
                 self._by_url.setdefault(reference.url, reference)
-        works = [(reference, *authors_and_years(reference.text)) for reference in (*references, *beside)]
-        for rank in range(3):
-            for reference, names, years in works:
-                for name, year in product(names[rank : rank + 1], years):
-                    self._by_author.setdefault((name, year), reference)
+            for work in works_of(reference.text):
+                self._by_author.setdefault(work, reference)
         for table in (self._numbered, self._notes):
             for key, bearers in table.items():
                 table[key] = [bearer for bearer in bearers if bearer.url is not None] or bearers
@@ -110,7 +106,7 @@ class Lookup:
 
     def author_year(self, key: str) -> Reference | None:
         """Return the first entry with this first author and year."""
-        return next((self._by_author[name] for name in names_of(key) if name in self._by_author), None)
+        return self._by_author.get(label(key))
 
 
 def is_clearly_citing(mark: Mark) -> bool:
@@ -132,8 +128,8 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
                 entry = lookup.address(url) if url is not None else None
             elif style.lookup == "author":
                 entry = lookup.author_year(key)
-                certain = mark.certain and (entry is not None or by_author == "certain")
-                if (entry is None and (item.heading or mark.shown)) or (not certain and by_author != "all"):
+                certain = mark.certain and (entry is not None or by_author == "certain" or key == AGAIN)
+                if (entry is None and item.heading) or (not certain and by_author != "all"):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")

@@ -250,7 +250,9 @@ def _replaced_run(flat: str, start: int, end: int, run: Sequence[Mark]) -> Itera
         return
     for mark in run:
         if mark.kind == "tag" or (mark.style is not None and not mark.style.wording):
-            yield mark.start, mark.end, ""
+            # The segmenter does not end sentences at a stop after a bracket and a blank, `(https://…) .`.
+            blank = flat[mark.start - 2 : mark.start] in (") ", "） ") and after[:1] in f"{_TERMINATORS},;:"
+            yield mark.start - blank, mark.end, ""
         else:
             small = mark.shown[:1].islower() or (
                 mark.target != "" and flat[mark.start].islower() and not closes

@@ -33,7 +33,7 @@ _CONTAINER = re.compile(
     re.IGNORECASE,
 )
 """Text before an index: the name of a container, one letter, or a variable that is called one."""
-_LAST_LABEL = re.compile(r"https?://[^/]{1,255}?\.([a-z]{2,24})(?:[:/?#]|$)", re.IGNORECASE)
+_LAST_LABEL = re.compile(r"(?:https?://)?[^/]{1,255}?\.([a-z]{2,24})(?:[:/?#]|$)", re.IGNORECASE)
 _FEWEST_HOSTED = 3
 """Least number of addresses without a scheme in a report that cites in no other way."""
 _OF_SOURCES = {"ref", "refs"}

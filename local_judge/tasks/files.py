@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ConfigDict
+
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
 from local_judge.base.rows import first_text, read_jsonl, row_id
@@ -30,23 +32,28 @@ ARTICLE_KEYS = ("article", "report", "text")
 
 
 class TaskFiles(Frozen):
-    """File of tasks, and files joined to them by the task's id or request (see `tasks.rowfile`)."""
+    """File of tasks, and files joined to them by the task's id or request (see `tasks.rowfile`).
+
+    RACE reads criteria and references, depth references, LiveResearchBench checklists, DeepResearchEval dimensions, and
+    DREAM plans. Guidance replaces that which came with a task, except for unreviewed drafts.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     tasks: Path | None = None
-    """Tasks, joined by the task's id, or the report's."""
+    """Tasks: JSONL, LiveResearchBench's dataset, or a folder in DEER's layout."""
     guidance: Path | None = None
-    """Guidance, joined by the task's id; it replaces the guidance that came with a task, except for unreviewed
-    drafts."""
+    """Guidance for tasks (`local-judge tasks draft guidance`)."""
     criteria: Path | None = None
-    """Criteria for RACE."""
+    """Criteria of tasks (`local-judge tasks draft criteria`)."""
     references: tuple[Path, ...] = ()
-    """Reference reports for RACE and depth; a task may have several."""
+    """Reference reports: a JSONL file."""
     checklists: Path | None = None
-    """Checklists, LiveResearchBench's dataset, or tasks with checklists."""
+    """Checklists of tasks (`local-judge tasks draft checklist`, or LiveResearchBench's)."""
     dimensions: Path | None = None
-    """Dimensions for DeepResearchEval."""
+    """Dimensions of tasks (`local-judge tasks draft dimensions`, or DeepResearchEval's)."""
     plans: Path | None = None
-    """Plans for DREAM."""
+    """Evaluation plans of tasks (`local-judge tasks draft plan`)."""
 
 
 class Join(NamedTuple):

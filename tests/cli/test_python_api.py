@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import html
+import inspect
 import json
 import signal
 import subprocess
@@ -17,10 +19,13 @@ import pandas as pd
 import pytest
 
 import local_judge as lj
-from local_judge.api import _finish  # pyright: ignore[reportPrivateUsage]
+from local_judge import api
+from local_judge.api import RunOptions, _finish  # pyright: ignore[reportPrivateUsage]
 from local_judge.base.errors import ConfigError, RunError
 from local_judge.ledger.errors import LedgerError
 from local_judge.protocols.base import load_protocol, protocol_names
+from local_judge.runs.planning.config import OPTION_NAMES
+from local_judge.runs.planning.run_file import RunFile
 from local_judge.runs.results.tables import COLUMNS
 from local_judge.scoring.node import Score
 from tests.stub_server import StubPlan
@@ -90,6 +95,48 @@ def test_the_same_call_asks_for_nothing_again(
     assert run.call(key).messages[-1].content.endswith(str(calls.loc[key, "question"]))
     with pytest.raises(KeyError):
         run.call("0" * 64)
+
+
+def test_every_key_of_a_run_file_is_a_parameter() -> None:
+    named = {
+        "reports",
+        "judge",
+        "base_url",
+        "out",
+        "snapshot",
+        "protocols",
+        "tasks",
+        "settings",
+        "limit",
+        "ledger",
+    }
+    parameters = inspect.signature(lj.evaluate).parameters.keys()
+    assert named == parameters - {"progress", "allow_preset_code", "options"}
+    renamed = {option: key for key, option in OPTION_NAMES.items()}
+    keys = {renamed.get(name, name) for name in named}
+    assert keys.isdisjoint(RunOptions.__annotations__)
+    assert keys | RunOptions.__annotations__.keys() == RunFile.model_fields.keys()
+
+
+@pytest.mark.usefixtures("report")
+def test_examples_of_docstrings(
+    snapshot: Path, server: StubThread, preset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preset.rename(tmp_path / "judge.yaml")
+    (tmp_path / "snapshot").symlink_to(snapshot)
+    monkeypatch.chdir(tmp_path)
+    examples = [one for one in doctest.DocTestFinder().find(api) if one.examples]
+    public = [f"Run.{name}" for name, value in vars(api.Run).items() if callable(value) and name[0] != "_"]
+    assert {one.name.removeprefix("local_judge.api.") for one in examples} == {
+        "evaluate",
+        "load",
+        "Run",
+        *public,
+    }
+    for one in sorted(examples, key=lambda one: not one.name.endswith(".evaluate")):
+        for example in one.examples:
+            example.source = example.source.replace("http://127.0.0.1:8000/v1", server.url)
+        assert doctest.DocTestRunner().run(one).failed == 0, one.name
 
 
 async def test_it_works_inside_a_running_loop(report: Path, given: dict[str, Any]) -> None:

@@ -31,6 +31,10 @@ def cited(text: str, references: str = LIST) -> list[tuple[str, str, str]]:
         ("[^1]", ["1"]),
         ("[citation:1]", ["1"]),
         ("[cite: 1, 3]", ["1", "3"]),
+        ("[1, p. 3; 3]", ["1", "3"]),
+        ("[1, Section 4; 2, ch. 5, p. 17]", ["1", "2"]),
+        ("[vgl. 1, S. 4 f.; 3]", ["1", "3"]),
+        ("[see also 1; e.g., 3]", ["1", "3"]),
     ],
 )
 def test_numbers(marker: str, keys: list[str]) -> None:
@@ -147,6 +151,10 @@ def test_links(text: str, url: str) -> None:
         ("doi:10.1000/AB.1.", "doi:10.1000/AB.1", "https://doi.org/10.1000/ab.1"),
         ("as in arXiv:2001.08361.", "arXiv:2001.08361", "https://arxiv.org/abs/2001.08361"),
         ("**https://a.example/x**", "https://a.example/x", "https://a.example/x"),
+        ("See https://a.example/x[words].", "https://a.example/x", "https://a.example/x"),
+        ("See [[https://a.example/x][words]].", "https://a.example/x", "https://a.example/x"),
+        ("See [url=https://a.example/x]words[/url].", "https://a.example/x", "https://a.example/x"),
+        ("https://a.example/x?y[]=1, too", "https://a.example/x?y[]=1", "https://a.example/x?y%5B%5D=1"),
     ],
 )
 def test_bare_addresses(text: str, original: str, url: str) -> None:
@@ -227,10 +235,38 @@ Lee, A., & Park, B. (2023a). On others.
         ("It was founded (Berlin, 2019).", []),
         ("It was founded in (March, 2024).", []),
         ("It was so (in Kim, 2024, it was said).", []),
+        ("It holds (from 3 in 2019; but see J. Kim, May 2024).", [("Kim 2024", "resolved")]),
+        ("It holds [Kim, 2024].", [("Kim 2024", "resolved")]),
+        ("It was [Berlin, 2019]; Yan [2004] left.", []),
     ],
 )
 def test_author_and_year(text: str, expected: list[tuple[str, str]]) -> None:
     assert [(key, state) for _, key, state in cited(text, AUTHORS)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "expected"),
+    [
+        ("A [2]. B [ibid.].", LIST, [("2", "resolved"), ("2", "resolved")]),
+        ("A [2]. B (ibid., p. 4).", LIST, [("2", "resolved"), ("2", "resolved")]),
+        (
+            "It holds (Kim, 2024). It grew (ebd.).",
+            AUTHORS,
+            [("Kim 2024", "resolved"), ("Kim 2024", "resolved")],
+        ),
+        ("A [2]. B (law 4). C [ibid.].", LIST, [("2", "resolved"), ("ibid", "dangling")]),
+        ("A [ibid.].", LIST, [("ibid", "dangling")]),
+        (
+            "A[^1]. B[^2].",
+            "\n\n[^1]: T, https://a.example\n[^2]: *Id.* at 4",
+            [("1", "resolved"), ("2", "resolved")],
+        ),
+    ],
+)
+def test_ibid_names_the_source_before_it_if_no_mark_between_may_be_unread(
+    text: str, references: str, expected: list[tuple[str, str]]
+) -> None:
+    assert [(key, state) for _, key, state in cited(text, references)] == expected
 
 
 def test_names_and_years_are_prose_in_a_report_that_cites_by_number() -> None:

@@ -14,8 +14,8 @@ from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, InputError
 from local_judge.base.failures import Failure
 from local_judge.cli.ending import leave_missing, stoppable
-from local_judge.cli.judging import ChecklistsFile, OptionalJudge
-from local_judge.cli.options import AsJson, Seed, TasksFile, chosen
+from local_judge.cli.judging import ChecklistsFile, OptionalJudge, TasksFile
+from local_judge.cli.options import AsJson, Seed, chosen
 from local_judge.cli.output import print_json
 from local_judge.lab.planting.claims import Draw, DrawSettings
 from local_judge.lab.planting.commands import (

@@ -14,6 +14,7 @@ from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, Tally, write_evidence_gaps
 from local_judge.base.errors import ConfigError
 from local_judge.cli.help import AGENT
+from local_judge.cli.judging import TasksFile
 from local_judge.cli.options import (
     AsJson,
     MaxCalls,
@@ -21,7 +22,6 @@ from local_judge.cli.options import (
     MaxTurns,
     Options,
     SomeSnapshotDir,
-    TasksFile,
     Tools,
     said,
     tools_named,

@@ -81,7 +81,7 @@ def _cited(document: Document) -> Iterator[Cut]:
             case "address":
                 yield from _address(text, start, end)
             case "unless_narrative":
-                if text[start] in "(（":
+                if text[start] in "(（[":
                     yield Cut(start, end, "marker")
             case "whole" if label is not None and text[start] == "[":  # [words][1]
                 chip = _is_chip(text, label.start(), end, label[1], citation.url)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_judge.base.errors import ConfigError, SettingError, brief, first_problem, os_errors, problem_of
 from local_judge.base.files import MOST_YAML, read_utf8
@@ -34,6 +34,8 @@ _DEEPEST = 20
 
 class RunConfig(Frozen):
     """Everything except the inputs that can change the results of a run."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     protocols: tuple[str, ...] = Field(default=("deer",), min_length=1)
     """Protocols to run, in the order of the tables; by default `deer`."""
@@ -177,14 +179,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", loaded or {})
 
 
-_OPTIONS = {
-    "base_urls": "base-url",
+OPTION_NAMES = {
+    "base_urls": "base_url",
     "calibrations": "calibration",
     "judges": "judge",
     "protocols": "protocol",
     "qualifications": "qualification",
 }
-"""Options whose key in a run file has another name."""
+"""Names of options by their key in a run file, where the two differ."""
 
 
 def validated(model: type[T], data: object, place: str, given: Mapping[str, Any] | None = None) -> T:
@@ -206,7 +208,7 @@ def validated(model: type[T], data: object, place: str, given: Mapping[str, Any]
         keys = steps[1:] if steps[:1] == ["claims"] else steps
         if given is not None and has_key(given, steps) and keys and keys[0] != "reports":
             problem = problem_of(error.errors()[0])
-            option = "--" + _OPTIONS.get(keys[0], keys[0]).replace("_", "-")
+            option = "--" + OPTION_NAMES.get(keys[0], keys[0]).replace("_", "-")
             raise ConfigError(f"{option}{' ' if problem.startswith('must ') else ': '}{problem}") from None
         raise ConfigError(f"{place}: {first_problem(error, 'the settings', model)}") from None
 

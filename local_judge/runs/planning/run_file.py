@@ -28,9 +28,9 @@ BATCH_KEY = "input_files"
 DRAWS = 1000
 """Maximum number of draws."""
 
-_OF_THE_MACHINE = {
-    *("out", "base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after"),
-}
+MACHINE_KEYS = frozenset(
+    ("out", "base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after")
+)
 """Keys that say where and how persistently judges are asked, which no result depends on."""
 
 _PATHS = (
@@ -67,27 +67,28 @@ class RunFile(TaskFiles, RunConfig):
     draw: int = Field(default=0, ge=0, lt=DRAWS)
     """Number of the draw: judges with a temperature above 0 answer each draw with other random seeds."""
     extractor: str | None = None
-    """Name of the judge that extracts the claims; null for the first."""
+    """Judge that extracts the claims of all judges."""
     base_urls: tuple[str, ...] = ()
-    """`NAME=URL` for one judge; a URL alone for every judge without one of its own."""
+    """URL of a server, or NAME=URL for one of several judges."""
     serve: bool = False
-    """Start the servers of judges without a URL that are not running."""
+    """Start the judge's servers, then stop them."""
     calibrations: tuple[Path, ...] = ()
-    """Files of `judge calibrate`."""
+    """Calibrations of a judge (`local-judge judge calibrate --out`)."""
     qualifications: tuple[Path, ...] = ()
-    """Files of `judge qualify`."""
+    """Qualification of a judge (`qualification.json` of `local-judge judge qualify`), shown with the
+    results."""
     offline: bool = True
-    """Refuse all connections except to the judges' servers."""
+    """Refuse every connection except to judge and ledger."""
     wait_for_server: float = Field(default=PERSISTENT.wait_seconds / 60, ge=0)
-    """Minutes to wait for a server that stops answering."""
+    """Minutes to wait for a server that stops answering; 0 does not wait."""
     attempts: int = Field(default=PERSISTENT.attempts, ge=1)
-    """Attempts per call."""
+    """Maximum number of attempts per call."""
     fail_after: int | None = Field(default=None, ge=1)
-    """Number of failed calls after which the run stops."""
+    """Stop after this number of failed calls to one judge."""
     out: Path | None = None
     """Run directory."""
     ledger: Path | None = None
-    """File for the judges' replies; a file in the run directory if null."""
+    """File for replies; by default in or beside --out."""
 
     @property
     def config(self) -> RunConfig:
@@ -113,9 +114,7 @@ class RunFile(TaskFiles, RunConfig):
 
 def recorded_run(file: RunFile) -> dict[str, Any]:
     """Return the settings of a run that its manifest records beside `config`, as plain data."""
-    return file.model_dump(
-        mode="json", exclude={*_OF_THE_MACHINE, *RunConfig.model_fields}, exclude_none=True
-    )
+    return file.model_dump(mode="json", exclude={*MACHINE_KEYS, *RunConfig.model_fields}, exclude_none=True)
 
 
 def is_run_file(path: Path) -> bool:

@@ -25,18 +25,22 @@ from local_judge.protocols.base import protocol_names
 from local_judge.runs.execution.judges import PLAIN_NAME
 from local_judge.runs.planning.config import laid_over, read_mapping, settled, validated
 from local_judge.runs.planning.inputs import RawReport, task_of
-from local_judge.runs.planning.run_file import DRAWS, RunFile, Selection, setting_places, with_paths
+from local_judge.runs.planning.run_file import (
+    DRAWS,
+    MACHINE_KEYS,
+    RunFile,
+    Selection,
+    setting_places,
+    with_paths,
+)
 from local_judge.runs.sweeps.folder import LEDGER, RUNS
 
 DEFAULT = "default"
 """Name of the settings of a sweep without `settings`; no run's name contains it."""
 
-_OF_SWEEP = frozenset(
-    (
-        *("reports", "system", "limit", "select", "tasks", "judges", "protocols", "draw", "out", "ledger"),
-        *("base_urls", "serve", "offline", "wait_for_server", "attempts", "fail_after"),
-    )
-)
+_SWEEP_KEYS = MACHINE_KEYS | {
+    *("reports", "system", "limit", "select", "tasks", "judges", "protocols", "draw", "ledger")
+}
 """Keys of a run file that are the same for all runs of a sweep, or that its axes set."""
 
 
@@ -221,9 +225,9 @@ def _check_rules(axes: Axes, judges: Sequence[str], place: str) -> None:
 
 
 def _check_keys(keys: Mapping[str, Any], place: str) -> None:
-    known = [name for name in RunFile.model_fields if name not in _OF_SWEEP]
+    known = [name for name in RunFile.model_fields if name not in _SWEEP_KEYS]
     for key in keys:
-        if key in _OF_SWEEP:
+        if key in _SWEEP_KEYS:
             raise ConfigError(
                 f"{place}.{key}: is the same for all runs; set it outside `sweep`, or by an axis"
             )
