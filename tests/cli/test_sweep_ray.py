@@ -108,15 +108,16 @@ def worker_of(cluster: RayCluster, node: subprocess.Popen[bytes]) -> int:
 
 
 def test_the_guide_works_from_nothing(cluster: RayCluster, tmp_path: Path) -> None:
-    guide = (ROOT / "docs/guides/ray.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guides/sweeps.md").read_text(encoding="utf-8")
     (tmp_path / "local_judge").symlink_to(ROOT / "local_judge")
     with StubThread(StubPlan(answer=answer, model="Qwen/Qwen3-14B")) as server:
         text = guide.replace(SERVER, server.url).replace("127.0.0.1:6379", cluster.address)
-        found = blocks(text, "ray.md")
+        found = blocks(text, "sweeps.md")
         for block in found:
             if block.file is not None:
                 (tmp_path / block.file).write_text(block.text)
-        ended = Ended(0, "", "")
+        ended = finish(start("snapshot", "import", "local_judge/demo/pages", "town", cwd=tmp_path), 300)
+        assert ended.code == 0, ended.err
         [console] = [block for block in found if "$ ray start" in block.text]
         for line, _ in commands(console.text):
             program, *arguments = shlex.split(line)
@@ -126,8 +127,8 @@ def test_the_guide_works_from_nothing(cluster: RayCluster, tmp_path: Path) -> No
             else:  # the cluster is started with these options and further ones, and stopped
                 assert (program, arguments[0]) in (("ray", "start"), ("ray", "stop"))
         assert "ada" in ended.out and "1.00" in ended.out
-        assert {one.name for one in (tmp_path / "sweeps/first/runs").iterdir() if one.is_dir()} == {
-            "qwen3-14b"
+        assert {one.name for one in (tmp_path / "sweeps/ray/runs").iterdir() if one.is_dir()} == {
+            *("qwen3-14b", "qwen3-14b.scored")
         }
 
 
