@@ -179,7 +179,7 @@ def test_planted_and_labelled_claims_have_figures_of_their_own_under_one_fit() -
 def test_what_people_have_labelled_is_known() -> None:
     reports = load_annotations([sample_folder()])
     rows = annotated_claims(reports)
-    # docs/guides/verifier.md: 163 labelled pairs and 153 altered claims; no altered claim is supported.
+    # docs/guides/human-labels.md: 163 labelled pairs and 153 altered claims; no altered claim is supported.
     altered = [row for row in rows if "/altered@" in row.id]
     assert (len(rows) - len(altered), len(altered)) == (163, 153)
     assert len({row.id for row in rows}) == 316

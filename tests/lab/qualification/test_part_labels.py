@@ -119,7 +119,7 @@ async def test_the_built_in_sample_has_a_name(
 ) -> None:
     settings = LabelsSettings(reports=("sample",))
     items, _ = await asked(make_judge, snapshot, tmp_path, lambda call: {"Yes": 0.9, "No": 0.1}, settings)
-    assert len(items) == 316  # as docs/guides/verifier.md says
+    assert len(items) == 316  # as docs/guides/human-labels.md says
     assert {item.facets["language"] for item in items} == {"en", "zh"}
 
 

@@ -369,7 +369,7 @@ def test_the_packaged_set_has_two_passes_and_reasons_for_what_they_disagree_on()
     differing = [one for one in stored if len(set(one["passes"])) > 1]
     assert len(differing) == 9 and all(one["label"] in one["passes"] and one["note"] for one in differing)
     assert all(one["label"] == one["passes"][0] for one in stored if one not in differing)
-    # As docs/guides/verifier.md says.
+    # As docs/guides/human-labels.md says.
     codes = [[get_args(TruthLabel).index(label) for label in one["passes"]] for one in stored]
     assert krippendorff_alpha(codes, "nominal").value == pytest.approx(0.906, abs=0.001)
 

@@ -1,8 +1,8 @@
 """Part `labels`: does the judge agree with the labels of claims and pages?
 
-The part runs only if annotated reports (docs/guides/verifier.md) or files of labelled claims
-(docs/guides/human-labels.md) are named. The pages are those beside the annotations, the evidence in the files, or else
-those of the snapshot. Calibrations are those that later runs apply.
+The part runs only if annotated reports or files of labelled claims (docs/guides/human-labels.md) are named. The pages
+are those beside the annotations, the evidence in the files, or else those of the snapshot. Calibrations are those that
+later runs apply.
 
 Invariant: each labelled pair of a claim and a page is one item for each method. Original and altered claims are never
 in one prompt. A page that cannot be read is named in the notes and gives no item.
