@@ -53,7 +53,12 @@ NOT_THERE = "not among the pages"
 
 
 class DateRange(Frozen):
-    """First and last of some days or times; None where none is known."""
+    """First and last of some days or times; None where none is known.
+
+    Examples:
+        >>> Snapshot.open("snapshot").info().fetched
+        DateRange(first='2025-02-03T09:12:49Z', last='2025-02-03T09:12:49Z', known=1)
+    """
 
     first: str | None
     last: str | None
@@ -61,7 +66,13 @@ class DateRange(Frozen):
 
 
 class SnapshotInfo(Frozen):
-    """Statistics of a snapshot."""
+    """Statistics of a snapshot.
+
+    Examples:
+        >>> info = Snapshot.open("snapshot").info()
+        >>> info.n_pages, info.statuses
+        (2, {'dead': 1, 'ok': 1})
+    """
 
     digest: str
     format_version: int
@@ -93,7 +104,17 @@ MOST_HOSTS = 20
 
 
 class Snapshot:
-    """A frozen set of pages. Make one with `Snapshot.open`; any number of threads may read."""
+    """A frozen set of pages. Make one with `Snapshot.open`; any number of threads may read.
+
+    Examples:
+        >>> snapshot = Snapshot.open("snapshot")
+        >>> page = snapshot.page("https://plant.example/lake")
+        >>> page.status
+        'ok'
+        >>> [[best]] = snapshot.passages(page, ["capacity of the heat pump"], k=1)
+        >>> best.chunk.text
+        'The heat pump has a capacity of 6.2 megawatts.'
+    """
 
     def __init__(self, path: Path, manifest: Manifest, lines: Any) -> None:
         self.path = path
@@ -395,7 +416,13 @@ class Snapshot:
 
 
 def known_by(captures: Sequence[PageRecord], day: date) -> list[PageRecord]:
-    """Return the captures of one URL that were fetched by the end of a day, or else those that vouch for it."""
+    """Return the captures of one URL that were fetched by the end of a day, or else those that vouch for it.
+
+    Examples:
+        >>> captures = list(Snapshot.open("snapshot").records())
+        >>> [record.url for record in known_by(captures, date(2025, 2, 28))]
+        ['https://plant.example/lake']
+    """
     end = day.isoformat()
     fetched = [record for record in captures if record.fetched and record.fetched[:10] <= end]
     return fetched or [record for record in captures if record.known_from and record.known_from <= end]
@@ -406,7 +433,12 @@ def _differ(captures: Sequence[PageRecord]) -> bool:
 
 
 def latest(captures: Sequence[PageRecord]) -> PageRecord:
-    """Return the last capture of one URL that has a text, or else the last."""
+    """Return the last capture of one URL that has a text, or else the last.
+
+    Examples:
+        >>> latest(list(Snapshot.open("snapshot").records())).status
+        'ok'
+    """
     return next((record for record in reversed(captures) if record.status == "ok"), captures[-1])
 
 

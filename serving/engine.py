@@ -15,7 +15,17 @@ JsonSchema = Mapping[str, Any]
 
 
 class Engine(Protocol):
-    """A model that answers prompts. Call `aclose` when done."""
+    """A model that answers prompts. Call `aclose` when done.
+
+    Examples:
+        >>> import asyncio
+        >>> from serving.engines.scripted import ScriptedEngine
+        >>> from serving.types import Message
+        >>> engine: Engine = ScriptedEngine([{"Yes": 0.8, "No": 0.2}])
+        >>> question = Message(role="user", content="Is the mill older than the bridge? Answer Yes or No.")
+        >>> asyncio.run(engine.choose([question], ["Yes", "No"])).probabilities()
+        {'Yes': 0.8, 'No': 0.2}
+    """
 
     async def identity(self) -> EngineIdentity:
         """Return the identity of the engine; fetched once, then cached."""
@@ -67,7 +77,17 @@ class Engine(Protocol):
 
 
 class EngineWrapper:
-    """Base class of engines that answer calls in their own way and leave everything else to `engine`."""
+    """Base class of engines that answer calls in their own way and leave everything else to `engine`.
+
+    Examples:
+        >>> import asyncio
+        >>> from serving.engines.scripted import ScriptedEngine
+        >>> class Single(EngineWrapper):
+        ...     async def limits(self):
+        ...         return (await super().limits()).model_copy(update={"concurrency": 1})
+        >>> asyncio.run(Single(ScriptedEngine()).limits()).concurrency
+        1
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -91,7 +111,13 @@ class EngineWrapper:
 
 @runtime_checkable
 class Replicated(Protocol):
-    """An engine on one or more servers."""
+    """An engine on one or more servers.
+
+    Examples:
+        >>> from serving.engines.scripted import ScriptedEngine
+        >>> isinstance(ScriptedEngine(), Replicated)
+        False
+    """
 
     def replicas(self) -> Sequence[ReplicaUse]:
         """Return what each server has done so far, in the order in which they were given."""

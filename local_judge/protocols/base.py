@@ -42,11 +42,20 @@ class PathSetting:
     """Mark of a setting that is a path: `Annotated[str | None, PathSetting()]`.
 
     In a run file, a relative path starts at the file's folder.
+
+    Examples:
+        >>> path_settings("dream")
+        [('authority', 'ratings_file')]
     """
 
 
 class OtherReport(Frozen):
-    """Another system's report on the same task, as it was found."""
+    """Another system's report on the same task, as it was found.
+
+    Examples:
+        >>> OtherReport(id="birch/q1", system="birch", content=b"The mill cost 9 million crowns.").system
+        'birch'
+    """
 
     id: str
     system: str | None
@@ -55,7 +64,14 @@ class OtherReport(Frozen):
 
 
 class Case(Frozen):
-    """A report with the task that it answers."""
+    """A report with the task that it answers.
+
+    Examples:
+        >>> from local_judge.documents import parse_report
+        >>> case = Case(id="q1", report=parse_report("The mill opened in 1931. It cost 9 million crowns."))
+        >>> [sentence.label for sentence in case.report.sentences]
+        ['L1.S1', 'L1.S2']
+    """
 
     id: str
     report: Document
@@ -66,7 +82,20 @@ class Case(Frozen):
 
 
 class EvalContext(BaseModel):
-    """The judge, the pages and the claims that a protocol may use for one report."""
+    """The judge, the pages and the claims that a protocol may use for one report.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from local_judge.ledger.ledger import Ledger
+        >>> from serving.engines.scripted import ScriptedEngine
+        >>> async def no_claims():
+        ...     raise NotImplementedError
+        >>> with Ledger.open(Path("ledger.sqlite")) as ledger:
+        ...     context = EvalContext(judge=Judge(ScriptedEngine(), ledger), claims=no_claims)
+        >>> context.pages("fact")
+        Traceback (most recent call last):
+        local_judge.base.errors.ConfigError: fact: judging pages needs a snapshot; give --snapshot
+    """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
@@ -94,7 +123,14 @@ class EvalContext(BaseModel):
 
 
 class Findings(Frozen):
-    """Stored answers of one judge about one report. Each protocol has its own subclass."""
+    """Stored answers of one judge about one report. Each protocol has its own subclass.
+
+    Examples:
+        >>> class Lengths(Findings):
+        ...     words: int
+        >>> Lengths(case="q1", document="d1", words=912).n_failed
+        0
+    """
 
     case: str
     """Id of the report."""
@@ -110,7 +146,12 @@ class Findings(Frozen):
 
 
 class Decision(Frozen):
-    """One label or number of a report, in a form in which labels are counted and judges compared."""
+    """One label or number of a report, in a form in which labels are counted and judges compared.
+
+    Examples:
+        >>> Decision(metric="coverage", item="q1/cost", value="met", scale="nominal").by
+        'judge'
+    """
 
     metric: str
     """Name that all comparable decisions share, such as `coverage`."""
@@ -124,7 +165,12 @@ class Decision(Frozen):
 
 
 class PageVerdict(NamedTuple):
-    """Verdict on a statement about a page."""
+    """Verdict on a statement about a page.
+
+    Examples:
+        >>> PageVerdict("The mill cost 9 million crowns.", "https://paper.example/cost", supported=True).supported
+        True
+    """
 
     statement: str
     url: str
@@ -133,7 +179,12 @@ class PageVerdict(NamedTuple):
 
 
 class ItemRow(NamedTuple):
-    """One answer of a judge to a question of a protocol about a report, in words."""
+    """One answer of a judge to a question of a protocol about a report, in words.
+
+    Examples:
+        >>> ItemRow("coverage", "cost", text="Does the report name the cost?", value="met").failure is None
+        True
+    """
 
     metric: str
     """Metric or dimension that the answer counts for."""
@@ -157,7 +208,13 @@ class ItemRow(NamedTuple):
 
 
 class Contest(Frozen):
-    """A report compared with another on its task: one or more games."""
+    """A report compared with another on its task: one or more games.
+
+    Examples:
+        >>> contest = Contest(opponent="birch", case="birch/q1", document="d2", points=(1.0, 0.5))
+        >>> sum(contest.points) / len(contest.points)
+        0.75
+    """
 
     opponent: str
     """The other's system, or the report's id where the input names none; of a baseline its name."""
@@ -172,7 +229,12 @@ class Contest(Frozen):
 
 
 class View(NamedTuple):
-    """The output of one protocol about one report beside its scores."""
+    """The output of one protocol about one report beside its scores.
+
+    Examples:
+        >>> View({"house": {"kept": 2}}, ("house: 2 of 2 rules",)).parts
+        ('house: 2 of 2 rules',)
+    """
 
     data: Mapping[str, object]
     """JSON, under keys that no other protocol has; the same keys whatever was found."""
@@ -186,7 +248,13 @@ R = TypeVar("R", bound=Findings)
 
 
 class Examiner(ABC, Generic[S, F]):
-    """Common part of protocols and metrics: settings, needs, questions, and what is read from findings."""
+    """Common part of protocols and metrics: settings, needs, questions, and what is read from findings.
+
+    Examples:
+        >>> protocol = load_protocol("fact")
+        >>> isinstance(protocol, Examiner), protocol.needs_claims
+        (True, True)
+    """
 
     settings_type: ClassVar[type[Frozen]]
     """Model of the settings; each has a default."""
@@ -263,14 +331,28 @@ class Examiner(ABC, Generic[S, F]):
 
 
 class OriginalVerifier(NamedTuple):
-    """Published prompts that verify given claims."""
+    """Published prompts that verify given claims.
+
+    Examples:
+        >>> load_protocol("dream").original_verifier(PromptSource(original=("checkout",)))
+        Traceback (most recent call last):
+        local_judge.base.errors.ConfigError: dream: no published prompt of it verifies given claims
+    """
 
     prompts: Original
     verify: PageVerifier
 
 
 class BaseProtocol(Examiner[S, R]):
-    """One published way to judge a report. `examine` and `score` are its own; all else has a default."""
+    """One published way to judge a report. `examine` and `score` are its own; all else has a default.
+
+    Examples:
+        >>> load_protocol("deer").needs_claims
+        True
+        >>> rubric = load_protocol("deer", {"parts": ["rubric"]})
+        >>> rubric.needs_claims
+        False
+    """
 
     name: ClassVar[str]
     version: ClassVar[str]
@@ -381,6 +463,10 @@ def registered(group: str) -> EntryPoints:
     """Return the entry points of a group of all installed packages.
 
     The metadata of all packages is read once for each search path, because that takes tens of milliseconds.
+
+    Examples:
+        >>> "deer" in registered(GROUP).names
+        True
     """
     return _registered(group, tuple(sys.path))
 
@@ -391,12 +477,22 @@ def _registered(group: str, search_path: tuple[str, ...]) -> EntryPoints:
 
 
 def protocol_names() -> list[str]:
-    """Return the names of all installed protocols."""
+    """Return the names of all installed protocols.
+
+    Examples:
+        >>> "deer" in protocol_names()
+        True
+    """
     return sorted({entry.name for entry in registered(GROUP)})
 
 
 def file_formats() -> dict[str, FileFormat[Any]]:
-    """Return the formats that installed protocols offer, by the protocols' names."""
+    """Return the formats that installed protocols offer, by the protocols' names.
+
+    Examples:
+        >>> "race" in file_formats()
+        True
+    """
     found = {name: load_protocol(name).file_format() for name in protocol_names()}
     return {name: offered for name, offered in found.items() if offered is not None}
 
@@ -406,6 +502,10 @@ def load_protocol(name: str, settings: Mapping[str, Any] | None = None) -> AnyPr
 
     Raises:
         ConfigError: there is none (names those that there are), it cannot be imported, or it has no such setting.
+
+    Examples:
+        >>> load_protocol("deer", {"parts": ["rubric"]}).settings.parts
+        ('rubric',)
     """
     return _protocol_type(name).configured(settings or {})
 
@@ -415,6 +515,10 @@ def path_settings(name: str) -> list[tuple[str, ...]]:
 
     Raises:
         ConfigError: there is no such protocol, or it cannot be imported.
+
+    Examples:
+        >>> path_settings("dream")
+        [('authority', 'ratings_file')]
     """
 
     def below(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:

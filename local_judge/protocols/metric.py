@@ -43,11 +43,24 @@ from local_judge.tasks.model import Task
 
 
 class NoSettings(Frozen):
-    """A metric that has nothing to set."""
+    """A metric that has nothing to set.
+
+    Examples:
+        >>> NoSettings.model_fields
+        {}
+    """
 
 
 class MetricFindings(Frozen):
-    """Stored answers of one judge for one metric of one report. Each metric has its own subclass."""
+    """Stored answers of one judge for one metric of one report. Each metric has its own subclass.
+
+    Examples:
+        >>> class SupportFindings(MetricFindings):
+        ...     supported: int
+        ...     judged: int
+        >>> SupportFindings(supported=2, judged=3).n_failed
+        0
+    """
 
     @property
     def n_failed(self) -> int:
@@ -61,7 +74,21 @@ T = TypeVar("T")
 
 
 class Metric(Examiner[S, F]):
-    """One metric. `examine` and `score` are its own; all else has a default."""
+    """One metric. `examine` and `score` are its own; all else has a default.
+
+    Examples:
+        >>> from local_judge.scoring.algebra import share
+        >>> class LengthFindings(MetricFindings):
+        ...     words: int
+        >>> class Length(Metric[NoSettings, LengthFindings]):
+        ...     id, label = "length", "Share of 1,000 words"
+        ...     async def examine(self, case, context):
+        ...         return LengthFindings(words=len(case.report.text.split()))
+        ...     def score(self, judges, profile):
+        ...         return self.node(share(min(judges[0].words, 1000), 1000, 0, top=100.0))
+        >>> Length().score([LengthFindings(words=912)], "paper").score.value
+        91.2
+    """
 
     id: ClassVar[str]
     """Id of its root in the score tree, of its findings, and of its part in the settings."""
@@ -124,19 +151,37 @@ class Metric(Examiner[S, F]):
 
 
 def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) -> ScoreNode:
-    """Return the mean score of the judges, for metrics whose answers cannot be merged item by item."""
+    """Return the mean score of the judges, for metrics whose answers cannot be merged item by item.
+
+    Examples:
+        >>> from local_judge.scoring.algebra import share
+        >>> def score(supported):
+        ...     return ScoreNode(id="support", label="Supported claims", score=share(supported, 4, 0))
+        >>> mean_over_judges_of(score, [2, 3]).score.value
+        0.625
+    """
     return score(judges[0]) if len(judges) == 1 else mean_trees([(score(one),) for one in judges])[0]
 
 
 class PartSettings(Frozen):
-    """The metrics to judge, and their settings under their keys."""
+    """The metrics to judge, and their settings under their keys.
+
+    Examples:
+        >>> PartSettings(parts=("coverage", "citation")).parts
+        ('coverage', 'citation')
+    """
 
     parts: tuple[str, ...]
     """Ids of the metrics that are judged."""
 
 
 class PartFindings(Findings):
-    """The findings of each metric under its id; None for one that was not run."""
+    """The findings of each metric under its id; None for one that was not run.
+
+    Examples:
+        >>> PartFindings(case="q1", document="d1", request="What did the mill cost?").n_failed
+        0
+    """
 
     task: str | None = None
     """Id of the task; None where the report has none."""
@@ -156,6 +201,11 @@ def metrics_in(package: ModuleType, order: Sequence[str] = ()) -> tuple[type[Met
     Args:
         package: the package.
         order: ids of metrics in the order in which they are shown; other metrics follow, by id.
+
+    Examples:
+        >>> from local_judge.protocols.liveresearchbench import metrics
+        >>> [metric.id for metric in metrics_in(metrics, order=["presentation", "coverage"])][:2]
+        ['presentation', 'coverage']
     """
     modules = [import_module(f"{package.__name__}.{one.name}") for one in iter_modules(package.__path__)]
     kinds: list[Any] = [kind for module in modules for kind in vars(module).values()]
@@ -169,7 +219,12 @@ def metrics_in(package: ModuleType, order: Sequence[str] = ()) -> tuple[type[Met
 
 
 def one_part(given: object) -> object:
-    """Accept one name alone, as in `PROTOCOL.parts=coverage`."""
+    """Accept one name alone, as in `PROTOCOL.parts=coverage`.
+
+    Examples:
+        >>> one_part("coverage")
+        ('coverage',)
+    """
     return (given,) if isinstance(given, str) else given
 
 
@@ -177,7 +232,14 @@ P = TypeVar("P", bound=PartFindings)
 
 
 class MetricProtocol(BaseProtocol[PartSettings, P]):
-    """A protocol that is a table of metrics, each by itself."""
+    """A protocol that is a table of metrics, each by itself.
+
+    Examples:
+        >>> from local_judge.protocols.base import load_protocol
+        >>> benchmark = load_protocol("liveresearchbench", {"parts": "coverage"})
+        >>> benchmark.missing_inputs(None)
+        'no task; give --tasks'
+    """
 
     metrics: ClassVar[tuple[type[Metric[Any, Any]], ...]]
     """Metrics in the order in which they are shown."""
