@@ -25,7 +25,7 @@ from local_judge.cli.help import GENERAL, label
 from local_judge.lab.qualification.probes import sensitivity_probes
 from local_judge.ledger.database import TABLES
 from local_judge.protocols.deer.rubric.load import label_of, load_rubric
-from serving.memory import GIB, smallest_gpu
+from serving.memory import GIB, gib_per_gpu, smallest_gpu
 from serving.presets import THINKING_SUFFIX, Preset, list_presets, load_preset
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -358,10 +358,10 @@ def presets() -> str:
     """Return a table with one row per preset file."""
     loaded = [load_preset(name) for name in list_presets()]
     return (
-        "# Preset table\n\nOne row per file in `configs/judges`. [Presets](../reference/presets.md) explains the "
-        f"columns. {NOTE}\n\n"
-        "| preset | model | licence | context | native | weights, GiB | KV cache, KiB per token | GPU "
-        "| tensor parallel | thinking | files |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+        "# Preset table\n\nOne row per file in `configs/judges`. [Choose a judge](../guides/judges.md#size-and-memory) "
+        f"explains the columns. {NOTE}\n\n"
+        "| preset | model | licence | context | native | weights, GiB | KV cache, KiB per token | GiB per GPU | GPU "
+        "| tensor parallel | thinking | files |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
         + "".join(_preset_row(preset) for preset in loaded if not preset.name.endswith(THINKING_SUFFIX))
     )
 
@@ -380,6 +380,8 @@ def _preset_cells(preset: Preset) -> Iterator[str]:
     yield f"{preset.native_context_tokens:,}" if preset.native_context_tokens else ""
     yield f"{gib:.1f}"
     yield f"{memory.kv_bytes_per_token / 1024:g}" if memory is not None else ""
+    needed = gib_per_gpu(preset)
+    yield f"{needed:.1f}" if needed is not None else ""
     yield smallest_gpu(preset) or "CPU"
     yield str(preset.vllm.tensor_parallel) if preset.vllm is not None else ""
     yield _thinking(preset)

@@ -31,10 +31,10 @@ def context_gib(preset: Preset) -> float | None:
     return preset.memory and preset.memory.kv_bytes_per_token * preset.context_tokens / GIB
 
 
-def smallest_gpu(preset: Preset) -> str | None:
-    """Return the nominal size of the smallest GPUs that hold a preset; None if none does, or its memory is unknown.
+def gib_per_gpu(preset: Preset) -> float | None:
+    """Return the memory in GiB that each GPU of a preset needs; None if the preset does not say it.
 
-    Formula, per GPU: share x memory >= weights / n + KV cache of one full context / min(n, KV heads) + reserve, for n =
+    Formula: (weights / n + KV cache of one full context / min(n, KV heads) + reserve) / share, for n =
     `vllm.tensor_parallel` GPUs and the share `vllm.gpu_memory_utilization`.
     """
     memory, settings, cache = preset.memory, preset.vllm, context_gib(preset)
@@ -42,8 +42,13 @@ def smallest_gpu(preset: Preset) -> str | None:
         return None
     n = settings.tensor_parallel
     need = memory.weights_gib / n + cache / min(n, memory.kv_heads) + RESERVE_GIB
-    share = settings.gpu_memory_utilization or 1.0
-    return next((name for name, gib in GPU_GIB.items() if share * gib >= need), None)
+    return need / (settings.gpu_memory_utilization or 1.0)
+
+
+def smallest_gpu(preset: Preset) -> str | None:
+    """Return the nominal size of the smallest GPUs that hold a preset; None if none does, or its memory is unknown."""
+    need = gib_per_gpu(preset)
+    return None if need is None else next((name for name, gib in GPU_GIB.items() if gib >= need), None)
 
 
 def gpus(preset: Preset) -> str:
