@@ -139,14 +139,14 @@ def index_words(folder: Path, settings: Bm25Settings | None = None) -> IndexInfo
         # The header is written again when the number of rows is known: both take 128 bytes.
         np.lib.format.write_array_header_1_0(rows, _header(0))
 
-        def counted() -> Iterator[ChunkText]:
+        def count_chunks() -> Iterator[ChunkText]:
             nonlocal written
             for number, chunk in chunk_stream(folder):
                 rows.write(int(number).to_bytes(4, "little"))
                 written += 1
                 yield chunk
 
-        info = build_bm25(counted(), folder / BM25, settings)
+        info = build_bm25(count_chunks(), folder / BM25, settings)
         rows.seek(0)
         np.lib.format.write_array_header_1_0(rows, _header(written))
     part.replace(folder / ROWS)
@@ -315,19 +315,19 @@ class Corpus:
     def shown_as(self, page: Page) -> str:
         """The URL under which a search without filters finds a page's text."""
         numbers = self._table.doubles.get(page.text_digest)
-        number = None if numbers is None else self._unfiltered.shown.get(numbers[0])
+        number = None if numbers is None else self._whole_view.shown.get(numbers[0])
         return page.url if number is None else self._table.urls[number]
 
     def _view(self, filters: Filters) -> _View:
-        return self._unfiltered if filters == Filters() else _view(self._table, filters)
+        return self._whole_view if filters == Filters() else _view(self._table, filters)
 
     @cached_property
-    def _unfiltered(self) -> _View:
+    def _whole_view(self) -> _View:
         return _view(self._table, Filters())
 
     def _mask(self, view: _View) -> Mask | None:
         """One boolean a chunk; None where everything may be found."""
-        if view is self._unfiltered and not self._table.groups and not self._table.doubles:
+        if view is self._whole_view and not self._table.groups and not self._table.doubles:
             return None
         return view.allowed[self._rows]
 
@@ -417,7 +417,7 @@ class Corpus:
 
 
 def _view(table: _PageTable, filters: Filters) -> _View:
-    allowed = _allowed(table, filters)
+    allowed = _find_allowed(table, filters)
     shown: dict[int, int] = {}
     for numbers in table.doubles.values():
         found = next((number for number in numbers if allowed[number]), None)
@@ -428,7 +428,7 @@ def _view(table: _PageTable, filters: Filters) -> _View:
     return _View(allowed, shown)
 
 
-def _allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
+def _find_allowed(table: _PageTable, filters: Filters) -> npt.NDArray[np.bool_]:
     """Return the page records that may be found, by number."""
     allowed = table.ok.copy()
     if filters.as_of is not None:
@@ -478,8 +478,8 @@ def describe(folder: Path) -> dict[str, Any]:
         path = folder / place / INFO
         if path.is_file():
             try:
-                said = json.loads(read_file(path))
-                found[kind] = {name: value for name, value in said.items() if name != "files"}
+                data = json.loads(read_file(path))
+                found[kind] = {name: value for name, value in data.items() if name != "files"}
             except (ValueError, AttributeError, RecursionError):
                 raise IndexDamaged(
                     f"{path} is not the description of an index; make it again with `{COMMANDS[kind]}`"

@@ -69,7 +69,7 @@ def gunzip(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RA
         GzipRefused: the result would pass `limit` bytes or `ratio` times the input; the stream is damaged, or has more
             than `MAX_GZIP_MEMBERS` members.
     """
-    return _unpacked("gzip", data, limit, ratio)
+    return _unpack("gzip", data, limit, ratio)
 
 
 def inflate(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_RATIO) -> bytes:
@@ -78,10 +78,10 @@ def inflate(data: bytes, *, limit: int = MAX_PAGE_BYTES, ratio: int = MAX_GZIP_R
     Raises:
         GzipRefused: as `gunzip` does.
     """
-    return _unpacked("deflate", data, limit, ratio)
+    return _unpack("deflate", data, limit, ratio)
 
 
-def _unpacked(coding: Coding, data: bytes, limit: int, ratio: int) -> bytes:
+def _unpack(coding: Coding, data: bytes, limit: int, ratio: int) -> bytes:
     ceiling = min(limit, max(RATIO_FLOOR, ratio * len(data)))
     decoder = Decoder(coding)
     parts: list[bytes] = []
@@ -123,21 +123,21 @@ class Decoder:
         """
         view = memoryview(data)
         for begin in range(0, len(view), _STEP):
-            yield from self._decoded(view[begin : begin + _STEP])
+            yield from self._decode(view[begin : begin + _STEP])
 
     def finish(self) -> None:
         """Say that the stream ends here. Raises GzipCut if it may not."""
         if self._opening or (self._stream is not None and not self._stream.eof):
             raise GzipCut(self._coding)
 
-    def _decoded(self, piece: bytes | memoryview) -> Iterator[bytes]:
+    def _decode(self, piece: bytes | memoryview) -> Iterator[bytes]:
         more = False
         while piece or more:
             if self._plain:
                 yield bytes(piece)
                 return
             if self._stream is None or self._stream.eof:
-                piece = self._begun(bytes(piece))
+                piece = self._begin_stream(bytes(piece))
                 if self._plain:
                     continue
                 if not piece or self._stream is None:
@@ -153,7 +153,7 @@ class Decoder:
             if part:
                 yield part
 
-    def _begun(self, piece: bytes) -> bytes:
+    def _begin_stream(self, piece: bytes) -> bytes:
         """Open the stream, or its next member, at `piece`; what is to be decoded of it."""
         if self._stream is None:
             piece = self._opening + piece

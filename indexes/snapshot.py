@@ -154,7 +154,7 @@ class Snapshot:
                     f"{path}: {entry.path} has {file.st_size:,} bytes, not {entry.size:,}; run `snapshot verify`"
                 )
         digests = {entry.path: entry.sha256 for entry in manifest.files}
-        lines = _mapped(path / PAGES) if PAGES in digests else b""
+        lines = _map_file(path / PAGES) if PAGES in digests else b""
         if digests.get(PAGES) != sha256(lines) or TEXTS not in digests:
             raise DigestMismatch(f"{path}: {PAGES} is not the file of the manifest; run `snapshot verify`")
         return cls(path, manifest, lines)
@@ -255,7 +255,7 @@ class Snapshot:
         for row in self._rows.get(page.url, ()):
             record = self._record(row)
             if (record.raw_digest, record.fetched) == (page.raw_digest, page.fetched) and record.record:
-                data = self._archived(record.record)
+                data = self._read_archived(record.record)
                 if sha256(data) == page.raw_digest:
                     return data
         raise DigestMismatch(f"{self.path}: the archive does not hold {page.url}; run `snapshot verify`")
@@ -373,7 +373,7 @@ class Snapshot:
             raise DigestMismatch(f"{self.path / INDEX} names {entry.file[:200]!r}; run `snapshot verify`")
         return self.path / FOLDER / entry.file
 
-    def _archived(self, reference: RecordRef) -> bytes:
+    def _read_archived(self, reference: RecordRef) -> bytes:
         """The content of a record of the archive."""
         for entry in self._index.find(reference.url, reference.at):
             try:
@@ -394,9 +394,9 @@ class Snapshot:
             try:
                 if end < 0:
                     raise ValueError("a line without an end")
-                said = from_json(self._lines[row:end])
-                rows.setdefault(said["url"], []).append(row)
-                for name in said["aliases"]:
+                data = from_json(self._lines[row:end])
+                rows.setdefault(data["url"], []).append(row)
+                for name in data["aliases"]:
                     met.setdefault(name, []).append(row)
             except (ValueError, KeyError, TypeError):
                 raise NotASnapshot(
@@ -450,7 +450,7 @@ def _range(values: Sequence[str]) -> DateRange:
     return DateRange(first=min(values, default=None), last=max(values, default=None), known=len(values))
 
 
-def _mapped(path: Path) -> Any:
+def _map_file(path: Path) -> Any:
     """A file's bytes, mapped into memory."""
     with open_file(path) as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""

@@ -131,9 +131,9 @@ def _page_problems(root: Path) -> Iterator[FileProblem]:
         digest = sha256(content.data) if content.data else ""
         if (digest, stored.content, stored.answers) != (record.raw_digest, record.record, record.answers):
             yield FileProblem(path=FOLDER, kind="wrong", detail=f"it holds another page for {record.url}")
-    for said in damage:
+    for problem in damage:
         behind = f"; {len(wanted)} pages that may lie behind it were not compared"
-        yield FileProblem(path=FOLDER, kind="wrong", detail=said + behind)
+        yield FileProblem(path=FOLDER, kind="wrong", detail=problem + behind)
     for record in () if damage else wanted.values():
         yield FileProblem(path=FOLDER, kind="missing", detail=f"it does not hold {record.url}")
 

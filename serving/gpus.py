@@ -35,8 +35,8 @@ def visible_gpus() -> tuple[str, ...]:
         raise LaunchFailed(f"nvidia-smi cannot be run ({error}); check the NVIDIA driver") from None
     lines = listed.stdout.split()
     if listed.returncode != 0 or not all(line.isdecimal() for line in lines):
-        said = (listed.stdout + listed.stderr).strip().splitlines() or ["no reason given"]
-        raise LaunchFailed(f"nvidia-smi fails ({said[0][:200]}); check the NVIDIA driver")
+        output = (listed.stdout + listed.stderr).strip().splitlines() or ["no reason given"]
+        raise LaunchFailed(f"nvidia-smi fails ({output[0][:200]}); check the NVIDIA driver")
     return tuple(lines)
 
 

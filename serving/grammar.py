@@ -78,27 +78,27 @@ class _Rules:
         if not isinstance(schema, Mapping):
             raise _NotCovered
         node = cast("Mapping[str, Any]", schema)
-        said = node.keys() - _REMARKS
-        if "$ref" in said:
-            return self._reference(node["$ref"], said)
-        if "const" in said or "enum" in said:
-            if not said <= {"const", "enum", "type"}:
+        keys = node.keys() - _REMARKS
+        if "$ref" in keys:
+            return self._reference(node["$ref"], keys)
+        if "const" in keys or "enum" in keys:
+            if not keys <= {"const", "enum", "type"}:
                 raise _NotCovered
             return self._alternatives([_literal(value) for value in node.get("enum", [node.get("const")])])
         for combiner in ("anyOf", "oneOf"):
-            if combiner in said:
-                if said != {combiner}:
+            if combiner in keys:
+                if keys != {combiner}:
                     raise _NotCovered
                 return self._alternatives([self.of(option) for option in node[combiner]])
         kind = node.get("type")
         if isinstance(kind, list):
             kinds = cast("list[str]", kind)
             return self._alternatives([self.of({**node, "type": one}) for one in kinds])
-        if not isinstance(kind, str) or not said - {"type"} <= _COVERED.get(kind, set()):
+        if not isinstance(kind, str) or not keys - {"type"} <= _COVERED.get(kind, set()):
             raise _NotCovered
-        return self._typed(kind, node)
+        return self._rule_of_type(kind, node)
 
-    def _typed(self, kind: str, node: Mapping[str, Any]) -> str:
+    def _rule_of_type(self, kind: str, node: Mapping[str, Any]) -> str:
         match kind:
             case "object":
                 return self._object(node)
@@ -165,8 +165,8 @@ class _Rules:
         filled = f'"[" {item} {more} "]"'
         return self._rule("array", filled if low else f'"[]" | {filled}')
 
-    def _reference(self, reference: object, said: set[str]) -> str:
-        if said != {"$ref"} or not isinstance(reference, str) or not reference.startswith("#/"):
+    def _reference(self, reference: object, keys: set[str]) -> str:
+        if keys != {"$ref"} or not isinstance(reference, str) or not reference.startswith("#/"):
             raise _NotCovered
         if reference not in self._references:
             target: Any = self._root

@@ -114,7 +114,7 @@ class HttpClient:
         try:
             async with self._request("POST", url, body) as response:
                 if response.status != 200:
-                    raise await self._refused(url, response)
+                    raise await self._refusal_of(url, response)
                 yield lines_of(_pieces(url, response))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _broken(url, self._post_limit, error) from error
@@ -123,7 +123,7 @@ class HttpClient:
         try:
             async with self._request(method, url, body) as response:
                 if response.status != 200:
-                    raise await self._refused(url, response)
+                    raise await self._refusal_of(url, response)
                 return Answer(url, await _read(url, response))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _broken(url, self._get_limit if body is None else self._post_limit, error) from error
@@ -132,17 +132,17 @@ class HttpClient:
         self, method: str, url: str, body: bytes | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         limit = self._get_limit if body is None else self._post_limit
-        return self._session.request(method, _parsed(url), data=body, allow_redirects=False, timeout=limit)
+        return self._session.request(method, _parse_url(url), data=body, allow_redirects=False, timeout=limit)
 
-    async def _refused(self, url: str, response: aiohttp.ClientResponse) -> EngineError:
-        said = await _read(url, response)
+    async def _refusal_of(self, url: str, response: aiohttp.ClientResponse) -> EngineError:
+        body = await _read(url, response)
         if self._secret is not None:  # some servers quote the refused key
-            said = said.replace(self._secret, b"***")
-        return refusal(url, response.status, response.headers, said)
+            body = body.replace(self._secret, b"***")
+        return refusal(url, response.status, response.headers, body)
 
 
 @lru_cache(maxsize=256)
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     """Parse a URL; cached, since one URL serves thousands of requests."""
     return URL(url)
 
@@ -151,16 +151,16 @@ def _broken(url: str, limit: aiohttp.ClientTimeout, error: Exception) -> EngineE
     """Return the error for a failed exchange."""
     match error:
         case aiohttp.ConnectionTimeoutError():
-            said = f"took no connection within {CONNECT_SECONDS:g} s; check host and port"
-            return EngineUnreachable(f"{url} {said}")
+            problem = f"took no connection within {CONNECT_SECONDS:g} s; check host and port"
+            return EngineUnreachable(f"{url} {problem}")
         case TimeoutError():
-            said = f"did not answer within {limit.total:g} s; raise the time limit or send less at once"
-            return EngineTimeout(f"{url} {said}")
+            problem = f"did not answer within {limit.total:g} s; raise the time limit or send less at once"
+            return EngineTimeout(f"{url} {problem}")
         case aiohttp.ClientConnectorError():
             return _unreachable(url, error.os_error)
         case aiohttp.ClientPayloadError() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
-            said = "closed the connection before its answer was complete; look at the server's log"
-            return EngineUnreachable(f"{url} {said}")
+            problem = "closed the connection before its answer was complete; look at the server's log"
+            return EngineUnreachable(f"{url} {problem}")
         case _:
             why = _one_line(str(error))
             return MalformedReply(f"{url} does not answer in HTTP ({why}); check the address and the port")
@@ -217,38 +217,38 @@ async def lines_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> EngineError:
     """Return the error for an HTTP status other than 200."""
     detail = _detail(body)
-    said = f"{url} answered HTTP {status}" + (f" ({detail})" if detail else "")
+    message = f"{url} answered HTTP {status}" + (f" ({detail})" if detail else "")
     if status in (429, 503):
         remedy = "the server is overloaded: lower the concurrency or try later"
-        return EngineOverloaded(f"{said}; {remedy}", retry_after=_retry_after(headers.get("Retry-After")))
+        return EngineOverloaded(f"{message}; {remedy}", retry_after=_retry_after(headers.get("Retry-After")))
     if status >= 500:
-        return EngineFault(f"{said}; look at the server's log")
+        return EngineFault(f"{message}; look at the server's log")
     if status == 408:
-        return EngineTimeout(f"{said}; send less at once")
+        return EngineTimeout(f"{message}; send less at once")
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(detail)):
-        return PromptTooLong(f"{said}; shorten the prompt or serve the model with a longer context")
+        return PromptTooLong(f"{message}; shorten the prompt or serve the model with a longer context")
     if status in (401, 403):
         refused = KeyRefused if status == 401 else RequestRefused
-        return refused(f"{said}; give the API key that this server takes")
+        return refused(f"{message}; give the API key that this server takes")
     if status == 404:
-        return RequestRefused(f"{said}; check the base URL (it usually ends in /v1) and the model name")
+        return RequestRefused(f"{message}; check the base URL (it usually ends in /v1) and the model name")
     if 300 <= status < 400:
-        return RequestRefused(f"{said}; redirects are not followed: give the final address")
-    return RequestRefused(f"{said}; the request itself is wrong for this server")
+        return RequestRefused(f"{message}; redirects are not followed: give the final address")
+    return RequestRefused(f"{message}; the request itself is wrong for this server")
 
 
 def _detail(body: bytes) -> str:
     """Return the message of an error body on one line; '' if it has none."""
     text = body[:65_536].decode("utf-8", "replace")
     try:
-        said: Any = json.loads(text)
+        data: Any = json.loads(text)
     except (ValueError, RecursionError):
         return _one_line(text)
     for key in ("error", "message", "detail"):
-        if isinstance(said, dict):
-            inner = cast("dict[str, Any]", said)
-            said = inner.get(key, inner)
-    return _one_line(said if isinstance(said, str) else json.dumps(said))
+        if isinstance(data, dict):
+            inner = cast("dict[str, Any]", data)
+            data = inner.get(key, inner)
+    return _one_line(data if isinstance(data, str) else json.dumps(data))
 
 
 def _one_line(text: str, limit: int = 300) -> str:

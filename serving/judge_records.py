@@ -93,7 +93,7 @@ def state_folder() -> Path:
     return base / "running" / machine()
 
 
-def recorded() -> list[RunningJudge]:
+def read_records() -> list[RunningJudge]:
     """Return the records of this machine, by name; the processes may have ended."""
     found = (read_record(path.stem) for path in sorted(state_folder().glob("*.json")))
     return [judge for judge in found if judge is not None]
@@ -160,20 +160,20 @@ async def holding(
     path: Path, waiting: Callable[[], None] = lambda: None, kind: int = fcntl.LOCK_EX
 ) -> AsyncGenerator[IO[bytes]]:
     """Hold a lock while the block runs; call `waiting` once if another process holds it, and wait for its end."""
-    told = False
+    announced = False
     while True:
-        with locked(path, kind) as lock:
+        with hold_lock(path, kind) as lock:
             if lock is not None:
                 yield lock
                 return
-        if not told:
-            told = True
+        if not announced:
+            announced = True
             waiting()
         await asyncio.sleep(0.1)
 
 
 @contextmanager
-def locked(path: Path, kind: int) -> Generator[IO[bytes] | None]:
+def hold_lock(path: Path, kind: int) -> Generator[IO[bytes] | None]:
     """Yield the open file that holds a lock; None if another process holds one that excludes it.
 
     Raises:
@@ -231,7 +231,7 @@ def status() -> list[JudgeStatus]:
             detached=judge.detached,
             replicas=tuple(_replica_status(one, judge.ready) for one in judge.replicas),
         )
-        for judge in recorded()
+        for judge in read_records()
     ]
 
 

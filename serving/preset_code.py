@@ -90,7 +90,7 @@ _PROPERTIES = re.compile(
 
 def code_settings(preset: Preset) -> tuple[str, ...]:
     """Return the settings of a preset that can run code on this machine, by their keys."""
-    return tuple(dict.fromkeys(_found(preset)))
+    return tuple(dict.fromkeys(_find_code_settings(preset)))
 
 
 def check_code(preset: Preset) -> None:
@@ -107,7 +107,7 @@ def check_code(preset: Preset) -> None:
         )
 
 
-def _found(preset: Preset) -> Iterator[str]:
+def _find_code_settings(preset: Preset) -> Iterator[str]:
     settings = preset.vllm
     if settings is not None:
         values = {
@@ -118,7 +118,7 @@ def _found(preset: Preset) -> Iterator[str]:
         }
         # vLLM would read such a value as another argument.
         yield from (key for key, value in values.items() if value.startswith("-"))
-        yield from (f"vllm.args {word}" for word in _unlisted(settings.args))
+        yield from (f"vllm.args {word}" for word in _unlisted_arguments(settings.args))
         for name, value in settings.env.items():
             if not (_VARIABLES.fullmatch(name) and _VARIABLE_VALUE.fullmatch(value)):
                 yield f"vllm.env {name}"
@@ -128,7 +128,7 @@ def _found(preset: Preset) -> Iterator[str]:
             yield f"embedded.properties {name}"
 
 
-def _unlisted(args: Sequence[str]) -> Iterator[str]:
+def _unlisted_arguments(args: Sequence[str]) -> Iterator[str]:
     """Yield the arguments that are not listed, or whose value does not have their pattern."""
     words, named = iter(args), False
     for word in words:

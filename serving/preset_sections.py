@@ -32,7 +32,7 @@ class IndexParts(Frozen):
 
     @field_validator("package", "member")
     @classmethod
-    def _numbered(cls, pattern: str) -> str:
+    def _check_pattern(cls, pattern: str) -> str:
         try:
             pattern.format(n=1)
         except (ValueError, LookupError, AttributeError) as error:

@@ -96,7 +96,7 @@ class Preset(Frozen):
 
     @field_validator("engine")
     @classmethod
-    def _known(cls, engine: str) -> str:
+    def _check_engine(cls, engine: str) -> str:
         if engine not in ENGINES:
             raise ValueError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")
         return engine

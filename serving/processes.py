@@ -170,7 +170,7 @@ def start(program: Program) -> Process:
         LaunchFailed: The program or its log cannot be opened.
     """
     name = program.facts["name"]
-    with _opened(program.log) as out:
+    with _open_log(program.log) as out:
         try:
             child = subprocess.Popen(
                 program.words,
@@ -353,7 +353,7 @@ def stopping_on_signals() -> Generator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _opened(log: Path) -> BinaryIO:
+def _open_log(log: Path) -> BinaryIO:
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         return log.open("wb")
@@ -370,12 +370,12 @@ def _last_line(log: Path) -> str:
 
 def _signal(servers: Sequence[Process], known: set[Process], sign: signal.Signals) -> None:
     """Send `sign` once to each process of servers, wait up to `_GRACE` seconds, and add the processes to `known`."""
-    deadline, told = time.monotonic() + _GRACE, set[Process]()
+    deadline, signalled = time.monotonic() + _GRACE, set[Process]()
     while (living := members_of(servers, known)) and time.monotonic() < deadline:
         known |= living
-        for one in living - told:
+        for one in living - signalled:
             if (found := _in_table(one)) is not None:
                 with contextlib.suppress(psutil.Error):  # it has ended, or belongs to another user
                     found.send_signal(sign)
-        told |= living
+        signalled |= living
         time.sleep(0.05)

@@ -138,7 +138,7 @@ class Replicas:
         except EngineError as error:
             replica.failures += error.retryable
             if isinstance(error, EngineUnreachable):
-                self.left(url)
+                self.record_outage(url)
             elif isinstance(error, EngineOverloaded):
                 seconds = REST_SECONDS if error.retry_after is None else error.retry_after
                 replica.rests_until = self._clock() + seconds
@@ -154,7 +154,7 @@ class Replicas:
         if len(self._warm) > REMEMBERED:
             self._warm.popitem(last=False)
 
-    def answered(self, url: str, usage: Usage) -> None:
+    def record_reply(self, url: str, usage: Usage) -> None:
         """Count a reply of `url`."""
         replica = self._replicas[url]
         replica.requests += 1
@@ -165,7 +165,7 @@ class Replicas:
         """Return the number of our requests that `url` has not answered."""
         return self._replicas[url].in_flight
 
-    def reported(self, url: str, load: ServerLoad, in_flight: int) -> None:
+    def record_load(self, url: str, load: ServerLoad, in_flight: int) -> None:
         """Record the load in the metrics of `url`.
 
         Args:
@@ -177,7 +177,7 @@ class Replicas:
         replica.other_load = max(0, load.requests - in_flight)
         replica.kv_usage = load.kv_usage or 0.0
 
-    def left(self, url: str) -> None:
+    def record_outage(self, url: str) -> None:
         """Record that `url` does not answer."""
         replica = self._replicas[url]
         if replica.away_since is None:

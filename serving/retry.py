@@ -100,7 +100,7 @@ class ServerWatch:
         if self._outage is not None:
             await asyncio.shield(self._outage)
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """Record that a request was answered."""
         self.answers += 1
         self._failures = 0
@@ -139,7 +139,7 @@ class ServerWatch:
             minutes = f"{self.patience / 60:g} min"
             self.say(f"{self._name} asks for a pause; waiting for it up to {minutes} ({error})")
 
-    async def lost(self, error: EngineError, *, final: bool) -> bool:
+    async def wait_out(self, error: EngineError, *, final: bool) -> bool:
         """Return whether a request failed because of an outage, after the outage has ended.
 
         Args:
@@ -158,7 +158,7 @@ class ServerWatch:
             if self._failures < SUSPICIOUS and not final:
                 return False
             self._outage = asyncio.create_task(self._wait(error))
-            self._outage.add_done_callback(self._ended)
+            self._outage.add_done_callback(self._end_outage)
         return await asyncio.shield(self._outage)
 
     async def aclose(self) -> None:
@@ -167,7 +167,7 @@ class ServerWatch:
             self._outage.cancel()
             await asyncio.wait([self._outage])
 
-    def _ended(self, task: asyncio.Task[bool]) -> None:
+    def _end_outage(self, task: asyncio.Task[bool]) -> None:
         self._outage = None
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not warn if every waiting request was cancelled
@@ -250,7 +250,7 @@ class Retry:
                     or attempt == self.attempts
                     or timeouts + timed_out == TIMEOUT_ATTEMPTS
                 )
-                if watch is not None and outages < MOST_OUTAGES and await watch.lost(error, final=final):
+                if watch is not None and outages < MOST_OUTAGES and await watch.wait_out(error, final=final):
                     outages += 1
                     continue
                 if patient is not None and overload is not None:
@@ -271,7 +271,7 @@ class Retry:
                 attempt, timeouts, waited = attempt + 1, timeouts + timed_out, True
             else:
                 if watch is not None:
-                    watch.answered()
+                    watch.record_answer()
                 return answer
             await self.sleep(wait)
 

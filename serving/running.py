@@ -25,11 +25,11 @@ from serving.judge_records import (
     RunningJudge,
     end_replicas,
     forget,
+    hold_lock,
     holding,
     living,
-    locked,
     read_record,
-    recorded,
+    read_records,
     sharing,
     start_lock,
     state_folder,
@@ -79,7 +79,7 @@ def server_name(preset: Preset) -> str:
     optional = preset.reasoning is not None and not preset.reasoning.always
     own = preset.name.removesuffix(THINKING_SUFFIX) if optional else preset.name
     settings = settings_digest(preset)
-    alike = [judge.name for judge in recorded() if judge.settings == settings and judge.base_urls]
+    alike = [judge.name for judge in read_records() if judge.settings == settings and judge.base_urls]
     return own if own in alike or not alike else alike[0]
 
 
@@ -87,8 +87,8 @@ def settings_digest(preset: Preset) -> str:
     """Return the SHA-256 over the weights, command line and environment of a preset's servers."""
     weights = [preset.weights.hub, weights_commit(preset), preset.weights.sha256]
     words = command(preset, model=Path("model"), port=0, python="python")
-    said = json.dumps([weights, words, environment(preset, Place())])
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = json.dumps([weights, words, environment(preset, Place())])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def up(
@@ -121,12 +121,12 @@ async def up(
         if there is not None:
             _check_same(there, preset, wanted)
         with stopping_on_signals():
-            judge = await _started(preset, name, there, wanted, detached, progress)
+            judge = await _start(preset, name, there, wanted, detached, progress)
         before = [one.process for one in there.replicas] if there is not None else []
         return Started(judge, [one.process for one in judge.replicas] == before)
 
 
-async def _started(
+async def _start(
     preset: Preset,
     name: str,
     there: RunningJudge | None,
@@ -191,7 +191,7 @@ def _starts(
 ) -> Generator[RunningJudge]:
     """Start each server that does not live, and yield the record after each start; the last replica is the new one."""
     if there is None:
-        others = [judge for judge in recorded() if judge.name != name and judge.base_urls]
+        others = [judge for judge in read_records() if judge.name != name and judge.base_urls]
         used_gpus = [gpu for judge in others for gpu in judge.gpus]
         replicas, todo = list[Replica](), plan_replicas(preset, wanted, used_gpus, held)
     else:
@@ -347,7 +347,7 @@ async def _recording_members(name: str) -> AsyncGenerator[None]:
             await asyncio.sleep(_WATCH_SECONDS)
             there = read_record(name)
             if there is not None and there.with_members() != there:
-                with contextlib.suppress(LaunchFailed), locked(start_lock(name), fcntl.LOCK_EX) as lock:
+                with contextlib.suppress(LaunchFailed), hold_lock(start_lock(name), fcntl.LOCK_EX) as lock:
                     there = read_record(name) if lock is not None else None  # it may have been stopped
                     if there is not None:
                         _record_members(there)
@@ -361,7 +361,7 @@ async def _recording_members(name: str) -> AsyncGenerator[None]:
 
 def down(name: str) -> bool:
     """Stop the servers of a judge, and return whether any lived. A start in progress fails and removes the record."""
-    with locked(start_lock(name), fcntl.LOCK_EX) as lock:
+    with hold_lock(start_lock(name), fcntl.LOCK_EX) as lock:
         there = read_record(name)
         if there is None:
             return False

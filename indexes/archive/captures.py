@@ -109,18 +109,18 @@ def _own(path: Path, warn: Warn) -> Iterator[Stored]:
     group: list[Record] = []
     whole = True
 
-    def skipped(said: str) -> None:
+    def note_skipped(message: str) -> None:
         nonlocal whole
         whole = False
-        warn(said)
+        warn(message)
 
     try:
-        for record in read_records(path, skipped=skipped):
+        for record in read_records(path, skipped=note_skipped):
             if record.kind == "metadata" and record.url.startswith(OUTCOME):
                 try:
                     if not whole:
                         raise ValueError("a record of it was left out")
-                    stored = _stored(group, record)
+                    stored = _read_group(group, record)
                     normalise_url(stored.capture.url)
                 except (ValueError, KeyError, TypeError, RecursionError, Damage) as error:
                     warn(f"{path.name}: the capture at byte {record.offset:,} is left out ({_line(error)})")
@@ -136,8 +136,8 @@ def _own(path: Path, warn: Warn) -> Iterator[Stored]:
         warn(str(damage))
 
 
-def _stored(group: Sequence[Record], outcome: Record) -> Stored:
-    said: dict[str, Any] = json.loads(outcome.payload)
+def _read_group(group: Sequence[Record], outcome: Record) -> Stored:
+    fields: dict[str, Any] = json.loads(outcome.payload)
     requests = {
         record.fields.get("warc-concurrent-to"): record for record in group if record.kind == "request"
     }
@@ -149,14 +149,14 @@ def _stored(group: Sequence[Record], outcome: Record) -> Stored:
     rendered = next((record for record in group if record.kind == "conversion"), None)
     imported = next((record for record in group if record.kind == "resource"), None)
     capture = Capture(
-        url=said["url"],
-        fetched=None if said["fetched"] is None else utc_seconds(said["fetched"]),
-        outcome=said["outcome"],
-        reason=said["reason"],
+        url=fields["url"],
+        fetched=None if fields["fetched"] is None else utc_seconds(fields["fetched"]),
+        outcome=fields["outcome"],
+        reason=fields["reason"],
         exchanges=exchanges,
-        rendered=None if rendered is None else _rendered(rendered),
-        imported=None if imported is None else _imported(imported),
-        found_by=tuple(FoundBy.model_validate(one) for one in said.get("found_by", ())),
+        rendered=None if rendered is None else _read_rendered(rendered),
+        imported=None if imported is None else _read_imported(imported),
+        found_by=tuple(FoundBy.model_validate(one) for one in fields.get("found_by", ())),
     )
     content = rendered or imported
     if content is None:
@@ -188,7 +188,7 @@ def exchange_of(record: Record, request: Record | None = None) -> Exchange:
     )
 
 
-def _rendered(record: Record) -> Rendered:
+def _read_rendered(record: Record) -> Rendered:
     return Rendered(
         url=record.url.removeprefix(RENDERED),
         at=record.date,
@@ -197,7 +197,7 @@ def _rendered(record: Record) -> Rendered:
     )
 
 
-def _imported(record: Record) -> Imported:
+def _read_imported(record: Record) -> Imported:
     return Imported(
         url=record.url,
         data=record.payload,
@@ -334,11 +334,11 @@ class _Foreign:
     def _leave_out(self, record: Record, error: Exception) -> None:
         self._say(f"{record.file}: the record at byte {record.offset:,} is left out ({_line(error)})")
 
-    def _say(self, said: str) -> None:
+    def _say(self, message: str) -> None:
         """Warn once, though each file is read twice."""
-        if said not in self._told:
-            self._told.add(said)
-            self._warn(said)
+        if message not in self._told:
+            self._told.add(message)
+            self._warn(message)
 
     def _end_of(self, url: str) -> str:
         for _ in range(_MOST_HOPS):
@@ -403,7 +403,7 @@ class _Foreign:
             outcome=outcome,
             reason=reason,
             exchanges=tuple(exchange_of(one) for one in group if one.kind != "resource"),
-            imported=_imported(record) if resource else None,
+            imported=_read_imported(record) if resource else None,
         )
         _check_heads(capture)
         return Stored(capture, _ref(record), _answers(group), _entries(group))

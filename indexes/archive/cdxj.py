@@ -67,8 +67,8 @@ def render_line(entry: IndexEntry) -> str:
         "offset": str(entry.offset),
         "filename": entry.file,
     }
-    said = json.dumps(fields, ensure_ascii=True)
-    return f"{sort_key(entry.url)} {timestamp(entry.at)} {said}\n"
+    text = json.dumps(fields, ensure_ascii=True)
+    return f"{sort_key(entry.url)} {timestamp(entry.at)} {text}\n"
 
 
 class Cdxj:
@@ -90,7 +90,7 @@ class Cdxj:
         place = self._first_not_before(wanted)
         while self._data[place : place + len(wanted)] == wanted:
             end = self._data.find(b"\n", place)
-            entry = self._parsed(self._data[place : end if end >= 0 else len(self._data)])
+            entry = self._parse(self._data[place : end if end >= 0 else len(self._data)])
             if entry.url == url:
                 yield entry
             place = end + 1 if end >= 0 else len(self._data)
@@ -108,21 +108,21 @@ class Cdxj:
                 high = start
         return min(low, len(self._data))
 
-    def _parsed(self, line: bytes) -> IndexEntry:
+    def _parse(self, line: bytes) -> IndexEntry:
         try:
             _, at, fields = line.split(b" ", 2)
-            said: dict[str, Any] = json.loads(fields)
-            if not 0 <= int(said["offset"]) < 1 << 62:
+            data: dict[str, Any] = json.loads(fields)
+            if not 0 <= int(data["offset"]) < 1 << 62:
                 raise ValueError("no place in a file")
             return IndexEntry(
-                url=str(said["url"]),
+                url=str(data["url"]),
                 at=_time(at.decode()),
-                status=int(said["status"]),
-                media_type=str(said["mime"]),
-                digest=str(said["digest"]),
-                file=str(said["filename"]),
-                offset=int(said["offset"]),
-                length=int(said["length"]),
+                status=int(data["status"]),
+                media_type=str(data["mime"]),
+                digest=str(data["digest"]),
+                file=str(data["filename"]),
+                offset=int(data["offset"]),
+                length=int(data["length"]),
             )
         except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             raise DigestMismatch(f"{self._path}: a line cannot be read; run `snapshot verify`") from None

@@ -28,7 +28,7 @@ def utc_seconds(text: str) -> str:
         ValueError: it is none, or of another age than the web's.
     """
     try:
-        moment = _parsed(text)
+        moment = _parse_time(text)
         moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise ValueError(f"{text!r} is no time") from None
@@ -37,7 +37,7 @@ def utc_seconds(text: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _parsed(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -138,8 +138,10 @@ def _records(
         if not data.startswith(b"WARC/"):
             raise Damage(f"{name}: damaged from byte {offset:,} on (no WARC record)")
         try:
-            for part in _separated(data) if whole else (data,):
-                yield _parsed(part, name, payloads and whole, whole)._replace(offset=offset, length=length)
+            for part in _split_records(data) if whole else (data,):
+                yield _parse_record(part, name, payloads and whole, whole)._replace(
+                    offset=offset, length=length
+                )
         except _BadRecord as error:
             if skipped is None:
                 raise Damage(f"{name}: damaged from byte {offset:,} on ({error})") from None
@@ -150,7 +152,7 @@ class _BadRecord(Exception):
     """A record that is wrong in itself; the message says how in a few words."""
 
 
-def _separated(data: bytes) -> Iterator[bytes]:
+def _split_records(data: bytes) -> Iterator[bytes]:
     """The records of one gzip member, which is one as a rule, or the one record of a plain file."""
     begin = 0
     while begin < len(data):
@@ -231,7 +233,7 @@ def _members(file: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes, bool
         offset += stored
 
 
-def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
+def _parse_record(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
     head = _end_of_head(data, 0)
     http = _end_of_head(data, head)
     if not head or (b"msgtype=" in data[:head] and not http):
@@ -257,12 +259,12 @@ def _parsed(data: bytes, name: str, payloads: bool, whole: bool) -> Record:
     return record
 
 
-def _has_digest(block: memoryview, said: str) -> bool:
+def _has_digest(block: memoryview, expected: str) -> bool:
     """Check whether a block has the digest that its record states, as base32, hex or base64.
 
     True for an algorithm or a form that is not known here: what cannot be compared is no damage.
     """
-    algorithm, _, value = said.partition(":")
+    algorithm, _, value = expected.partition(":")
     algorithm = algorithm.strip().lower().replace("-", "")
     if algorithm not in _ALGORITHMS:
         return True

@@ -72,18 +72,18 @@ def sign(digest: str, key_file: Path) -> dict[str, str]:
     }
 
 
-def signer(said: object, digest: str) -> str | None:
+def signer(data: object, digest: str) -> str | None:
     """The public key, in base64, that a package was signed with; None for a signature by a domain's certificate.
 
     Args:
-        said: the signature data, as it came.
+        data: the signature data, as it came.
         digest: `sha256:` and hex of the datapackage.json that came with it.
 
     Raises:
         MissingExtra: cryptography is not installed.
         ValueError: the signature is none, or is not one of this digest by the key that it names.
     """
-    fields = cast("dict[str, object]", said) if isinstance(said, dict) else {}
+    fields = cast("dict[str, object]", data) if isinstance(data, dict) else {}
     if fields.get("hash") != digest:
         raise ValueError("it is of another package")
     if "domain" in fields:

@@ -59,7 +59,7 @@ NO_DEMANDS = Trust()
 
 
 @contextmanager
-def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) -> Generator[Archive]:
+def open_archives(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) -> Generator[Archive]:
     """A WARC file as it is, or the WARC files and the page list of a WACZ, unpacked for as long as it is open.
 
     Args:
@@ -86,7 +86,7 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
     with tempfile.TemporaryDirectory(prefix="wacz-") as scratch:
         try:
             with zipfile.ZipFile(path) as packed:
-                found = _unpacked(packed, path, Path(scratch), say, trust)
+                found = _unpack(packed, path, Path(scratch), say, trust)
         except ZipRefused as error:
             raise ImportRefused(f"{path}: {error}") from None
         except (
@@ -102,7 +102,7 @@ def opened(path: Path, say: Callable[[str], None], trust: Trust = NO_DEMANDS) ->
         yield found
 
 
-def _unpacked(
+def _unpack(
     packed: zipfile.ZipFile, path: Path, scratch: Path, say: Callable[[str], None], trust: Trust
 ) -> Archive:
     names = {
@@ -115,7 +115,7 @@ def _unpacked(
     )
     if not warcs:
         raise ImportRefused(f"{path}: no archive/*.warc.gz in it; is it a WACZ file?")
-    listed = _listed(packed, path)
+    listed = _read_digests(packed, path)
     signed = _check_package(packed, path, say, trust)
     targets = {
         name: scratch / f"{number:05d}{'.warc.gz' if name.endswith('.gz') else '.warc'}"
@@ -131,13 +131,13 @@ def _unpacked(
             raise ImportRefused(
                 f"{path}: {name} is missing, and datapackage.json names it; get the file again"
             )
-        said = "" if listed is None else listed[name]
-        if signed and not said.startswith("sha256:"):
+        expected = "" if listed is None else listed[name]
+        if signed and not expected.startswith("sha256:"):
             raise ImportRefused(f"{path}: {name} has no SHA-256 in datapackage.json, so it is not signed")
-        if listed is not None and not said.startswith("sha256:"):
-            say(f"{path}: {name} was not compared with its digest, which is no SHA-256: {said[:80]!r}")
+        if listed is not None and not expected.startswith("sha256:"):
+            say(f"{path}: {name} was not compared with its digest, which is no SHA-256: {expected[:80]!r}")
         digest = _copy(packed, name, targets.get(name))
-        if said.startswith("sha256:") and said != digest:
+        if expected.startswith("sha256:") and expected != digest:
             raise ImportRefused(
                 f"{path}: {name} is not the file that datapackage.json names; get the file again"
             )
@@ -179,7 +179,7 @@ def _text(packed: zipfile.ZipFile, name: str) -> bytes:
     return data
 
 
-def _listed(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
+def _read_digests(packed: zipfile.ZipFile, path: Path) -> dict[str, str] | None:
     """Digest by path, as the data package states; None if it is missing."""
     if PACKAGE not in packed.namelist():
         return None
@@ -200,11 +200,11 @@ def _package_digest(packed: zipfile.ZipFile, path: Path, say: Callable[[str], No
             say(f"{path}: {PACKAGE} was not compared with its digest: {PACKAGE_DIGEST} is not in the file")
         return {}
     try:
-        said = json.loads(_text(packed, PACKAGE_DIGEST))
+        data = json.loads(_text(packed, PACKAGE_DIGEST))
         digest = f"sha256:{hashlib.sha256(_text(packed, PACKAGE)).hexdigest()}"
-        if (said["path"], said["hash"]) != (PACKAGE, digest):
+        if (data["path"], data["hash"]) != (PACKAGE, digest):
             raise ValueError
-        return said
+        return data
     except (KeyError, ValueError, TypeError, RecursionError):
         raise ImportRefused(
             f"{path}: {PACKAGE} is not the file that {PACKAGE_DIGEST} names; get the file again"
@@ -213,13 +213,13 @@ def _package_digest(packed: zipfile.ZipFile, path: Path, say: Callable[[str], No
 
 def _check_package(packed: zipfile.ZipFile, path: Path, say: Callable[[str], None], trust: Trust) -> bool:
     """Compare the data package with its digest and its signature; whether somebody signed it."""
-    said = _package_digest(packed, path, say)
-    if "signedData" not in said:
+    package = _package_digest(packed, path, say)
+    if "signedData" not in package:
         if trust.required:
             raise ImportRefused(f"{path} is not signed; import it without asking for a signature")
         return False
     try:
-        key = signer(said["signedData"], said["hash"])
+        key = signer(package["signedData"], package["hash"])
     except ValueError as error:
         raise ImportRefused(f"{path}: its signature does not hold: {error}; get the file again") from None
     except MissingExtra as error:
@@ -320,10 +320,10 @@ def write_wacz(
             data = json.dumps(package, indent=2, ensure_ascii=False).encode()
             _store(packed, PACKAGE, [data], compress=True)
             digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-            said: dict[str, Any] = {"path": PACKAGE, "hash": digest}
+            entry: dict[str, Any] = {"path": PACKAGE, "hash": digest}
             if key_file is not None:
-                said["signedData"] = sign(digest, key_file)
-            _store(packed, PACKAGE_DIGEST, [json.dumps(said, indent=2).encode()], compress=True)
+                entry["signedData"] = sign(digest, key_file)
+            _store(packed, PACKAGE_DIGEST, [json.dumps(entry, indent=2).encode()], compress=True)
         part.rename(out)
     except OSError as error:
         raise ImportRefused(f"{out}: {error.strerror or error}") from None

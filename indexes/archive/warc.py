@@ -128,8 +128,10 @@ class ArchiveWriter:
             )
         if capture.imported is not None:
             imported = capture.imported
-            said = {"X-File-Name": imported.name, "X-Title": imported.title}
-            extra = {name: value for name, value in said.items() if value} | _truncation(imported.truncated)
+            headers = {"X-File-Name": imported.name, "X-Title": imported.title}
+            extra = {name: value for name, value in headers.items() if value} | _truncation(
+                imported.truncated
+            )
             ids.append(
                 self._record("resource", imported.url, date, imported.data, imported.media_type, extra=extra)
             )

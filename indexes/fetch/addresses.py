@@ -142,10 +142,10 @@ class HostPolicy:
             return None
         for address in addresses:
             if why := why_refused(address):
-                named = f"{host} is {address}" if host != _shown(address) else f"{address}"
+                named = f"{host} is {address}" if host != _format_address(address) else f"{address}"
                 return f"address refused: {named} ({why})"
         return None
 
 
-def _shown(address: Address) -> str:
+def _format_address(address: Address) -> str:
     return f"[{address}]" if isinstance(address, IPv6Address) else str(address)

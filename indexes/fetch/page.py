@@ -236,16 +236,16 @@ class PageFetcher:
 
     async def _refuse_status(self, asked: Target, answer: Answer) -> None:
         status, words = answer.exchange.status, answer.exchange.reason
-        said = f"HTTP {status} {words}".strip()
+        reason = f"HTTP {status} {words}".strip()
         if status in _NO_CONTENT:
-            raise _Ended("empty", said)
+            raise _Ended("empty", reason)
         headers = answer.exchange.headers
         source = await asyncio.to_thread(decode, answer.head, content_type(headers)[1])
         facts = await asyncio.to_thread(read_facts, source)
         wall = recognise(arrival(asked.url, asked.url, headers), source, facts)
         if wall is not None:
-            raise _Ended("blocked", f"{said}: {wall}")
-        raise _Ended(status_without_page(status), said)
+            raise _Ended("blocked", f"{reason}: {wall}")
+        raise _Ended(status_without_page(status), reason)
 
 
 class _Lost(Refused):

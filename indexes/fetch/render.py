@@ -114,14 +114,14 @@ class ChromiumRenderer:
         ]
         try:
             async with asyncio.timeout(seconds):
-                html, _, said = await _run(command, profile, limit)
+                html, _, errors = await _run(command, profile, limit)
         except TimeoutError:
             raise TimedOut(f"the browser was not done after {seconds:g} s") from None
         if len(html) > limit:
             raise TooMuch(f"its document has more than {limit:,} bytes")
         if not html.strip():
-            why = _LOAD_ERROR.search(said)
-            raise Broken(f"the browser could not load the page ({why.group() if why else one_line(said)})")
+            why = _LOAD_ERROR.search(errors)
+            raise Broken(f"the browser could not load the page ({why.group() if why else one_line(errors)})")
         return html
 
 
@@ -181,10 +181,10 @@ async def open_renderer(
     with tempfile.TemporaryDirectory(prefix="render-", ignore_cleanup_errors=True) as profile:
         try:
             async with asyncio.timeout(_VERSION_SECONDS):
-                said, code, _ = await _run([browser, "--version"], profile, 10_000)
+                output, code, _ = await _run([browser, "--version"], profile, 10_000)
         except (OSError, TimeoutError) as error:
             raise FetchError(f"{browser} does not start ({error}); fetch without --render") from None
-    version = one_line(said.decode("utf-8", "replace"))
+    version = one_line(output.decode("utf-8", "replace"))
     if code != 0 or not version:
         raise FetchError(f"{browser} does not tell its version; is it a Chromium?")
     renderer = ChromiumRenderer(browser, version, settings, resolver, now)

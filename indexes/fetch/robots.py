@@ -63,8 +63,10 @@ class Robots:
         if answer is None or 300 <= answer.exchange.status < 500:
             return _Rules(None)
         if answer.exchange.status >= 500:
-            said = f"robots.txt answers HTTP {answer.exchange.status}, so nothing may be asked for (RFC 9309)"
-            return _Rules(None, Refused(said))
+            reason = (
+                f"robots.txt answers HTTP {answer.exchange.status}, so nothing may be asked for (RFC 9309)"
+            )
+            return _Rules(None, Refused(reason))
         rules = Protego.parse(answer.head[: self._settings.robots_bytes].decode("utf-8", "replace"))
         delay = rules.crawl_delay(self._settings.product)
         if delay is not None:

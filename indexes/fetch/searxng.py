@@ -90,7 +90,7 @@ class Searxng:
         """
         sent = " ".join(_SYNTAX.sub("", query).split())
         if not sent:
-            return self._searched(query)
+            return self._record_search(query)
         try:
             answer = await self._asker.ask(self._target(sent))
         except (Refused, NoSuchHost) as fault:
@@ -104,9 +104,9 @@ class Searxng:
         results, unresponsive = found
         if unresponsive and not results:
             raise NotAnswered(", ".join(unresponsive))
-        return self._searched(query, results, unresponsive, answer.exchange.at)
+        return self._record_search(query, results, unresponsive, answer.exchange.at)
 
-    def _searched(
+    def _record_search(
         self,
         query: str,
         results: tuple[WebResult, ...] = (),
@@ -156,12 +156,12 @@ class Searxng:
 def _results(body: bytes) -> tuple[tuple[WebResult, ...], tuple[str, ...]] | None:
     """Return the results and the engines without an answer; None for anything but SearXNG's JSON."""
     try:
-        said: Any = json.loads(body)
+        data: Any = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or not isinstance(cast("dict[str, Any]", said).get("results"), list):
+    if not isinstance(data, dict) or not isinstance(cast("dict[str, Any]", data).get("results"), list):
         return None
-    answer = cast("dict[str, Any]", said)
+    answer = cast("dict[str, Any]", data)
     results: list[WebResult] = []
     for rank, one in enumerate(cast("list[object]", answer["results"]), start=1):
         result = cast("dict[str, Any]", one) if isinstance(one, dict) else {}

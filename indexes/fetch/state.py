@@ -41,14 +41,14 @@ class FetchState:
         self._database = database
         self._connection = sqlite3.connect(database, isolation_level=None)
         try:
-            self._archive = self._opened(part)
+            self._archive = self._open_archive(part)
             self.done: set[str] = {url for (url,) in self._connection.execute("SELECT url FROM captures")}
             """Normalised addresses that have a capture."""
         except BaseException:
             self._connection.close()
             raise
 
-    def _opened(self, part: Path) -> ArchiveWriter:
+    def _open_archive(self, part: Path) -> ArchiveWriter:
         """Check that archive and database belong together, and open the archive where the last capture ends."""
         database = self._database
         self._connection.execute("PRAGMA synchronous=FULL")

@@ -226,6 +226,6 @@ def archive_files(folder: Path) -> list[Path]:
     return sorted(path for path in (folder / FOLDER).glob("*.warc.gz") if path.is_file())
 
 
-def no_damage(said: str) -> None:
+def no_damage(message: str) -> None:
     """Handle damage in this program's own archive: raise DigestMismatch."""
-    raise DigestMismatch(f"the archive is damaged: {said}; make the snapshot again")
+    raise DigestMismatch(f"the archive is damaged: {message}; make the snapshot again")

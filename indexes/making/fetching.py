@@ -20,7 +20,7 @@ from indexes.fetch.resolver import Resolver
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.state import FetchState
 from indexes.making.building import Progress, build
-from indexes.making.staging import check_target, publish, staged
+from indexes.making.staging import check_target, publish, stage
 from indexes.manifest import PAGES, Manifest, database_of
 from indexes.model import FoundBy
 from indexes.records import parse_record
@@ -79,7 +79,7 @@ async def fetch_snapshot(
     if standing is not None:
         return Fetched(await _complete(wanted, Path(out), settings), standing)
     database = database_of(Path(out))
-    with staged(Path(out), resumable=lambda _: database.exists()) as part:
+    with stage(Path(out), resumable=lambda _: database.exists()) as part:
         if not (part / FOLDER).exists():
             database.unlink(missing_ok=True)  # of an archive that was removed
         with FetchState(part, database) as state:
@@ -96,9 +96,9 @@ async def fetch_snapshot(
             if report.failed:
                 return Fetched(report, None)
             done, used = state.done, state.settings
-        said = json.dumps(used, sort_keys=True, indent=1) + "\n"
+        text = json.dumps(used, sort_keys=True, indent=1) + "\n"
         manifest = build(
-            part, total=len(done), progress=built, workers=workers, notes={FETCH: said, **(notes or {})}
+            part, total=len(done), progress=built, workers=workers, notes={FETCH: text, **(notes or {})}
         )
         with (part / PAGES).open("rb") as lines:
             lacking = done - {parse_record(line, str(part / PAGES)).url for line in lines}

@@ -21,13 +21,13 @@ from typing import NamedTuple
 
 from indexes.archive.captures import Warn, read_captures
 from indexes.archive.model import Capture, Imported, Outcome
-from indexes.archive.wacz import NO_DEMANDS, Trust, opened
+from indexes.archive.wacz import NO_DEMANDS, Trust, open_archives
 from indexes.archive.warc import FOLDER, ArchiveWriter
 from indexes.errors import ImportRefused
 from indexes.limits import MAX_PAGE_BYTES, GzipRefused, gunzip, is_gzip
 from indexes.making.building import Progress, archive_files, build, no_damage
 from indexes.making.pagelist import PageEntry, read_page_list
-from indexes.making.staging import publish, staged
+from indexes.making.staging import publish, stage
 from indexes.manifest import Manifest, sha256
 from indexes.model import FoundBy
 from indexes.snapshot import Snapshot
@@ -114,7 +114,7 @@ def import_archives(
     def captures() -> Iterator[Capture]:
         nonlocal found
         for path in files:
-            with opened(path, warn, trust) as archive:
+            with open_archives(path, warn, trust) as archive:
                 for stored in read_captures(archive.warcs, warn, only=archive.pages):
                     found += 1
                     yield stored.capture
@@ -135,7 +135,7 @@ def make(
 ) -> Manifest:
     """Write captures to an archive and make it the snapshot at `out`. Raises as `import_pages` does."""
     out = Path(out)
-    with staged(out) as part:
+    with stage(out) as part:
         count = 0
         with ArchiveWriter(part / FOLDER) as archive:
             for capture in captures():
@@ -152,7 +152,7 @@ def _capture(entry: PageEntry, root: Path) -> Capture:
     outcome: Outcome = "page" if entry.status in ("ok", "not_in_snapshot") else entry.status
     reason, imported = entry.reason, None
     if entry.text is not None:
-        imported = _imported(entry, entry.text.encode("utf-8", "replace"), "page.txt")
+        imported = _read_entry(entry, entry.text.encode("utf-8", "replace"), "page.txt")
     elif entry.file is not None:
         path = root / entry.file
         size = path.stat().st_size
@@ -160,7 +160,7 @@ def _capture(entry: PageEntry, root: Path) -> Capture:
             if size > MAX_PAGE_BYTES:
                 raise GzipRefused(f"the file has {size:,} bytes, more than {MAX_PAGE_BYTES:,}")
             data = read_file(path, MAX_PAGE_BYTES)
-            imported = _imported(entry, gunzip(data) if is_gzip(data) else data, entry.file)
+            imported = _read_entry(entry, gunzip(data) if is_gzip(data) else data, entry.file)
         except GzipRefused as error:
             outcome, reason = "unsupported_type", str(error)
     return Capture(
@@ -168,7 +168,7 @@ def _capture(entry: PageEntry, root: Path) -> Capture:
     )
 
 
-def _imported(entry: PageEntry, data: bytes, name: str) -> Imported:
+def _read_entry(entry: PageEntry, data: bytes, name: str) -> Imported:
     suffix = PurePosixPath(name.lower().removesuffix(".gz")).suffix
     kind = _KINDS.get(suffix)
     return Imported(
@@ -255,7 +255,9 @@ def merge_snapshots(
                     key = repr((one.url, one.fetched, one.outcome, one.reason, stored.answers))
                     if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount:
                         identity = _Identity(normalise_url(one.url), one.fetched, stored.answers)
-                        yield one.model_copy(update={"found_by": _united(found_by.get(identity, set()))})
+                        yield one.model_copy(
+                            update={"found_by": _merge_found_by(found_by.get(identity, set()))}
+                        )
 
     searched = [
         snapshot for snapshot in opened if any(file.path == SEARCHES for file in snapshot.manifest.files)
@@ -281,7 +283,7 @@ class _Identity(NamedTuple):
     answers: tuple[str, ...]
 
 
-def _united(found_by: Set[tuple[FoundBy, ...]]) -> tuple[FoundBy, ...]:
+def _merge_found_by(found_by: Set[tuple[FoundBy, ...]]) -> tuple[FoundBy, ...]:
     """Return the searches of one capture in several snapshots: as they are if all have the same, else by time."""
     if len(found_by) == 1:
         return next(iter(found_by))

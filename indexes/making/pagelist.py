@@ -146,8 +146,8 @@ def _entry(line: bytes, number: int, place: str, root: Path) -> PageEntry:
         raise ImportRefused(f"{place}: {first_problem(error, 'the line')}") from None
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{place}: not JSON in UTF-8 ({error})") from None
-    url = _normalised(parsed.url, place)
-    final = _normalised(parsed.final_url, place) if parsed.final_url else None
+    url = _normalise(parsed.url, place)
+    final = _normalise(parsed.final_url, place) if parsed.final_url else None
     status, reason = _status(parsed)
     if parsed.file is None and parsed.text is None and status == "ok":
         raise ImportRefused(
@@ -178,7 +178,7 @@ def _status(parsed: PageLine) -> tuple[SourceStatus, str]:
     return status_without_page(parsed.status), reason
 
 
-def _normalised(url: str, place: str) -> str:
+def _normalise(url: str, place: str) -> str:
     try:
         if not url.strip().lower().startswith(("http://", "https://")):
             raise ValueError("not http or https")

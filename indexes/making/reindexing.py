@@ -12,7 +12,7 @@ from pathlib import Path
 
 from indexes.corpus import BM25, DENSE, SEARCH, index_meanings, index_words
 from indexes.errors import ImportRefused
-from indexes.making.staging import locked
+from indexes.making.staging import hold_lock
 from indexes.manifest import MANIFEST, FileEntry, hash_file, load_manifest, render_manifest
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import Encoder
@@ -44,7 +44,7 @@ def reindex(
     """
     Snapshot.open(path)
     part = path / f".{MANIFEST}.part"
-    with locked(path):
+    with hold_lock(path):
         for place in (part, path / SEARCH, *(path / SEARCH).glob("*")):
             if place.is_symlink():  # what is there is not the snapshot's to write or remove
                 raise ImportRefused(f"{place}: a link; remove it")

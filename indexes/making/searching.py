@@ -17,7 +17,7 @@ from indexes.fetch.searxng import NotAnswered, Searxng
 from indexes.fetch.settings import FetchSettings
 from indexes.making.building import Progress
 from indexes.making.fetching import Fetched, fetch_snapshot
-from indexes.making.staging import check_target, locked
+from indexes.making.staging import check_target, hold_lock
 from indexes.snapshot import Snapshot
 from indexes.websearch import (
     SEARCHES,
@@ -67,9 +67,9 @@ async def search_web(
     wanted = list(dict.fromkeys(queries))
     out.parent.mkdir(parents=True, exist_ok=True)
     path = searches_of(out)
-    with locked(out):
+    with hold_lock(out):
         whole = check_target(out) is not None
-        found = _answered(out / SEARCHES if whole else _finished(path), server)
+        found = _read_answers(out / SEARCHES if whole else _trim_last_line(path), server)
         missing = [query for query in wanted if query not in found]
         if whole and missing:
             raise SnapshotExists(
@@ -142,14 +142,14 @@ async def fetch_found(
     return done
 
 
-def _answered(path: Path, server: Searxng) -> dict[str, WebSearch]:
+def _read_answers(path: Path, server: Searxng) -> dict[str, WebSearch]:
     """Return the stored answers to queries with the same engines and language; the last one of each query."""
     asked = (server.engines, server.language)
     stored = [one for one in (read_searches(path) if path.exists() else ()) if one.answered]
     return {one.query: one for one in stored if (one.asked_engines, one.language) == asked}
 
 
-def _finished(path: Path) -> Path:
+def _trim_last_line(path: Path) -> Path:
     """Remove a last line that a killed process has not finished, and return the path. Raises FetchError for a link."""
     if path.is_symlink():
         raise FetchError(f"{path}: a link; remove it and search again")

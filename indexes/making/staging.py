@@ -22,7 +22,7 @@ from indexes.verify import verify
 
 
 @contextmanager
-def staged(out: Path, *, resumable: Callable[[Path], bool] | None = None) -> Generator[Path]:
+def stage(out: Path, *, resumable: Callable[[Path], bool] | None = None) -> Generator[Path]:
     """A directory to make a snapshot in.
 
     Args:
@@ -41,7 +41,7 @@ def staged(out: Path, *, resumable: Callable[[Path], bool] | None = None) -> Gen
         )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with locked(out):
+        with hold_lock(out):
             if part.exists() and not (resumable is not None and resumable(part)):
                 shutil.rmtree(part)
             part.mkdir(exist_ok=True)
@@ -101,7 +101,7 @@ def check_target(out: Path) -> Manifest | None:
 
 
 @contextmanager
-def locked(out: Path) -> Generator[None]:
+def hold_lock(out: Path) -> Generator[None]:
     """Keep other processes from making or changing the snapshot at `out`. Raises ImportRefused if one does."""
     path = out.parent / f".{out.name}.lock"
     # Neither through a link that was there nor waiting for the other end of a pipe.

@@ -56,7 +56,7 @@ class Bm25Info(IndexInfo):
 
     @field_validator("analyses")
     @classmethod
-    def _known(cls, analyses: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_analyses(cls, analyses: tuple[str, ...]) -> tuple[str, ...]:
         if not {PLAIN, *SNOWBALL.values()}.issuperset(analyses):
             raise ValueError("an analysis that is none")
         return analyses
@@ -186,7 +186,7 @@ def _check_files(folder: Path, info: Bm25Info) -> None:
 
     And OSError, RecursionError and TypeError where one cannot be read.
     """
-    said = json.loads(read_file(folder / "params.index.json"))
+    data = json.loads(read_file(folder / "params.index.json"))
     arrays = [
         ("data.csc.index.npy", np.float32, info.n_postings),
         ("indices.csc.index.npy", np.int32, info.n_postings),
@@ -196,7 +196,7 @@ def _check_files(folder: Path, info: Bm25Info) -> None:
         arrays.append(("nonoccurrence_array.index.npy", np.float32, info.n_terms))
     if not all(holds_array(folder / name, dtype, n) for name, dtype, n in arrays):
         raise ValueError("an array of another form")
-    if {**said, "version": ""} != {**_params(info.settings, info.n_chunks), "version": ""}:
+    if {**data, "version": ""} != {**_params(info.settings, info.n_chunks), "version": ""}:
         raise ValueError("parameters of another index")
 
 

@@ -38,7 +38,7 @@ from indexes.search.model import (
     Ranked,
     Vectors,
     check_search,
-    ordered,
+    take_best,
 )
 from local_judge.base.model import Frozen
 
@@ -114,7 +114,7 @@ def build_dense(
                 vectors.tofile(file)
         ivf = _parameters(settings, stream.n_chunks, dimension)
         if ivf is not None:
-            build_lists(_mapped(part / VECTORS, stream.n_chunks, dimension), part / FILE, ivf)
+            build_lists(_map_vectors(part / VECTORS, stream.n_chunks, dimension), part / FILE, ivf)
         info = DenseInfo(
             kind=KIND,
             n_chunks=stream.n_chunks,
@@ -145,7 +145,7 @@ def _parameters(settings: DenseSettings, n: int, dimension: int) -> IvfParameter
     return given.model_copy(update={"lists": lists, "sample": max(lists, min(given.sample, n))})
 
 
-def _mapped(path: Path, n: int, dimension: int) -> Vectors:
+def _map_vectors(path: Path, n: int, dimension: int) -> Vectors:
     if n == 0:
         return np.empty((0, dimension), np.float32)
     return np.asarray(np.memmap(path, np.float32, "r", shape=(n, dimension)))
@@ -225,7 +225,7 @@ class DenseIndex:
         if lists is not None and (allowed is None or n * self.info.dimension > FLAT_VALUES):
             candidates = lists.candidates(queries, m, None if allowed is None else mask)
             return [
-                ordered(rows, _cosines(vectors[rows], query), k)
+                take_best(rows, _cosines(vectors[rows], query), k)
                 for rows, query in zip(candidates, queries, strict=True)
             ]
         rows, proposed = _propose(vectors, queries, m, allowed)
@@ -233,7 +233,7 @@ class DenseIndex:
         found: list[Ranked] = []
         for begin in range(0, len(queries), size):
             part = slice(begin, begin + size)
-            found += _decided(vectors, queries[part], k, rows[part], proposed[part], allowed)
+            found += _decide(vectors, queries[part], k, rows[part], proposed[part], allowed)
         return found
 
     def _checked_encoder(self) -> Encoder:
@@ -254,7 +254,7 @@ class DenseIndex:
         with self._opening:
             if self._opened is None:
                 self._check()
-                vectors = _mapped(self.folder / VECTORS, self.info.n_chunks, self.info.dimension)
+                vectors = _map_vectors(self.folder / VECTORS, self.info.n_chunks, self.info.dimension)
                 lists = None
                 if self.info.ivf is not None:
                     lists = Lists(self.folder / FILE, self.info.ivf, vectors.shape, REMEDY)
@@ -268,7 +268,7 @@ def _cosines(vectors: Vectors, query: npt.NDArray[np.float32]) -> npt.NDArray[np
     return np.round(exact[..., 0], DIGITS) + 0.0
 
 
-def _decided(
+def _decide(
     vectors: Vectors,
     queries: Vectors,
     k: int,
@@ -289,7 +289,7 @@ def _decided(
         else:
             every = np.arange(n) if allowed is None else allowed
             whole = np.concatenate([_cosines(vectors[part], query) for part in _blocks(every)])
-            found.append(ordered(every, whole, k))
+            found.append(take_best(every, whole, k))
     return found
 
 

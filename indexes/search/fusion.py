@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from indexes.search.model import Ranked, ordered
+from indexes.search.model import Ranked, take_best
 from local_judge.base.model import Frozen
 
 RRF_K = 60
@@ -48,7 +48,7 @@ def fuse(bm25: Ranked, dense: Ranked, k: int, settings: FusionSettings | None = 
     rows, where = np.unique(np.concatenate([bm25.rows, dense.rows]), return_inverse=True)
     sums = np.zeros(len(rows), np.float64)
     np.add.at(sums, where, np.concatenate(parts))
-    return ordered(rows, np.round(sums, _DIGITS), k)
+    return take_best(rows, np.round(sums, _DIGITS), k)
 
 
 def _share(scores: npt.NDArray[np.float64], least: float) -> npt.NDArray[np.float64]:

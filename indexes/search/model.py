@@ -103,7 +103,7 @@ def best_positive(scores: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
     return found[np.argsort(-scores[found], kind="stable")[:k]].astype(np.int64, copy=False)
 
 
-def ordered(rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], k: int) -> Ranked:
+def take_best(rows: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], k: int) -> Ranked:
     """The `k` best of some rows in any order."""
     order = np.lexsort((rows, -scores))[:k]
     return Ranked(rows[order], scores[order])

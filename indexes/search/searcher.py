@@ -19,7 +19,7 @@ from indexes.search.bm25 import Bm25Index
 from indexes.search.dense import DIGITS, DenseIndex
 from indexes.search.errors import IndexMismatch, IndexMissing
 from indexes.search.fusion import FusionSettings, fuse
-from indexes.search.model import Mask, Ranked, ordered
+from indexes.search.model import Mask, Ranked, take_best
 
 Mode = Literal["bm25", "dense", "fused"]
 Texts = Callable[[Sequence[int]], Sequence[str]]
@@ -53,7 +53,7 @@ class Reranking:
     def apply(self, query: str, ranked: Ranked, k: int) -> Ranked:
         """The `k` best of a ranking by the scorer; its scores rounded to 6 digits, ties by row."""
         scores = self._scorer.scores(query, self._texts(ranked.rows.tolist()))
-        return ordered(ranked.rows, np.round(np.array(scores, np.float64), DIGITS) + 0.0, k)
+        return take_best(ranked.rows, np.round(np.array(scores, np.float64), DIGITS) + 0.0, k)
 
 
 class Searcher:
@@ -113,7 +113,7 @@ class Searcher:
         """
         wanted = k if self._reranking is None else max(k, self._reranking.depth)
         if mode == "fused":
-            found = self._fused(queries, wanted, mask)
+            found = self._search_both(queries, wanted, mask)
         else:
             index = self._need_bm25(mode) if mode == "bm25" else self._need_dense(mode)
             found = index.search(queries, wanted, mask)
@@ -121,7 +121,7 @@ class Searcher:
             return found
         return [self._reranking.apply(query, ranked, k) for query, ranked in zip(queries, found, strict=True)]
 
-    def _fused(self, queries: Sequence[str], k: int, mask: Mask | None) -> list[Ranked]:
+    def _search_both(self, queries: Sequence[str], k: int, mask: Mask | None) -> list[Ranked]:
         bm25, dense = self._need_bm25("fused"), self._need_dense("fused")
         depth = max(k, self._fusion.depth)
         words = bm25.search(queries, depth, mask)

@@ -59,7 +59,7 @@ def chunk_spans(text: str) -> list[Span]:
                 spans.append(carried[0])
                 current = []
             else:
-                current = carried or _repeated(text, current, unit)
+                current = carried or _find_overlap(text, current, unit)
         current.append(unit)
     if current:
         spans.append((current[0][0], current[-1][1]))
@@ -83,7 +83,7 @@ def _closes(text: str, current: list[Span], unit: Span) -> bool:
     return _is_heading(text, unit) and current[-1][1] - start >= _HEADING_BREAK
 
 
-def _repeated(text: str, closed: list[Span], unit: Span) -> list[Span]:
+def _find_overlap(text: str, closed: list[Span], unit: Span) -> list[Span]:
     """The last units of a chunk that the next one, which goes on with `unit`, opens with."""
     if _is_heading(text, unit):
         return []
@@ -125,7 +125,7 @@ def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
             if start < end:
                 yield start, end
             return
-        cut = _cut(text, start + limit // 2, start + limit)
+        cut = _find_cut(text, start + limit // 2, start + limit)
         last = cut
         while text[last - 1].isspace():
             last -= 1
@@ -133,7 +133,7 @@ def _split(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
         start = cut
 
 
-def _cut(text: str, low: int, high: int) -> int:
+def _find_cut(text: str, low: int, high: int) -> int:
     """Return the cut position in `[low, high]`: after the last sentence, else clause, else word, else between signs."""
     for pattern in _ENDS:
         found = [match.end() for match in pattern.finditer(text, low, high)]

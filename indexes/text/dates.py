@@ -87,10 +87,10 @@ def latest_date(fetched: str | None) -> date:
 
 def date_in_url(url: str) -> str | None:
     """The date that `published_in_html` takes from an address before it looks at the page."""
-    return _found(_NO_PAGE, url)
+    return _find_date(_NO_PAGE, url)
 
 
-def _found(tree: Any, url: str | None) -> str | None:
+def _find_date(tree: Any, url: str | None) -> str | None:
     return _htmldate.find_date(
         tree,
         extensive_search=False,
@@ -109,7 +109,7 @@ def published_in_html(tree: Any, url: str | None, latest: date) -> str | None:
         url: of the page; where it is None, the page's own canonical link stands for it.
         latest: see `latest_date`.
     """
-    found = _found(tree, url)
+    found = _find_date(tree, url)
     # The library, told of the fetch, would cut a day too late down to its month, which is a date that no one wrote.
     return found if found is not None and found <= latest.isoformat() else None
 

@@ -175,7 +175,7 @@ def decode(data: bytes, charset: str | None = None) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return clean(data[len(mark) :].decode(encoding, "replace"))
-    codec = (charset and codec_of(charset)) or _declared(data[:_PRESCAN])
+    codec = (charset and codec_of(charset)) or _find_declared(data[:_PRESCAN])
     if codec not in _NOT_AS_ASCII:
         try:
             return clean(data.decode("utf-8"))
@@ -204,7 +204,7 @@ def codec_of(label: str) -> str | None:
     return None
 
 
-def _declared(head: bytes) -> str | None:
+def _find_declared(head: bytes) -> str | None:
     """Return the encoding that a page declares in its first `<meta>` that declares any, or in its XML declaration."""
     for match in _META.finditer(head):
         fields = {

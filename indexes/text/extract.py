@@ -120,7 +120,7 @@ def extract(
         return Extracted(status="empty", reason="the file is empty", media_type="")
     kind, media_type, text = sniff(data, name, charset)
     if kind == "unsupported":
-        return _refused(media_type, f"{media_type} is not read")
+        return _refuse(media_type, f"{media_type} is not read")
     if kind == "pdf":
         return _pdf(data, latest)
     if kind == "html":
@@ -133,7 +133,7 @@ def extract(
     return _finish(media_type, title, text, "the file holds white space only")
 
 
-def _refused(media_type: str, reason: str) -> Extracted:
+def _refuse(media_type: str, reason: str) -> Extracted:
     return Extracted(status="unsupported_type", reason=reason, media_type=media_type)
 
 
@@ -162,15 +162,15 @@ def _finish(
 def _html(markup: str, url: str | None, latest: date, arrived: Arrival) -> Extracted:
     media_type = MEDIA_TYPES["html"]
     if len(markup) > MAX_MARKUP:
-        return _refused(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
+        return _refuse(media_type, f"the HTML has {len(markup):,} characters, more than {MAX_MARKUP:,}")
     try:
         found = read_markup(markup, url, latest)
     except MarkupRefused as error:
-        return _refused(media_type, str(error))
+        return _refuse(media_type, str(error))
     except (
         Exception
     ) as error:  # markup from strangers: a parser's fault is that page's reason, not the import's end
-        return _refused(media_type, f"the HTML could not be read ({type(error).__name__})")
+        return _refuse(media_type, f"the HTML could not be read ({type(error).__name__})")
     suspect = may_be_wall(arrived, markup, "" if found is None else found.text)
     if suspect and (wall := recognise(arrived, markup, read_facts(markup))):
         return Extracted(status="blocked", reason=wall, media_type=media_type)
@@ -189,12 +189,12 @@ def _pdf(data: bytes, latest: date) -> Extracted:
             command, input=data, capture_output=True, timeout=PDF_SECONDS, check=False, env=env
         )
     except subprocess.TimeoutExpired:
-        return _refused(media_type, f"the PDF gave no text within {PDF_SECONDS} s")
+        return _refuse(media_type, f"the PDF gave no text within {PDF_SECONDS} s")
     if done.returncode != 0:
-        return _refused(media_type, f"the PDF reader ended with code {done.returncode}")
+        return _refuse(media_type, f"the PDF reader ended with code {done.returncode}")
     answer: dict[str, str] = json.loads(done.stdout)
     if "error" in answer:
-        return _refused(media_type, answer["error"])
+        return _refuse(media_type, answer["error"])
     published = day_in_pdf(answer["created"], latest)
     why_empty = "the PDF has no text layer (a scan?)"
     return _finish(

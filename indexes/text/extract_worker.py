@@ -48,9 +48,9 @@ def main() -> None:
     answers.flush()
     last = False
     while not last and (size := pages.read(8)):
-        said, arrived = json.loads(pages.read(int.from_bytes(size, "big")))
+        fields, arrived = json.loads(pages.read(int.from_bytes(size, "big")))
         data = pages.read(int.from_bytes(pages.read(8), "big"))
-        reading = read_page(Job("", data, **said, arrived=Arrival(*arrived)))
+        reading = read_page(Job("", data, **fields, arrived=Arrival(*arrived)))
         last = peak_kilobytes() > _HELD_KB
         answer = json.dumps({"reading": reading.model_dump(), "last": last}, ensure_ascii=False)
         answers.write(message(answer.encode()))

@@ -247,8 +247,8 @@ class _Worker:
         raise ExtractionFailed(f"the process that extracts pages {how} before the first page")
 
     def _ask(self, process: subprocess.Popen[bytes], job: Job, seconds: float) -> Reading:
-        said = {"name": job.name, "url": job.url, "fetched": job.fetched, "charset": job.charset}
-        head = json.dumps([said, job.arrived]).encode("ascii")
+        fields = {"name": job.name, "url": job.url, "fetched": job.fetched, "charset": job.charset}
+        head = json.dumps([fields, job.arrived]).encode("ascii")
         assert process.stdin is not None
         try:
             for part in (message(head), message(job.data)):

@@ -77,8 +77,8 @@ def read_facts(source: str) -> Facts:
     scripts: list[Any] = list(tree.iter("script"))
     free: bool | None = None
     for script in scripts:
-        if "ld+json" in (script.get("type") or "") and (said := _FREE.search(script.text or "")):
-            free = said.group(1).lower() == "true"
+        if "ld+json" in (script.get("type") or "") and (match := _FREE.search(script.text or "")):
+            free = match.group(1).lower() == "true"
             break
     asks = any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
     _etree.strip_elements(tree, *_UNSEEN, with_tail=False)
@@ -152,9 +152,9 @@ def _head(tree: Any) -> dict[str, Any]:
         if name:
             metas.append((name, content))
         if (element.get("http-equiv") or "").strip().lower() == "refresh" and refresh is None:
-            said = _REFRESH.match(content)
-            if said and said.group(2).strip() and not _inside_noscript(element):
-                refresh = float(said.group(1)), said.group(2).strip()
+            match = _REFRESH.match(content)
+            if match and match.group(2).strip() and not _inside_noscript(element):
+                refresh = float(match.group(1)), match.group(2).strip()
     pdf_links = tuple(
         element.get("href")
         for element in tree.iter("link")

@@ -92,7 +92,7 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
         markup = markup[declaration.end() :]
     if not _WHOLE_PAGE.search(markup):
         markup = f"<html><body>{markup}</body></html>"  # the library takes a lone fragment for something else
-    tree: Any = trafilatura.load_html(_REFERENCE.sub(_permitted, markup))
+    tree: Any = trafilatura.load_html(_REFERENCE.sub(_permit, markup))
     if tree is None:
         return None
     if _TOO_DEEP(tree):
@@ -105,7 +105,9 @@ def read_markup(markup: str, url: str | None, latest: date) -> MarkupText | None
     # In one pass: taking them out one by one copies the paragraph each time.
     _etree.strip_tags(tree, *_EMPHASIS)
     options: Any = OPTIONS
-    return MarkupText(title, published, changed, unescaped(trafilatura.extract(tree, **options) or ""))
+    return MarkupText(
+        title, published, changed, unescape_markdown(trafilatura.extract(tree, **options) or "")
+    )
 
 
 def _keep_boxes(tree: Any) -> None:
@@ -131,7 +133,7 @@ def _n_words(element: Any) -> int:
     return len("".join(element.itertext()).split())
 
 
-def _permitted(reference: re.Match[str]) -> str:
+def _permit(reference: re.Match[str]) -> str:
     """A character reference; a space for a character that XML does not have, at which trafilatura gives up the page."""
     hexadecimal, decimal = reference.groups()
     digits = (hexadecimal or decimal).lstrip("0") or "0"
@@ -141,7 +143,7 @@ def _permitted(reference: re.Match[str]) -> str:
     return " "
 
 
-def unescaped(markdown: str) -> str:
+def unescape_markdown(markdown: str) -> str:
     """`markdown` without the backslashes before signs that would be marks, code blocks as they are."""
     lines = markdown.split("\n")
     fenced = False

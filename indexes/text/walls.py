@@ -80,19 +80,19 @@ def _both(*tests: Callable[[Seen], bool]) -> Callable[[Seen], bool]:
     return lambda seen: all(test(seen) for test in tests)
 
 
-def _told(facts: Facts) -> int:
+def _count_article_characters(facts: Facts) -> int:
     """Count the characters in sentences without a word to the reader: they tell something, as articles do."""
     return sum(len(sentence) for sentence in facts.sentences if not _ADDRESS.search(sentence))
 
 
 def _tells_nothing(seen: Seen) -> bool:
-    return _told(seen.facts) == 0
+    return _count_article_characters(seen.facts) == 0
 
 
 def _tells_something(facts: Facts) -> bool:
     """Check whether a page tells more than a footer does, and more than it says to the reader."""
-    told = _told(facts)
-    return told >= max(_TOLD, sum(map(len, facts.sentences)) - told)
+    count = _count_article_characters(facts)
+    return count >= max(_TOLD, sum(map(len, facts.sentences)) - count)
 
 
 _ADDRESS = re.compile(

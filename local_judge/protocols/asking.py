@@ -98,7 +98,7 @@ Wording = Callable[[Sequence[Requirement]], str]
 """All that a prompt says after the report, for some of the requirements."""
 
 
-def given(value: T | None) -> T:
+def require_input(value: T | None) -> T:
     """Return an input whose absence `missing_inputs` has named before anything was asked."""
     if value is None:
         raise RuntimeError("an input is missing that the metric's missing_inputs did not name")
@@ -107,7 +107,7 @@ def given(value: T | None) -> T:
 
 def task_of(case: Case) -> Task:
     """Return the task of a report that is judged only where it has one."""
-    return given(case.task)
+    return require_input(case.task)
 
 
 def no_boolean(value: object) -> object:
@@ -124,11 +124,11 @@ def evaluated_on(today: date | None) -> str:
 
 def at_most(answer: type[M], **limits: int) -> type[M]:
     """Return an answer type whose lists, named by `limits`, have at most so many entries."""
-    return _bounded(answer, tuple(limits.items()))
+    return _bound_answer(answer, tuple(limits.items()))
 
 
 @cache
-def _bounded(answer: type[Any], limits: tuple[tuple[str, int], ...]) -> type[Any]:
+def _bound_answer(answer: type[Any], limits: tuple[tuple[str, int], ...]) -> type[Any]:
     fields: dict[str, Any] = {
         name: (Annotated[answer.model_fields[name].annotation, Field(max_length=limit)], ...)
         for name, limit in limits
@@ -142,7 +142,7 @@ def report_prompt(document: Document, own: Sequence[str]) -> Prompt:
     return Prompt(shared=opening.shared, own="\n\n".join(own), prefix_key=opening.prefix_key)
 
 
-def requested(task: Task | None) -> list[str]:
+def request_blocks(task: Task | None) -> list[str]:
     """Return the request as a block of a prompt, fenced; no block where the report has no task."""
     return [] if task is None else [fence(task.prompt, "Request:")]
 
@@ -220,7 +220,7 @@ async def ask_groups(
     def flat(some: Sequence[Sequence[Q]]) -> list[Q]:
         return [one for group in some for one in group]
 
-    async def put(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
+    async def ask_part(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
         asked = flat(part.items)
         if part.failure is not None:
             return [part.failure] * len(asked)
@@ -240,7 +240,7 @@ async def ask_groups(
         lambda some: min_reply_tokens * len(flat(some)),
         shown,
     )
-    return [reply for replies in await asyncio.gather(*map(put, parts)) for reply in replies]
+    return [reply for replies in await asyncio.gather(*map(ask_part, parts)) for reply in replies]
 
 
 async def rule(

@@ -136,8 +136,8 @@ def rate(judges: Sequence[Sequence[Item]], *, of_task: bool = False) -> tuple[Sc
     )
     whole = weighted([(1.0, node.score) for node in nodes], unit=SCALE)
     rejected = sum(item.quote_rejected is not None for items in judges for item in items)
-    said = f"{rejected} quotations do not occur in the report" if rejected else ""
-    return noted(whole, failures_of(whole), said), nodes
+    note = f"{rejected} quotations do not occur in the report" if rejected else ""
+    return noted(whole, failures_of(whole), note), nodes
 
 
 def _as_unmet(rate: Score) -> Score:

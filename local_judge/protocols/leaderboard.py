@@ -44,7 +44,7 @@ class LeaderboardRow(NamedTuple):
 def columns(text: str) -> frozenset[str]:
     """Return the names of the scores in a leaderboard; none if the text has no such table."""
     header = next(iter(_tables(text)), None)
-    return frozenset() if header is None else frozenset(_known(header[0]))
+    return frozenset() if header is None else frozenset(_known_columns(header[0]))
 
 
 def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
@@ -54,11 +54,13 @@ def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
         InputError: it cannot be read, has no such columns, names a system twice, has a cell that is no number, or has
             shares instead of scores from 0 to 100.
     """
-    table = next((rows for rows in _tables(read_text(path)) if set(names) & set(_known(rows[0]))), None)
+    table = next(
+        (rows for rows in _tables(read_text(path)) if set(names) & set(_known_columns(rows[0]))), None
+    )
     if table is None:
         raise InputError(f"{path}: no table with a column `model` and one of {', '.join(names)}")
     check_columns([_plain(cell) for cell in table[0]], str(path))
-    places = {name: place for name, place in _known(table[0]).items() if name in names}
+    places = {name: place for name, place in _known_columns(table[0]).items() if name in names}
     found: dict[str, LeaderboardRow] = {}
     at = _model(table[0]) or 0
     for cells in table[1:]:
@@ -96,7 +98,7 @@ def _tables(text: str) -> Iterator[list[list[str]]]:
         if row:
             table.append(row)
             continue
-        if table and _model(table[0]) is not None and _known(table[0]):
+        if table and _model(table[0]) is not None and _known_columns(table[0]):
             yield [cells for cells in table if not _RULE.fullmatch("|".join(cells))]
         table = []
 
@@ -114,7 +116,7 @@ def _cells(line: str) -> list[str]:
     return line.strip("|").split("|") if line.startswith("|") else []
 
 
-def _known(header: Sequence[str]) -> dict[str, int]:
+def _known_columns(header: Sequence[str]) -> dict[str, int]:
     plain = [_plain(cell).lower() for cell in header]
     return {NAMES[name]: place for place, name in enumerate(plain) if name in NAMES}
 

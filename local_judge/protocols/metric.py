@@ -324,7 +324,9 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def score(self, judges: Sequence[P], profile: Profile) -> tuple[ScoreNode, ...]:
         """Return the roots of each metric that was run, in the order of the metrics."""
         return tuple(
-            root for metric, found in self._found(judges) for root in _trees(metric.score(found, profile))
+            root
+            for metric, found in self._findings_by_metric(judges)
+            for root in _trees(metric.score(found, profile))
         )
 
     def aggregate(
@@ -335,7 +337,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         if not any(metric.aggregates for metric in self._all.values()):
             return ()
         for judges in reports:
-            for metric, found in self._found(judges):
+            for metric, found in self._findings_by_metric(judges):
                 if metric.aggregates:
                     by_metric.setdefault(metric.id, []).append(found)
         return tuple(
@@ -364,7 +366,9 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def contests(self, judges: Sequence[P], profile: Profile) -> Sequence[Contest]:
         """Return the comparisons of one report."""
         return tuple(
-            contest for metric, found in self._found(judges) for contest in metric.contests(found, profile)
+            contest
+            for metric, found in self._findings_by_metric(judges)
+            for contest in metric.contests(found, profile)
         )
 
     def view(self, findings: P, paper: Sequence[ScoreNode], items: bool) -> View:
@@ -373,7 +377,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         tables = self._gather(findings, lambda metric, own: metric.tables(own)) if items else ()
         return View({self.name: findings.model_dump(mode="json") if items else None}, (*lines, *tables))
 
-    def _found(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
+    def _findings_by_metric(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
         """Yield each metric that was run, in their order, with what each judge found."""
         for id, metric in self._all.items():
             found = [own for one in judges if (own := getattr(one, id, None)) is not None]
@@ -382,7 +386,9 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
 
     def _gather(self, findings: P, what: Callable[[Metric[Any, Any], Any], Iterable[T]]) -> tuple[T, ...]:
         """Results of a method over one judge's findings, metric by metric."""
-        return tuple(one for metric, (own,) in self._found([findings]) for one in what(metric, own))
+        return tuple(
+            one for metric, (own,) in self._findings_by_metric([findings]) for one in what(metric, own)
+        )
 
 
 def _key(metric: type[Metric[Any, Any]]) -> str:

@@ -107,7 +107,7 @@ class Source:
 
     def literal(self, name: str) -> Any:
         """Return the value of a module's constant: a text, or a literal of texts, numbers, lists and mappings."""
-        return self._literal(self._assigned(self._tree.body, name), name)
+        return self._literal(self._find_assignment(self._tree.body, name), name)
 
     def template(self, name: str) -> Template:
         """Return a constant that the published code fills with `str.format`."""
@@ -125,11 +125,11 @@ class Source:
 
     def assigned(self, function: str, name: str) -> Template:
         """Return the text that a function assigns to a variable."""
-        return self._f_string(self._assigned(self._function(function).body, name), name)
+        return self._f_string(self._find_assignment(self._function(function).body, name), name)
 
     def attribute(self, function: str, name: str) -> Any:
         """Return the literal that a method assigns to an attribute of its object."""
-        return self._literal(self._assigned(self._function(function).body, name), name)
+        return self._literal(self._find_assignment(self._function(function).body, name), name)
 
     def _function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
         for node in ast.walk(self._tree):
@@ -138,9 +138,9 @@ class Source:
         raise self._differs(name)
 
     def _value(self, node: ast.expr, body: list[ast.stmt]) -> ast.expr:
-        return self._assigned(body, node.id) if isinstance(node, ast.Name) else node
+        return self._find_assignment(body, node.id) if isinstance(node, ast.Name) else node
 
-    def _assigned(self, body: list[ast.stmt], name: str) -> ast.expr:
+    def _find_assignment(self, body: list[ast.stmt], name: str) -> ast.expr:
         found = [
             node.value
             for node in body

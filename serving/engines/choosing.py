@@ -81,19 +81,19 @@ async def choose_by_paths(
     bounded: list[str] = []
     for option, path in paths.items():
         steps = [(read[path[:place]], piece) for place, piece in enumerate(path)]
-        value = math.fsum(said.logprobs[piece] for said, piece in steps)
+        value = math.fsum(choice.logprobs[piece] for choice, piece in steps)
         if path in onward:
             going_on = math.fsum(math.exp(one) for one in read[path].logprobs.values())
             value += math.log(max(LEAST, 1.0 - going_on))
         logprobs[option] = min(0.0, value)
-        if any(piece in said.bounded for said, piece in steps):
+        if any(piece in choice.bounded for choice, piece in steps):
             bounded.append(option)
     return Choice(
-        logprobs=logprobs, bounded=tuple(bounded), usage=_summed([one.usage for one in read.values()])
+        logprobs=logprobs, bounded=tuple(bounded), usage=_sum_usages([one.usage for one in read.values()])
     )
 
 
-def grouped(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tuple[Piece, ...]]:
+def group_pieces(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tuple[Piece, ...]]:
     """Group pieces, in order, by a total size of at most `most`; a larger piece is its own group."""
     groups: list[list[Piece]] = []
     room = 0
@@ -106,16 +106,16 @@ def grouped(pieces: Sequence[Piece], sizes: Sequence[int], most: int) -> list[tu
     return [tuple(group) for group in groups]
 
 
-def joined(reads: Sequence[Read[Piece]]) -> Read[Piece]:
+def join_reads(reads: Sequence[Read[Piece]]) -> Read[Piece]:
     """Merge the results of several passes about different pieces."""
     return Read(
         {piece: value for read in reads for piece, value in read.logprobs.items()},
         frozenset(piece for read in reads for piece in read.bounded),
-        _summed([read.usage for read in reads]),
+        _sum_usages([read.usage for read in reads]),
     )
 
 
-def _summed(usages: Sequence[Usage]) -> Usage:
+def _sum_usages(usages: Sequence[Usage]) -> Usage:
     cached = [usage.cached_tokens for usage in usages]
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),

@@ -23,8 +23,8 @@ from serving.engines.choosing import (
     check_first_tokens,
     check_options,
     choose_by_paths,
-    grouped,
-    joined,
+    group_pieces,
+    join_reads,
     read_pieces,
 )
 from serving.engines.sending import Servers
@@ -240,12 +240,14 @@ class OpenAIEngine:
         async def ask(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
             if not facts.vllm:
                 return await ask_at_once(begun, onward)
-            groups = grouped(onward, [len(ids[begun, piece]) for piece in onward], self._top_logprobs - 1)
-            return joined([await ask_at_once(begun, group) for group in groups])
+            groups = group_pieces(
+                onward, [len(ids[begun, piece]) for piece in onward], self._top_logprobs - 1
+            )
+            return join_reads([await ask_at_once(begun, group) for group in groups])
 
         async def ask_at_once(begun: tuple[str, ...], onward: tuple[str, ...]) -> Read[str]:
-            said = [*messages, Message(role="assistant", content="".join(begun))] if begun else messages
-            body = self._chat_body(facts, said, Sampling(max_tokens=1))
+            prompt = [*messages, Message(role="assistant", content="".join(begun))] if begun else messages
+            body = self._chat_body(facts, prompt, Sampling(max_tokens=1))
             body |= {"logprobs": True, "top_logprobs": self._top_logprobs}
             if begun:
                 body |= {"add_generation_prompt": False, "continue_final_message": True}

@@ -18,7 +18,7 @@ from serving.engine import JsonSchema
 from serving.engines import Connection
 from serving.engines.choosing import Read
 from serving.engines.embedded import EmbeddedEngine
-from serving.engines.openvino_worker import Decoded, Request, Worker, encoded
+from serving.engines.openvino_worker import Decoded, Request, Worker, encode_text
 from serving.errors import UnsupportedRequest
 from serving.grammar import compact_json_grammar
 from serving.preset_sections import EmbeddedSettings
@@ -93,12 +93,12 @@ class OpenVinoEngine(EmbeddedEngine):
         history = [message.model_dump() for message in messages]
 
         def work() -> list[int]:
-            return encoded(tokenizer, tokenizer.apply_chat_template(history, add_generation_prompt=True))
+            return encode_text(tokenizer, tokenizer.apply_chat_template(history, add_generation_prompt=True))
 
         return await asyncio.to_thread(work)
 
     async def _tokens(self, text: str) -> list[int]:
-        return encoded(await self._tokenizer(), text)
+        return encode_text(await self._tokenizer(), text)
 
     async def _reply(
         self, prompt: list[int], sampling: Sampling, schema: JsonSchema | None, started: Callable[[], None]

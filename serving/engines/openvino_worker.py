@@ -86,7 +86,7 @@ def load_openvino() -> tuple[Any, Any]:
         ) from error
 
 
-def encoded(tokenizer: Any, text: str) -> list[int]:
+def encode_text(tokenizer: Any, text: str) -> list[int]:
     """Return the tokens of a text, without special tokens."""
     return [int(token) for token in tokenizer.encode(text, add_special_tokens=False).input_ids.data[0]]
 
@@ -140,7 +140,7 @@ class Worker:
             self._pipeline = self._genai.ContinuousBatchingPipeline(
                 str(self._weights), scheduler, "CPU", self._properties
             )
-            self.ready.set_result(_warmed(self._pipeline.get_tokenizer()))
+            self.ready.set_result(_warm_up(self._pipeline.get_tokenizer()))
         except BaseException as error:
             missing = isinstance(error, MissingExtra)
             fault = EngineFault(f"OpenVINO cannot load {self._weights}: {_last_line(error)}")
@@ -236,14 +236,14 @@ class Worker:
             request.resolve(EngineFault(f"{reason} ({self._weights.name})"))
 
 
-def _warmed(tokenizer: Any) -> Any:
+def _warm_up(tokenizer: Any) -> Any:
     """Call each method of the tokenizer once, before any other thread can, and return it.
 
     The binding initialises itself at a first call, and two threads that do so at once deadlock: one waits for Python's
     lock, and the thread that holds the lock waits for the initialisation.
     """
     text = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], add_generation_prompt=True)
-    tokenizer.decode(encoded(tokenizer, text))
+    tokenizer.decode(encode_text(tokenizer, text))
     tokenizer.get_vocab()
     return tokenizer
 

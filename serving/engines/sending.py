@@ -103,7 +103,7 @@ class Servers:
 
     async def chat(self, prefix: str, body: Mapping[str, Any]) -> tuple[ChatReply, str]:
         """Return a chat completion, and the URL that answered."""
-        content = _encoded(body)
+        content = _encode_body(body)
 
         async def send(base_url: str) -> tuple[ChatReply, str]:
             await self._still_alike(base_url)
@@ -112,14 +112,14 @@ class Servers:
             reply = parse(ChatReply, answer.url, answer.body)
             self._check_model(answer.url, body["model"], reply.model)
             self._check_counts(base_url, reply.usage)
-            self._replicas.answered(base_url, reply.usage.usage())
+            self._replicas.record_reply(base_url, reply.usage.usage())
             return reply, answer.url
 
         return await self._run(prefix, send)
 
     async def stream(self, prefix: str, body: Mapping[str, Any], thinking: bool, started: Once) -> Generation:
         """Return a streamed chat completion; `started` is called at its first piece."""
-        content = _encoded({**body, "stream": True, "stream_options": {"include_usage": True}})
+        content = _encode_body({**body, "stream": True, "stream_options": {"include_usage": True}})
 
         async def send(base_url: str) -> Generation:
             await self._still_alike(base_url)
@@ -134,7 +134,7 @@ class Servers:
             for model in heard.models:
                 self._check_model(url, body["model"], model)
             self._check_counts(base_url, heard.usage)
-            self._replicas.answered(base_url, reply.usage)
+            self._replicas.record_reply(base_url, reply.usage)
             started()
             return reply
 
@@ -142,7 +142,7 @@ class Servers:
 
     async def tokenize(self, kind: type[W], prefix: str, body: Mapping[str, Any]) -> W:
         """Return vLLM's tokens of a text or a conversation, or only their number."""
-        content = _encoded(body)
+        content = _encode_body(body)
 
         async def send(base_url: str) -> W:
             await self._still_alike(base_url)
@@ -213,11 +213,13 @@ class Servers:
             except EngineError:
                 return  # its load is unknown
             in_flight = max(before, self._replicas.in_flight(base_url))
-            self._replicas.reported(base_url, server_load(metrics.body.decode("utf-8", "replace")), in_flight)
+            self._replicas.record_load(
+                base_url, server_load(metrics.body.decode("utf-8", "replace")), in_flight
+            )
         elif not answers and (self._missed[base_url] >= MISSED or self._replicas.is_away(base_url)):
             others = [url for url in self.urls if url != base_url and not self._replicas.is_away(url)]
             if others:  # else it is an outage, which the watch reports
-                self._replicas.left(base_url)
+                self._replicas.record_outage(base_url)
                 rest = f"the other {len(others)} servers go on" if len(others) > 1 else f"{others[0]} goes on"
                 line = f"{base_url} does not answer and gets no calls until it does; {rest}"
                 self._report(base_url, "away", line)
@@ -248,7 +250,7 @@ class Servers:
                 try:
                     found.append((url, await self._ask(url)))
                 except EngineUnreachable as error:
-                    self._replicas.left(url)
+                    self._replicas.record_outage(url)
                     last = error
             if last is not None and not found:
                 raise last
@@ -304,13 +306,13 @@ class Servers:
         except RequestRefused as error:
             raise ServerDown(f"{base_url} is back as another judge: {error}") from error
 
-    def _check_model(self, url: str, asked: str, said: str | None) -> None:
-        if said is None:
+    def _check_model(self, url: str, asked: str, named: str | None) -> None:
+        if named is None:
             raise WrongModel(f"{url} was asked for {asked!r} and does not say which model answered")
-        if said not in (asked, self._reply_model):
+        if named not in (asked, self._reply_model):
             raise WrongModel(
-                f"{url} was asked for {asked!r} and answered as {said[:MODEL_SHOWN]!r}; if that is the same model, set "
-                "reply_model in the judge's preset"
+                f"{url} was asked for {asked!r} and answered as {named[:MODEL_SHOWN]!r}; if that is the same model, "
+                "set reply_model in the judge's preset"
             )
 
     def _check_counts(self, base_url: str, usage: WireUsage) -> None:
@@ -353,7 +355,7 @@ def normal_base_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
+def _encode_body(body: Mapping[str, Any]) -> bytes:
     try:
         content = to_json(body)
         if b"NaN" in content or b"Infinity" in content:  # as text, or as numbers, which JSON does not allow

@@ -164,9 +164,9 @@ class ChatReply(Wire):
     def generation(self, thinking: bool) -> Generation:
         """Return the first choice as a `serving.types.Generation`."""
         choice = self.first
-        said = choice.message
+        message = choice.message
         return generation(
-            said.content or "", said.thought, choice.finish_reason, self.usage.usage(), thinking
+            message.content or "", message.thought, choice.finish_reason, self.usage.usage(), thinking
         )
 
 
@@ -240,8 +240,8 @@ def parse(kind: type[W], url: str, body: bytes) -> W:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        said = f"{place}: {first['msg']}" if place else first["msg"]
-        what = f"{len(body)} bytes that are no {kind.__name__} ({said})"
+        problem = f"{place}: {first['msg']}" if place else first["msg"]
+        what = f"{len(body)} bytes that are no {kind.__name__} ({problem})"
         found = what if body.strip() else "an empty body"
         raise MalformedReply(
             f"{url} answered with {found}; check that it is an OpenAI-compatible server"
@@ -356,10 +356,10 @@ class Heard:
         return generation("".join(self.text), thought, self.finish, self.usage.usage(), thinking)
 
 
-def _stream_error(url: str, said: Any) -> EngineError:
+def _stream_error(url: str, error: Any) -> EngineError:
     """Return the error for an error event that came after the status 200."""
-    body = json.dumps({"error": said}).encode()
-    code = cast("dict[str, Any]", said).get("code") if isinstance(said, dict) else None
+    body = json.dumps({"error": error}).encode()
+    code = cast("dict[str, Any]", error).get("code") if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 600:
         return refusal(url, code, {}, body)
     return EngineFault(f"{url} broke off its reply ({body.decode()[:300]}); look at the server's log")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from serving.judge_records import recorded
+from serving.judge_records import read_records
 from serving.running import down
 
 from ..waiting import wait_until
@@ -71,7 +71,7 @@ def machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[World]:
         return path
 
     yield World(folder, write)
-    for judge in recorded():
+    for judge in read_records():
         down(judge.name)
 
 

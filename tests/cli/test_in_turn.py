@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from serving.judge_records import recorded
+from serving.judge_records import read_records
 from serving.preset_code import ALLOWING
 
 from ..waiting import wait_until
@@ -99,7 +99,7 @@ def test_judges_are_served_one_after_another(command: Command, world: World, eva
     assert manifest(turns) == manifest(both)
     assert len(world.starts()) == started + 3
     assert all(gone(one["pid"]) for one in world.starts())
-    assert recorded() == []
+    assert read_records() == []
     # A finished run starts nothing.
     again = command(*evaluate, *judges(*presets), "--serve", "--out", turns)
     assert (again.code, again.err.splitlines()[0]) == (0, f"{turns} is finished; 0 calls")
@@ -136,7 +136,7 @@ def test_a_killed_run_goes_on_with_the_judge_that_is_not_finished(
     models = [one["arguments"][one["arguments"].index("--served-model-name") + 1] for one in world.starts()]
     # The judge whose server the kill left running is used there; those before it are not started again.
     assert models[before:] == ["owner/yes", "owner/no", "owner/third"]
-    assert recorded() == []
+    assert read_records() == []
 
 
 def test_the_judge_that_extracts_the_claims_comes_first(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from serving.judge_records import recorded, state_folder
+from serving.judge_records import read_records, state_folder
 from serving.preset_code import ALLOWING
 from serving.presets import load_preset
 
@@ -124,7 +124,7 @@ def test_a_server_that_fails_is_explained_and_nothing_is_left(command: Command, 
     assert ended.line().startswith("local-judge: tiny did not start: out of memory; ")
     assert re.search("context_tokens .*max_num_seqs, .*tensor_parallel, ", ended.line())
     assert ended.line().endswith(f" (log: {log})")
-    assert recorded() == []
+    assert read_records() == []
     assert gone(world.starts()[0]["child"])
 
 
@@ -146,7 +146,7 @@ def test_one_failing_replica_ends_the_others(
         ended = command("judge", "up", preset, "--detach", ALLOWING)
         failing.result()
     assert "did not start: it ended with status 1: ValueError: no" in ended.line()
-    assert recorded() == []
+    assert read_records() == []
     assert len(world.starts()) == 2
     assert all(gone(one["pid"]) and gone(one["child"]) for one in world.starts())
 
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_a_judge_in_the_foreground(world: World) -> None:
     assert ended.code == 0
     assert ended.err.endswith("stopped\n")
     assert gone(world.starts()[0]["pid"]) and gone(world.starts()[0]["child"])
-    assert recorded() == []
+    assert read_records() == []
 
 
 def test_ctrl_c_during_the_start_leaves_nothing(world: World) -> None:
@@ -301,7 +301,7 @@ def test_ctrl_c_during_the_start_leaves_nothing(world: World) -> None:
     running.send_signal(signal.SIGINT)
     assert finish(running).code == 0
     assert gone(world.starts()[0]["pid"]) and gone(world.starts()[0]["child"])
-    assert recorded() == []
+    assert read_records() == []
 
 
 def test_down_ends_a_judge_in_the_foreground(command: Command, world: World) -> None:
@@ -321,7 +321,7 @@ def test_a_server_that_ends_by_itself_ends_the_command(world: World) -> None:
     assert ended.code == 1
     assert f"local-judge: tiny: {url} has stopped by itself (log: " in ended.err
     assert gone(world.starts()[0]["child"])
-    assert recorded() == []
+    assert read_records() == []
 
 
 def test_a_killed_command_leaves_a_judge_that_is_known(command: Command, world: World) -> None:
@@ -366,7 +366,7 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(
     said = "local-judge: LOCAL_JUDGE_API_KEY holds characters that no header can; look for a line end in it"
     monkeypatch.setenv("LOCAL_JUDGE_API_KEY", key)
     assert command("judge", "up", preset, "--detach").line() == said
-    assert recorded() == []
+    assert read_records() == []
     monkeypatch.delenv("LOCAL_JUDGE_API_KEY")
     command("judge", "up", preset, "--detach")
     monkeypatch.setenv("LOCAL_JUDGE_API_KEY", key)
@@ -386,7 +386,7 @@ def test_a_run_finds_the_running_judge(command: Command, world: World, report: P
     found = command(*evaluate, "--out", world.folder / "found")
     assert found.code == 0, found.err
     assert found.err.startswith(f"tiny runs at {url}\n")
-    assert len(recorded()) == 1  # it stays
+    assert len(read_records()) == 1  # it stays
     given = command(*evaluate, "--base-url", url, "--out", world.folder / "given")
     assert given.code == 0, given.err
     assert files(world.folder / "found") == files(world.folder / "given")
@@ -401,13 +401,13 @@ def test_a_run_starts_a_judge_and_stops_it(
     assert served.code == 0, served.err
     [server] = world.starts()
     assert gone(server["pid"]) and gone(server["child"])
-    assert recorded() == []
+    assert read_records() == []
     # One that runs already is used, and stays.
     url = command("judge", "up", preset, "--detach").out.strip()
     reused = command(*evaluate, "--serve", "--out", world.folder / "reused")
     assert reused.err.startswith(f"tiny runs at {url}\n")
     assert len(world.starts()) == 2
-    assert len(recorded()) == 1
+    assert len(read_records()) == 1
     assert files(world.folder / "served") == files(world.folder / "reused")
 
 
@@ -418,7 +418,7 @@ def test_a_judge_that_a_killed_run_left_is_used_and_stopped(
     preset = world.write(FAKE_GATE=str(gate))
     evaluate = ("run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--serve", ALLOWING)
     first = start(*evaluate, "--out", world.folder / "first")
-    wait_until(lambda: recorded() and world.starts())
+    wait_until(lambda: read_records() and world.starts())
     first.kill()
     first.communicate()
     gate.touch()
@@ -444,7 +444,7 @@ def test_a_judge_that_is_starting_is_not_used_yet(
 ) -> None:
     preset = world.write(FAKE_GATE="never")
     starting = start("judge", "up", preset, "--detach", ALLOWING)
-    wait_until(recorded)
+    wait_until(read_records)
     ended = command(
         "run", report, "--judge", preset, "--snapshot", snapshot, *RUN, "--out", world.folder / "x"
     )
@@ -485,7 +485,7 @@ def test_a_preset_for_gpus_is_refused_before_its_weights_are_fetched(command: Co
 
 def test_a_taken_port_is_named(command: Command, world: World) -> None:
     command("judge", "up", world.write(), "--detach")
-    [url] = [one.base_urls[0] for one in recorded()]
+    [url] = [one.base_urls[0] for one in read_records()]
     port = url.rpartition(":")[2].removesuffix("/v1")
     ended = command("judge", "up", world.write("other"), "--port", port)
     assert f"port {port} on 127.0.0.1 cannot be used (Address already in use)" in ended.line()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -81,6 +81,35 @@ ODD = {
 """Wording that reads as if translated, as a regular expression -> what to write."""
 
 
+PARTICIPLE = re.compile(
+    "_*(?:(?!feed)[a-z]+ed|begun|cut|done|found|given|held|kept|known|left|lost|made|met|put|said|seen|shown|taken|told)"
+)
+"""Name of a function that is one past participle: a function is a verb (`join`), or a noun phrase (`joined_parts`)."""
+
+PARTICIPLES: Mapping[str, int] = {
+    "local_judge": 4,
+    "local_judge/agents": 9,
+    "local_judge/base": 2,
+    "local_judge/claims": 9,
+    "local_judge/cleaning": 2,
+    "local_judge/cli": 26,
+    "local_judge/documents": 47,
+    "local_judge/judge": 18,
+    "local_judge/lab": 102,
+    "local_judge/ledger": 9,
+    "local_judge/protocols": 17,
+    "local_judge/reporting": 35,
+    "local_judge/runs": 65,
+    "local_judge/scoring": 12,
+    "local_judge/stats": 18,
+    "local_judge/tasks": 34,
+    "scripts": 3,
+    "scripts/benchmarking": 28,
+    "scripts/mutation": 1,
+}
+"""Part -> the most such functions that it may have; 0 for all others."""
+
+
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the docstrings of a module with their lines: modules, classes, functions and documented fields."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -114,6 +143,19 @@ def test_docstrings_open_with_a_verb_or_a_noun_phrase(part: str) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_code_uses_plain_words(part: str) -> None:
     _assert_plain(modules(part))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_functions_are_verbs(part: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in modules(part)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and PARTICIPLE.fullmatch(node.name)
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+    assert len(wrong) <= PARTICIPLES.get(part, 0), f"{len(wrong)} functions:\n" + "\n".join(wrong)
 
 
 @pytest.mark.parametrize(

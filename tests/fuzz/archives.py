@@ -20,7 +20,7 @@ from indexes.archive.cdxj import Cdxj, render_line
 from indexes.archive.content import content_of
 from indexes.archive.model import Capture, Exchange, Headers, Imported, Rendered
 from indexes.archive.records import Damage, read_record, read_records
-from indexes.archive.wacz import PageLine, opened, write_wacz
+from indexes.archive.wacz import PageLine, open_archives, write_wacz
 from indexes.archive.warc import ArchiveWriter, file_name
 from indexes.errors import DigestMismatch, ImportRefused
 from tests.fuzz.mutation import mutated
@@ -334,7 +334,7 @@ def check_wacz(data: bytes) -> None:
     path: Path = written("a.wacz", data)
     warnings: list[str] = []
     try:
-        with opened(path, warnings.append) as archive:
+        with open_archives(path, warnings.append) as archive:
             for stored in read_captures(archive.warcs, warnings.append, only=archive.pages):
                 assert stored.capture.url
     except ImportRefused as error:

@@ -120,7 +120,7 @@ def test_the_published_arithmetic_takes_scores_on_the_scale(
     ],
 )
 def test_json_is_found_as_published(reply: str, value: object) -> None:
-    assert dre.tagged(reply) == value
+    assert dre.extract_tagged(reply) == value
 
 
 def test_claims_name_sentences_of_the_report() -> None:

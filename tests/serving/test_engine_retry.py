@@ -48,7 +48,7 @@ def test_a_replica_that_went_away_is_asked_last_until_it_is_back() -> None:
     clock = Clock()
     replicas = Replicas(URLS, clock)
     usual = replicas.order("x")
-    replicas.left(usual[0])
+    replicas.record_outage(usual[0])
     clock.now += 40.0
     assert replicas.order("x") == [*usual[1:], usual[0]]
     use = {one.url: one for one in replicas.use()}[usual[0]]
@@ -85,7 +85,7 @@ def test_a_prefix_stays_where_it_was_read() -> None:
         assert replicas.order("x")[0] == second
         replicas.reads(second, "x")
     assert replicas.order("x")[0] == second
-    replicas.left(second)
+    replicas.record_outage(second)
     replicas.back(second)  # with an empty cache
     assert replicas.order("x")[0] == first
 
@@ -94,19 +94,19 @@ def test_requests_of_other_clients_count() -> None:
     replicas = Replicas(URLS)
     first, second, _ = replicas.order("x")
     with replicas.sending(first):
-        replicas.reported(first, ServerLoad(running=20, waiting=10), in_flight=1)
+        replicas.record_load(first, ServerLoad(running=20, waiting=10), in_flight=1)
         assert replicas.order("x")[0] == second
-        replicas.reported(first, ServerLoad(running=1), in_flight=1)
+        replicas.record_load(first, ServerLoad(running=1), in_flight=1)
         assert replicas.order("x")[0] == first
 
 
 def test_a_replica_with_a_full_cache_is_passed_over_while_another_has_room() -> None:
     replicas = Replicas(URLS)
     usual = replicas.order("x")
-    replicas.reported(usual[0], ServerLoad(kv_usage=0.95), in_flight=0)
+    replicas.record_load(usual[0], ServerLoad(kv_usage=0.95), in_flight=0)
     assert replicas.order("x") == [*usual[1:], usual[0]]
     for url in usual:
-        replicas.reported(url, ServerLoad(kv_usage=0.95), in_flight=0)
+        replicas.record_load(url, ServerLoad(kv_usage=0.95), in_flight=0)
     assert replicas.order("x") == usual
 
 

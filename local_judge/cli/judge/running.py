@@ -19,7 +19,7 @@ from local_judge.cli.output import print_json
 from local_judge.runs.execution.judges import say
 from local_judge.terminal import NONE, plain_table, safe, stdout
 from serving.gpus import check_accelerator, visible_gpus
-from serving.judge_records import recorded, sharing, status
+from serving.judge_records import read_records, sharing, status
 from serving.launch import Wanted, check_served, command_line, plan_replicas
 from serving.presets import Preset, load_preset
 from serving.processes import stopping_on_signals
@@ -160,7 +160,7 @@ def down_(
     as_json: AsJson = False,
 ) -> None:
     """Stop the servers of a judge that `judge up` or --serve started on this machine."""
-    running = [one.name for one in recorded()]
+    running = [one.name for one in read_records()]
     if (judge is None) == (not every):
         raise ConfigError("name one judge to stop, or give --all; `local-judge judge status` lists them")
     name = judge if judge is None or judge in running else server_name(load_preset(judge))

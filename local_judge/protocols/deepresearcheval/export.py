@@ -229,7 +229,7 @@ def _facts(run: RunFindings[DreFindings]) -> Exported:
     """
     found: dict[str, ExportedFacts] = {}
     files: dict[str, str] = {}
-    for file, report in _named(run):
+    for file, report in _name_files(run):
         row = ExportedFacts(report=report.id, task=report.task, system=report.system)
         facts = None if report.findings is None else report.findings.facts
         if facts is None:
@@ -261,7 +261,7 @@ def _failures(rows: Sequence[ExportedFacts]) -> list[str]:
     ]
 
 
-def _named(run: RunFindings[DreFindings]) -> Iterator[tuple[str, DreReport]]:
+def _name_files(run: RunFindings[DreFindings]) -> Iterator[tuple[str, DreReport]]:
     """Yield the file of each report's facts."""
     for system in run.systems:
         own = [(str(n), report) for n, report in enumerate(run.reports, 1) if report.system == system]

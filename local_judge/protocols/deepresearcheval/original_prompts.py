@@ -81,10 +81,10 @@ async def draft_dimensions(
     task: Task, judge: Judge, prompts: Original
 ) -> tuple[QualityDimensions, tuple[str, ...]] | Failure:
     """Return the dimensions that a judge drafts for a task, and the ledger keys of its replies."""
-    told = await _ask(judge, prompts, "dimensions", 1, read_dimensions, task_prompt=task.prompt)
-    if isinstance(told, Failure):
-        return failed_at(told, "specific dimensions")
-    defined = {**prompts.texts["general"], **dict(_defined(told.value))}
+    answer = await _ask(judge, prompts, "dimensions", 1, read_dimensions, task_prompt=task.prompt)
+    if isinstance(answer, Failure):
+        return failed_at(answer, "specific dimensions")
+    defined = {**prompts.texts["general"], **dict(_format_dimensions(answer.value))}
     listed = "\n".join(f"- **{key}**: {definition}" for key, definition in defined.items())
     weights, criteria = await asyncio.gather(
         _ask(
@@ -94,7 +94,7 @@ async def draft_dimensions(
             1,
             lambda reply: read_weights(reply, list(defined)),
             task_prompt=task.prompt,
-            additional_dimensions_json=_json(told.value),
+            additional_dimensions_json=_json(answer.value),
         ),
         asyncio.gather(
             *(
@@ -115,8 +115,8 @@ async def draft_dimensions(
     )
     if isinstance(weights, Failure):
         return failed_at(weights, "weights of dimensions")
-    names = {dimension_key(one["meta_dimension_name"]): one["meta_dimension_name"] for one in told.value}
-    replies = [*told.replies, *weights.replies]
+    names = {dimension_key(one["meta_dimension_name"]): one["meta_dimension_name"] for one in answer.value}
+    replies = [*answer.replies, *weights.replies]
     dimensions: list[QualityDimension] = []
     for key, found in zip(defined, criteria, strict=True):
         if isinstance(found, Failure):
@@ -143,15 +143,15 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _defined(dimensions: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _format_dimensions(dimensions: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for one in dimensions:
         yield dimension_key(one["meta_dimension_name"]), one["definition"]
 
 
 def read_dimensions(reply: str) -> list[dict[str, Any]]:
     """Return the specific dimensions of a reply, in the published form. Raises ValueError."""
-    found = _rows(extracted(reply), "meta_dimension_name", "definition")
-    keys = [key for key in dict(_defined(found)) if key not in GENERAL]
+    found = _rows(extract_json(reply), "meta_dimension_name", "definition")
+    keys = [key for key in dict(_format_dimensions(found)) if key not in GENERAL]
     ids = {key_of(key) for key in keys}
     if "" in ids or len(ids | GENERAL.keys()) != len(keys) + len(GENERAL):
         raise ValueError("two dimensions have one name, or one has none")
@@ -160,7 +160,7 @@ def read_dimensions(reply: str) -> list[dict[str, Any]]:
 
 def read_weights(reply: str, keys: Sequence[str]) -> dict[str, float]:
     """Return the weights of the dimensions, divided by the sum of all weights of a reply. Raises ValueError."""
-    found = tagged(reply)
+    found = extract_tagged(reply)
     if not isinstance(found, dict):
         raise ValueError("the reply is not an object of weights")
     given = {name: _number(weight) for name, weight in cast("dict[str, object]", found).items()}
@@ -174,7 +174,7 @@ def read_weights(reply: str, keys: Sequence[str]) -> dict[str, float]:
 
 def read_criteria(reply: str) -> list[Criterion]:
     """Return the criteria of a dimension, with weights that sum to 1. Raises ValueError."""
-    rows = _rows(tagged(reply), "criterion", "explanation")
+    rows = _rows(extract_tagged(reply), "criterion", "explanation")
     shares = _shares([_number(row.get("weight", 0)) for row in rows])
     return [
         Criterion(id="", criterion=row["criterion"], explanation=row["explanation"], weight=share)
@@ -216,9 +216,9 @@ async def score_criteria(
 ) -> tuple[Rating, ...]:
     """Return the judge's answer to each criterion of all dimensions, in their order."""
 
-    async def scored(dimension: QualityDimension) -> list[Rating]:
+    async def rate_dimension(dimension: QualityDimension) -> list[Rating]:
         shown = [{"criterion": one.criterion, "explanation": one.explanation} for one in dimension.criteria]
-        told = await _ask(
+        answer = await _ask(
             judge,
             prompts,
             "scores",
@@ -228,15 +228,15 @@ async def score_criteria(
             report=document.text,
             criteria_of_one_dimension_json=_json(shown),
         )
-        return [_score(one, told) for one in dimension.criteria]
+        return [_score(one, answer) for one in dimension.criteria]
 
-    found = await asyncio.gather(*(scored(dimension) for dimension in dimensions.dimensions))
+    found = await asyncio.gather(*(rate_dimension(dimension) for dimension in dimensions.dimensions))
     return tuple(score for some in found for score in some)
 
 
 def read_scores(reply: str, criteria: Sequence[Criterion]) -> dict[str, tuple[float, str]]:
     """Return the score and the analysis of each criterion, by its text. Raises ValueError: one is missing."""
-    by_text = {row["criterion"]: row for row in _rows(tagged(reply), "criterion")}
+    by_text = {row["criterion"]: row for row in _rows(extract_tagged(reply), "criterion")}
     found: dict[str, tuple[float, str]] = {}
     for one in criteria:
         row = by_text.get(one.criterion, {})
@@ -250,16 +250,16 @@ def read_scores(reply: str, criteria: Sequence[Criterion]) -> dict[str, tuple[fl
     return found
 
 
-def _score(criterion: Criterion, told: Answer[dict[str, tuple[float, str]]] | Failure) -> Rating:
-    if isinstance(told, Failure):
-        return Rating(id=criterion.id, failure=told)
-    score, analysis = told.value[criterion.criterion]
+def _score(criterion: Criterion, answer: Answer[dict[str, tuple[float, str]]] | Failure) -> Rating:
+    if isinstance(answer, Failure):
+        return Rating(id=criterion.id, failure=answer)
+    score, analysis = answer.value[criterion.criterion]
     if not 0 <= score <= TOP:
-        detail = f"reply {told.replies[-1][:12]}: score {score:g} is off the scale of 0 to 10"
+        detail = f"reply {answer.replies[-1][:12]}: score {score:g} is off the scale of 0 to 10"
         return Rating(
-            id=criterion.id, failure=Failure(kind="invalid_reply", detail=detail), replies=told.replies
+            id=criterion.id, failure=Failure(kind="invalid_reply", detail=detail), replies=answer.replies
         )
-    return Rating(id=criterion.id, score=score, rationale=analysis, replies=told.replies)
+    return Rating(id=criterion.id, score=score, rationale=analysis, replies=answer.replies)
 
 
 _TAGS = ("<json_output>", "</json_output>")
@@ -267,7 +267,7 @@ _MARKS = (("```json", "```"), ("```", "```"), _TAGS, ("[", "]"), ("{", "}"))
 """Marks around JSON in a reply, in the published order."""
 
 
-def extracted(reply: str) -> Any:
+def extract_json(reply: str) -> Any:
     """Return the first JSON between published marks in a reply. Raises ValueError: there is none."""
     for opening, closing in _MARKS:
         for inside in _between(reply, opening, closing):
@@ -277,12 +277,12 @@ def extracted(reply: str) -> Any:
     raise ValueError("no JSON in the reply")
 
 
-def tagged(reply: str) -> Any:
+def extract_tagged(reply: str) -> Any:
     """Return the JSON in the first pair of tags of a reply, else the first that is marked. Raises ValueError."""
     first = next(_between(reply, *_TAGS), None)
     if first is not None and _is_json(first.strip()):
         return read_json(first.strip())
-    return extracted(reply)
+    return extract_json(reply)
 
 
 def _between(reply: str, opening: str, closing: str) -> Iterator[str]:

@@ -143,7 +143,7 @@ def _of_task(result: Object, place: str) -> Iterator[tuple[str, _Quality]]:
     for system, report in reports.items():
         where = f"{place}: model_results.{system[:60]}"
         own = object_of(report, where)
-        findings = _scored(own, result, dimensions, where)
+        findings = _read_scores(own, result, dimensions, where)
         record = cast("dict[str, JsonValue]", dict(zip(READ, (query, own), strict=True)))
         yield system, _Quality(findings, request, record)
 
@@ -187,7 +187,9 @@ def _dimensions(result: Object, place: str) -> QualityDimensions:
     return found
 
 
-def _scored(report: Object, result: Object, dimensions: QualityDimensions, place: str) -> QualityFindings:
+def _read_scores(
+    report: Object, result: Object, dimensions: QualityDimensions, place: str
+) -> QualityFindings:
     raw = object_of(report.get("raw_scores"), f"{place}: raw_scores")
     stated = object_of(report.get("final_scores"), f"{place}: final_scores")
     try:

@@ -67,7 +67,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         dimensions, drafted_by = task.dimensions, ()
         prompts = None if context.prompts is None else original_prompts.prompts_from(context.prompts)
         if dimensions is None:
-            drafted = await _drafted(task, context.judge, prompts)
+            drafted = await _draft_dimensions(task, context.judge, prompts)
             if isinstance(drafted, Failure):
                 return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=drafted)
             dimensions, drafted_by = drafted
@@ -160,7 +160,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         yield table
 
 
-async def _drafted(
+async def _draft_dimensions(
     task: Task, judge: Judge, prompts: Original | None
 ) -> tuple[QualityDimensions, tuple[str, ...]] | Failure:
     """Return the dimensions that the judge drafts for a task, and the ledger keys of its replies."""

@@ -57,11 +57,11 @@ def score_quality(judges: Sequence[QualityFindings], profile: Profile) -> Tree:
     dimensions = judges[0].dimensions
     same = dimensions is not None and all(found.dimensions == dimensions for found in judges)
     if len(judges) == 1 or (profile == "paper" and same):
-        return _failed(judges[0]) if dimensions is None else _scored(judges, dimensions, profile)
+        return _score_failure(judges[0]) if dimensions is None else _score_judges(judges, dimensions, profile)
     return mean_trees([score_quality([found], profile) for found in judges])
 
 
-def _failed(found: QualityFindings) -> Tree:
+def _score_failure(found: QualityFindings) -> Tree:
     note = f"no dimensions were drafted: {found.failure.kind if found.failure else 'unknown'}"
     return (
         node(QUALITY, LABELS[QUALITY], unknown(0.0, TOP, note)),
@@ -69,7 +69,7 @@ def _failed(found: QualityFindings) -> Tree:
     )
 
 
-def _scored(judges: Sequence[QualityFindings], dimensions: QualityDimensions, profile: Profile) -> Tree:
+def _score_judges(judges: Sequence[QualityFindings], dimensions: QualityDimensions, profile: Profile) -> Tree:
     parts = [(one, _dimension(one, judges, profile)) for one in dimensions.dimensions]
     general, specific = (
         _group(kind, [part for part in parts if part[0].kind == kind], profile) for kind in KINDS

@@ -250,7 +250,7 @@ def others_file(findings: RubricFindings, sample_id: int) -> JsonObject:
     """
     items = rubric.items_of(findings)
     described = {grade.path: _description(grade) for grade in findings.grades}
-    scores = rubric.nested(
+    scores = rubric.nest_values(
         (path, {"description": described[path], "score": NA if score is None else _whole(score)})
         for path, score in rubric.leaves(items)
     )

@@ -59,25 +59,25 @@ def score(
         stated: the dimensions of the verification as a published file states them, instead of `rows`.
     """
     if stated:
-        return _integrated(stated, rubrics, profile, None) if rubrics else stated
+        return _integrate(stated, rubrics, profile, None) if rubrics else stated
     n = max(len(rows), len(rubrics))
     if n <= 1:
-        return _scored(rows, rubrics, profile)
+        return _score_together(rows, rubrics, profile)
     return at_extremes(
-        lambda favour: _scored(rows, rubrics, profile, favour),
-        [_scored(rows[at : at + 1], rubrics[at : at + 1], profile) for at in range(n)],
+        lambda favour: _score_together(rows, rubrics, profile, favour),
+        [_score_together(rows[at : at + 1], rubrics[at : at + 1], profile) for at in range(n)],
     )
 
 
-def _scored(
+def _score_together(
     rows: Sequence[Rows], rubrics: Sequence[RubricFindings], profile: Profile, favour: bool | None = None
 ) -> tuple[ScoreNode, ...]:
     """Return the scores of what all judges say together; what `favour` makes of missing answers, see `at_extremes`."""
     verified = verification_scores.score(rows, profile, unsettled=favour is not None) if rows else ()
-    return _integrated(verified, rubrics, profile, favour) if rubrics else verified
+    return _integrate(verified, rubrics, profile, favour) if rubrics else verified
 
 
-def _integrated(
+def _integrate(
     verified: tuple[ScoreNode, ...],
     rubrics: Sequence[RubricFindings],
     profile: Profile,
@@ -123,13 +123,13 @@ def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) ->
     counts = profile == "upstream" and integrity.score.value is not None
     shown = recency.noted(NOT_COUNTED if profile == "paper" else COUNTED)
 
-    def extended(part: ScoreNode) -> ScoreNode:
+    def extend(part: ScoreNode) -> ScoreNode:
         if part.id != REFERENCE_QUALITY:
             return part
-        score = _merged(part.score, recency.score) if counts else part.score
+        score = _merge_recency(part.score, recency.score) if counts else part.score
         return part.model_copy(update={"children": (*part.children, shown), "score": score})
 
-    children = tuple(map(extended, integrity.children))
+    children = tuple(map(extend, integrity.children))
     found = integrity.model_copy(update={"children": children})
     if not counts:
         return found
@@ -137,7 +137,7 @@ def _with_recency(integrity: ScoreNode, recency: ScoreNode, profile: Profile) ->
     return found.model_copy(update={"score": again}).noted(integrity.score.note)
 
 
-def _merged(quality: Score, recency: Score) -> Score:
+def _merge_recency(quality: Score, recency: Score) -> Score:
     """Reference quality with recency as a third metric, to two places; its coverage is that of what was verified."""
     mean = mean_of([*[quality] * QUALITY_METRICS, recency], partly=True)
     update = {
@@ -170,7 +170,7 @@ class _Reports:
         """Add a report; a verification without a value has no file in the published project."""
         fact = {
             name: {
-                part.id: self._picked(part.score)
+                part.id: self._pick_score(part.score)
                 for root in verified
                 if root.id == id
                 for part in root.children
@@ -183,10 +183,12 @@ class _Reports:
         if rubrics:
             found = rubric_scores.score(rubrics, "upstream", self._favour)
             self._items.append(
-                upstream.nested(((*path[:3], path[-1]), node.score.value) for path, node in _leaves(found))
+                upstream.nest_values(
+                    ((*path[:3], path[-1]), node.score.value) for path, node in _leaves(found)
+                )
             )
 
-    def integrated(self) -> upstream.Integrated:
+    def integrate(self) -> upstream.Integrated:
         """Return the dimensions over the reports; a report without findings is at the end of each scale."""
         facts, items = list(self._facts), list(self._items)
         if self._favour is not None and self._n_missing:
@@ -196,12 +198,12 @@ class _Reports:
                 for fact in facts[:1] * self._n_missing
             ]
             items += [
-                upstream.nested((path, end) for path, _ in upstream.leaves(one))
+                upstream.nest_values((path, end) for path, _ in upstream.leaves(one))
                 for one in items[:1] * self._n_missing
             ]
         return upstream.integrate_all(facts, items)
 
-    def _picked(self, score: Score) -> float | None:
+    def _pick_score(self, score: Score) -> float | None:
         end = {None: None, False: score.low, True: score.high}[self._favour]
         return score.value if end is None else end
 
@@ -229,9 +231,9 @@ def over_reports(reports: Iterable[Report], n_missing: int) -> tuple[ScoreNode, 
             for path, found in root.walk():
                 parts.setdefault(path, []).append(found.score)
                 labels.setdefault(path, found.label)
-    integrated = [ways[favour].integrated() for favour in (None, False, True)]
+    integrated = [ways[favour].integrate() for favour in (None, False, True)]
 
-    def averaged(path: Path, ends: Iterable[float | None], children: Sequence[ScoreNode] = ()) -> ScoreNode:
+    def average(path: Path, ends: Iterable[float | None], children: Sequence[ScoreNode] = ()) -> ScoreNode:
         # Its counts and coverage are those of a mean over the reports.
         value, low, high = ends
         low, high = spanning(value, low, high)
@@ -242,10 +244,10 @@ def over_reports(reports: Iterable[Report], n_missing: int) -> tuple[ScoreNode, 
 
     def dimension(id: str) -> ScoreNode:
         children = [
-            averaged((id, part), (one.criteria.get(id, {}).get(part) for one in integrated))
+            average((id, part), (one.criteria.get(id, {}).get(part) for one in integrated))
             for part in integrated[0].criteria[id]
         ]
-        return averaged((id,), (one.scores.get(id) for one in integrated), children)
+        return average((id,), (one.scores.get(id) for one in integrated), children)
 
     roots = tuple(dimension(id) for id in SEVEN if id in integrated[0].scores)
     return (*roots, _overall(roots, "upstream")) if (OVERALL,) in parts else roots

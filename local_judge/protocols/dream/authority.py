@@ -124,17 +124,21 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         given = self._ratings.get(domain)
         if given is not None:
             return found.model_copy(update={"score": given.score, "by": "file", "rationale": given.note})
-        told = await judge.ask(authority_prompt(domain), Rating, max_tokens=REPLY_TOKENS)
-        if isinstance(told, Failure):
-            return found.model_copy(update={"failure": told})
+        answer = await judge.ask(authority_prompt(domain), Rating, max_tokens=REPLY_TOKENS)
+        if isinstance(answer, Failure):
+            return found.model_copy(update={"failure": answer})
         return found.model_copy(
-            update={"score": told.value.score, "rationale": told.value.rationale, "replies": told.replies}
+            update={
+                "score": answer.value.score,
+                "rationale": answer.value.rationale,
+                "replies": answer.replies,
+            }
         )
 
     def score(self, judges: Sequence[AuthorityFindings], profile: Profile) -> ScoreNode:
         """Score DA of one report, with the score of each domain."""
         domains = tuple(
-            node(same[0].domain, shown(same[0].domain), _merged(same))
+            node(same[0].domain, shown(same[0].domain), _merge_scores(same))
             for same in zip(*(found.domains for found in judges), strict=True)
         )
         n_unresolved = judges[0].n_unresolved
@@ -222,7 +226,7 @@ def authority_prompt(domain: str) -> Prompt:
     )
 
 
-def _merged(same: Sequence[CitedDomain]) -> Score:
+def _merge_scores(same: Sequence[CitedDomain]) -> Score:
     """Merge all judges' scores of one domain."""
     scores = [None if one.score is None else SCALE * one.score for one in same]
     by_people = all(one.by == "file" for one in same)

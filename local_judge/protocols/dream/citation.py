@@ -97,7 +97,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         """Score CI of one report with CA and CF."""
         first = judges[0]  # all judges have the same claims
         attribution, faithfulness = _attribution(first), _faithfulness(judges)
-        notes = "; ".join(filter(None, (_left_out(first), _unquoted(judges))))
+        notes = "; ".join(filter(None, (_left_out(first), _note_unquoted(judges))))
         return self.node(
             _integrity(attribution, faithfulness, first.cites, notes),
             (
@@ -236,7 +236,7 @@ def _faithfulness(judges: Sequence[CitationFindings]) -> Score:
     """Return CF: each unit's value is the mean over the judges that have one."""
     units: list[Score] = []
     n_unverifiable = n_dead = 0
-    for same in zip(*map(_verified, judges), strict=True):
+    for same in zip(*map(_verified_units, judges), strict=True):
         settled = [_answer(one) for one in same if one.outcome != "unverifiable"]
         if settled:
             units.append(answers_between(settled))
@@ -285,7 +285,7 @@ def _answer(one: Verified) -> Answer:
     return Answer(value, value, value)
 
 
-def _verified(found: CitationFindings) -> list[Verified]:
+def _verified_units(found: CitationFindings) -> list[Verified]:
     """Return the units that CF counts, in the same order for every judge."""
     if found.unit == "pair":
         units = [Verified(source.outcome) for claim in found.claims for source in claim.sources]
@@ -309,7 +309,7 @@ def best_of(sources: Sequence[CheckedSource]) -> Verified:
 
 def _outcomes(judges: Sequence[CitationFindings]) -> Iterator[ScoreNode]:
     """Yield the number of units with each outcome, as the mean over judges."""
-    every = [unit.outcome for found in judges for unit in _verified(found)]
+    every = [unit.outcome for found in judges for unit in _verified_units(found)]
     n_failed = every.count("failed")
     n_unread = judges[0].most_cited
     for outcome in get_args(Outcome):
@@ -336,7 +336,7 @@ def _left_out(found: CitationFindings) -> str:
     return f"claims left out: {listed}" if listed else ""
 
 
-def _unquoted(judges: Sequence[CitationFindings]) -> str:
+def _note_unquoted(judges: Sequence[CitationFindings]) -> str:
     """Return a note on labels without the quotation that they should rest on."""
     sources = [source for found in judges for claim in found.claims for source in claim.sources]
     telling = [one for one in sources if one.outcome in ("supported", "partial", "contradicted")]

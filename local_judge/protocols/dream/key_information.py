@@ -19,7 +19,7 @@ from rich.table import Table
 
 from local_judge.base.model import Frozen
 from local_judge.prompts import fence, fill, load_prompt
-from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
+from local_judge.protocols.asking import Requirement, evaluated_on, require_input, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, ItemFindings, why
 from local_judge.scoring.algebra import undefined
@@ -39,7 +39,7 @@ def missing_plan(task: Task) -> str | None:
 
 def plan_of(case: Case) -> Plan:
     """Return the plan of a report's task."""
-    return given(task_of(case).plan)
+    return require_input(task_of(case).plan)
 
 
 def plan_note(status: GuidanceStatus) -> str:
@@ -71,7 +71,7 @@ class KeyInformationFindings(ItemFindings):
     """Way in which plan and task were joined."""
 
     @model_validator(mode="after")
-    def _aligned(self) -> Self:
+    def _check_alignment(self) -> Self:
         if len(self.sources) != len(self.items):
             raise ValueError(f"{len(self.sources)} sources of {len(self.items)} items")
         return self
@@ -126,8 +126,8 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
 
     def lines(self, findings: KeyInformationFindings) -> Iterator[str]:
         """Yield the numbers of items by answer, those with dated pages, and the origin of the plan."""
-        said = [_SAID[item.status] for item in findings.items]
-        parts = [f"{said.count(answer)} {answer}" for answer in dict.fromkeys(said)]
+        outcomes = [_SAID[item.status] for item in findings.items]
+        parts = [f"{outcomes.count(answer)} {answer}" for answer in dict.fromkeys(outcomes)]
         rejected = sum(item.quote_rejected is not None for item in findings.items)
         dated = sum(source is not None and source.published is not None for source in findings.sources)
         notes = [f"key information: {', '.join(parts) or 'none in the plan'}"]

@@ -162,7 +162,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         table = item_table("id", "question", "points", "deductions")
         for one in findings.questions:
             points = NONE if one.points is None else f"{one.points:g} of 10"
-            shown = "\n".join(_shown(one)) or NONE
+            shown = "\n".join(_format_evidence(one)) or NONE
             table.add_row(safe(one.question.id), safe(one.question.question), points, shown)
         yield table
         for about, run in self.agent_runs(findings):
@@ -198,7 +198,7 @@ def _notes(judges: Sequence[ReasoningFindings]) -> list[str]:
     return notes + ([f"{n_out} of {n_given} deductions do not count"] if n_out else [])
 
 
-def _shown(one: QuestionFindings) -> Iterator[str]:
+def _format_evidence(one: QuestionFindings) -> Iterator[str]:
     """Yield the evidence for a question's points, a line each."""
     if one.failure is not None:
         yield f"failed: {one.failure.kind}: {safe(one.failure.detail)}"
@@ -215,9 +215,9 @@ def _deduction(one: Deduction) -> str:
     again = f" (as {one.of + 1})" if one.of is not None else ""
     kind = one.kind.replace("_", " ")
     words = safe(one.quoted if one.quote is None else one.quote.text)
-    said = f'{taken}{again}: {one.severity} {kind}: {safe(one.reason)} "{words}"'
-    said += "" if one.quote is not None else " (not in the report)"
-    return said + ("" if one.evidence is None else f"\n   {_evidence(one.evidence)}")
+    line = f'{taken}{again}: {one.severity} {kind}: {safe(one.reason)} "{words}"'
+    line += "" if one.quote is not None else " (not in the report)"
+    return line + ("" if one.evidence is None else f"\n   {_evidence(one.evidence)}")
 
 
 def _evidence(evidence: CheckedCitation) -> str:

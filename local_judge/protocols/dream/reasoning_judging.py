@@ -49,13 +49,13 @@ def agent_task(today: date | None, limit: int) -> str:
 
 def agent_material(document: Document, question: ReasoningQuestion) -> str:
     """Return the report, then the question with its plan."""
-    return f"{shared_report(document).shared}\n\n{_planned(question)}"
+    return f"{shared_report(document).shared}\n\n{_format_plan(question)}"
 
 
 def prompt_alone(document: Document, question: ReasoningQuestion, today: date | None, limit: int) -> Prompt:
     """Return the prompt for a judge without tools."""
     instructions = _instructions(today, limit, template("reasoning_alone"), "")
-    return report_prompt(document, [instructions, template("reasoning_answer"), _planned(question)])
+    return report_prompt(document, [instructions, template("reasoning_answer"), _format_plan(question)])
 
 
 def _instructions(today: date | None, limit: int, verify: str, page: str) -> str:
@@ -69,7 +69,7 @@ def _instructions(today: date | None, limit: int, verify: str, page: str) -> str
     return fill(template("reasoning"), values)
 
 
-def _planned(question: ReasoningQuestion) -> str:
+def _format_plan(question: ReasoningQuestion) -> str:
     lines = [
         f"question: {_line(question.question)}",
         f"extract: {_line(question.extract)}",
@@ -116,7 +116,7 @@ async def assess(
     )
     pages = iter(checked)
     evidence = [next(pages) if one.url.strip() else _of_no_page(one.page_quote) for one in given]
-    return _assessed(found, case, settings, run.answer.extracted, given, evidence)
+    return _assess(found, case, settings, run.answer.extracted, given, evidence)
 
 
 def _of_no_page(words: str) -> CheckedCitation | None:
@@ -133,19 +133,19 @@ async def _alone(
     lacking = await room_for(context.judge, prompt, MIN_REPLY_TOKENS)
     if lacking is not None:
         return found.model_copy(update={"failure": lacking})
-    told = await context.judge.ask(
+    answer = await context.judge.ask(
         prompt,
         at_most(AssessmentAlone, extracted=EXTRACTS, deductions=settings.deductions),
         max_tokens=settings.limits.reply_tokens,
     )
-    if isinstance(told, Failure):
-        return found.model_copy(update={"failure": told})
-    found = found.model_copy(update={"replies": told.replies})
-    given = told.value.deductions
-    return _assessed(found, case, settings, told.value.extracted, given, [None] * len(given))
+    if isinstance(answer, Failure):
+        return found.model_copy(update={"failure": answer})
+    found = found.model_copy(update={"replies": answer.replies})
+    given = answer.value.deductions
+    return _assess(found, case, settings, answer.value.extracted, given, [None] * len(given))
 
 
-def _assessed(
+def _assess(
     found: QuestionFindings,
     case: Case,
     settings: ReasoningSettings,

@@ -135,7 +135,7 @@ class Writing(Metric[WritingSettings, WritingFindings]):
         }
         dimensions = tuple(_dimension(dimension, nodes) for dimension in DIMENSIONS)
         whole = mean_of_answers([node.score for node in dimensions])
-        return self.node(noted(whole, failures_of(whole), _unquoted(judges)), dimensions)
+        return self.node(noted(whole, failures_of(whole), _note_unquoted(judges)), dimensions)
 
     def decisions(self, findings: WritingFindings) -> Iterator[Decision]:
         """Yield the score of each sub-dimension."""
@@ -166,7 +166,7 @@ def _dimension(dimension: DimensionId, nodes: dict[str, ScoreNode]) -> ScoreNode
     )
 
 
-def _unquoted(judges: Sequence[WritingFindings]) -> str:
+def _note_unquoted(judges: Sequence[WritingFindings]) -> str:
     """Return a note on scores without a quotation."""
     scored = [one for found in judges for one in found.subdimensions if one.score is not None]
     n = sum(one.quote is None for one in scored)

@@ -273,7 +273,7 @@ def rows_of(findings: FactFindings, id: int) -> Rows:
         url: CitedPage(facts=tuple(pair.statement for pair in group), url_content=None)
         for url, group in by_url.items()
     }
-    judged = {url: _judged(pages[url], group, id) for url, group in by_url.items()}
+    judged = {url: _page_row(pages[url], group, id) for url, group in by_url.items()}
     rows = (
         ReportRow[CitedPage](**report),
         ReportRow[CitedPage](**report, citations_deduped=pages),
@@ -282,7 +282,7 @@ def rows_of(findings: FactFindings, id: int) -> Rows:
     return Rows(*(row.model_dump(mode="json", exclude_unset=True) for row in rows))
 
 
-def _judged(page: CitedPage, group: Sequence[Pair], id: int) -> PageRow:
+def _page_row(page: CitedPage, group: Sequence[Pair], id: int) -> PageRow:
     failed = all(pair.reason in ("judge_failed", "not_extracted") for pair in group)
     detail = next((pair.failure.detail for pair in group if pair.failure), "the judge gave no answer")
     status = next((pair.reason for pair in group if pair.reason in STATUSES), None)
@@ -337,8 +337,8 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
     def notes(self, written: Sequence[NumberedReport]) -> list[str]:
         """Say how failures are written."""
         n_failed = sum(row.n_failed for row in written)
-        said = f"{count(n_failed, 'pair')} failed, written as unknown or with the error of their URL"
-        return [said] if n_failed else []
+        note = f"{count(n_failed, 'pair')} failed, written as unknown or with the error of their URL"
+        return [note] if n_failed else []
 
     def recognises(self, seen: Glimpse) -> bool:
         """Recognise rows by their keys, means by their name, and a leaderboard by its columns."""

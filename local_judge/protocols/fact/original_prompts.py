@@ -101,8 +101,10 @@ async def examine(
         kept, failure = range(len(cited)), None
         replies: tuple[str, ...] = ()
         if len(cited) > 1:
-            listed = text("deduplicate", statements=_numbered([one.fact for one in cited]))
-            answer = await again.ask_text(message(listed), lambda reply: _kept(reply, len(cited)))
+            listed = text("deduplicate", statements=_number_statements([one.fact for one in cited]))
+            answer = await again.ask_text(
+                message(listed), lambda reply: _positions_to_keep(reply, len(cited))
+            )
             if isinstance(answer, Failure):
                 failure = answer
             else:
@@ -167,11 +169,11 @@ async def _judged_on(
 ) -> list[Pair]:
     """Return the outcome of each statement on a page with status `ok`; all are in one call."""
     text = prompts.template(f"validate_{_prompt_language(language)}").fill(
-        reference=page_text(page), statements=_numbered([one.fact for one in stated])
+        reference=page_text(page), statements=_number_statements([one.fact for one in stated])
     )
     asked = asked_as_published(judge, attempts=ATTEMPTS)
-    told = await asked.ask_text(message(text), lambda reply: _results(reply, len(stated)))
-    return [on_page(pair, page) for pair in _pairs(url, stated, told)]
+    answer = await asked.ask_text(message(text), lambda reply: _results(reply, len(stated)))
+    return [on_page(pair, page) for pair in _pairs(url, stated, answer)]
 
 
 def _prompt_language(language: str) -> str:
@@ -183,24 +185,24 @@ def page_text(page: Page) -> str:
     return f"{page.title}\n\n\n\n{page.text}"
 
 
-def _pairs(url: str, stated: Sequence[Cited], told: Answer[tuple[JudgedRow, ...]] | Failure) -> list[Pair]:
+def _pairs(url: str, stated: Sequence[Cited], answer: Answer[tuple[JudgedRow, ...]] | Failure) -> list[Pair]:
     row = PageRow(
         facts=tuple(one.fact for one in stated),
-        validate_res=() if isinstance(told, Failure) else told.value,
-        validate_error=told.detail or told.kind if isinstance(told, Failure) else None,
+        validate_res=() if isinstance(answer, Failure) else answer.value,
+        validate_error=answer.detail or answer.kind if isinstance(answer, Failure) else None,
     )
     pairs = list(pairs_on(url, row, {(one.fact, url): one.key for one in stated}, url))
-    if isinstance(told, Failure):
-        return [pair.model_copy(update={"failure": told}) for pair in pairs]
+    if isinstance(answer, Failure):
+        return [pair.model_copy(update={"failure": answer}) for pair in pairs]
     return [
         pair.model_copy(
-            update={"judged": pair.judged and pair.judged.model_copy(update={"replies": told.replies})}
+            update={"judged": pair.judged and pair.judged.model_copy(update={"replies": answer.replies})}
         )
         for pair in pairs
     ]
 
 
-def _numbered(statements: Sequence[str]) -> str:
+def _number_statements(statements: Sequence[str]) -> str:
     return "\n".join(f"{number}. {text}" for number, text in enumerate(statements, 1))
 
 
@@ -231,7 +233,7 @@ def _citation(given: object) -> Cited:
     return Cited(_LINK.sub(r"[\1]", fact), url, str(key) if isinstance(key, int | str) and key else "")
 
 
-def _kept(reply: str, n: int) -> Sequence[int]:
+def _positions_to_keep(reply: str, n: int) -> Sequence[int]:
     """Return the positions of the statements to keep; all of them for an answer that the published code discards."""
     numbers = read_json(_bare(reply))
     if not isinstance(numbers, list) or any(type(one) is not int for one in cast("list[object]", numbers)):

@@ -110,7 +110,7 @@ async def extract(document: Document, judge: Judge, settings: FactSettings) -> E
 def extraction_prompt(document: Document, targets: Sequence[Target]) -> Prompt:
     """Build the extraction prompt: the report, the instructions, the sentences."""
     report = shared_report(document)
-    listed = fence("\n".join(map(_listed, range(1, len(targets) + 1), targets)), "Sentences:")
+    listed = fence("\n".join(map(_format_target, range(1, len(targets) + 1), targets)), "Sentences:")
     return Prompt(
         shared=report.shared,
         own=fill(template("extract"), {"count": str(len(targets)), "targets": listed}),
@@ -118,7 +118,7 @@ def extraction_prompt(document: Document, targets: Sequence[Target]) -> Prompt:
     )
 
 
-def _listed(number: int, target: Target) -> str:
+def _format_target(number: int, target: Target) -> str:
     keys = "; ".join(f"{n} = {citation.key}" for n, citation in enumerate(target.urls.values(), 1))
     return f"{number}. ({keys}) {target.sentence.label}: {target.sentence.text}"
 
@@ -138,11 +138,11 @@ async def _batch(document: Document, batch: Sequence[Target], judge: Judge) -> E
                 ExtractionFailure(sentences=(target.sentence.label,), failure=answer, most=MOST_FACTS)
             )
         else:
-            stated += _stated(document, target, answer.value)
+            stated += _read_statements(document, target, answer.value)
     return Extraction(tuple(stated), tuple(lost))
 
 
-def _stated(document: Document, target: Target, read: ReadSentence) -> list[Stated]:
+def _read_statements(document: Document, target: Target, read: ReadSentence) -> list[Stated]:
     sentence, urls = target
     places = list(urls.items())
     given = [
@@ -201,10 +201,10 @@ async def judge_support(
         )
     )
     answers = chain.from_iterable(found)
-    return [on_page(_judged(one, answer), page) for one, answer in zip(stated, answers, strict=True)]
+    return [on_page(_judge_pair(one, answer), page) for one, answer in zip(stated, answers, strict=True)]
 
 
-def _judged(one: Stated, found: Found[Finding] | Failure) -> Pair:
+def _judge_pair(one: Stated, found: Found[Finding] | Failure) -> Pair:
     if isinstance(found, Failure):
         return _pair(one)(outcome="unknown", reason="judge_failed", failure=found)
     label = found.finding.label

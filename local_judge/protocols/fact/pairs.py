@@ -165,7 +165,7 @@ def distinct(pairs: Sequence[Pair], same: Mapping[Key, Same] | None = None) -> P
     return Pairs(tuple(kept), tuple(repeats_in(pairs, groups, same)))
 
 
-def unresolved(document: Document) -> int:
+def count_unresolved(document: Document) -> int:
     """Return the number of citations on sentences of the body that lead to no URL."""
     return sum(
         document.citation(citation).url is None

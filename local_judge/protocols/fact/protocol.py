@@ -30,7 +30,7 @@ from local_judge.protocols.fact.export import FactFiles
 from local_judge.protocols.fact.findings import FactFindings, Pair
 from local_judge.protocols.fact.original_prompts import FACT
 from local_judge.protocols.fact.own import examine
-from local_judge.protocols.fact.pairs import examine_claims, unresolved
+from local_judge.protocols.fact.pairs import count_unresolved, examine_claims
 from local_judge.protocols.fact.scores import ASKED, aggregate, by_key, score
 from local_judge.protocols.fact.settings import FactSettings
 from local_judge.protocols.file_formats import FileFormat
@@ -45,10 +45,9 @@ _SOURCES = {"shared": "the claim set", "own": "FACT's own flow", "file": "a file
 def fact_line(findings: FactFindings) -> str:
     """Summarise the findings in one line."""
     outcomes = Counter(pair.outcome for pair in findings.pairs)
-    said = ", ".join(f"{n} {name}" for name, n in sorted(outcomes.items()))
-    parts = [
-        f"fact: {count(len(findings.pairs), 'pair')} from {_SOURCES[findings.source]}{f' ({said})' if said else ''}"
-    ]
+    summary = ", ".join(f"{n} {name}" for name, n in sorted(outcomes.items()))
+    listed = f" ({summary})" if summary else ""
+    parts = [f"fact: {count(len(findings.pairs), 'pair')} from {_SOURCES[findings.source]}{listed}"]
     if findings.repeats:
         parts.append(f"{count(len(findings.repeats), 'repeat')} taken out")
     if findings.n_unresolved:
@@ -70,12 +69,12 @@ def _why(pair: Pair) -> str:
         return safe(f"{pair.failure.kind}: {pair.failure.detail}")
     if pair.judged is None:
         return f"see claim {pair.claim} with --claims" if pair.claim and pair.reason is None else ""
-    said = pair.judged
-    parts = [f'"{safe(said.quote.text)}"'] if said.quote is not None else []
-    if said.quote_rejected:
-        parts.append(f'rejected quotation: "{safe(said.quote_rejected)}"')
-    if said.rationale:
-        parts.append(safe(said.rationale))
+    judged = pair.judged
+    parts = [f'"{safe(judged.quote.text)}"'] if judged.quote is not None else []
+    if judged.quote_rejected:
+        parts.append(f'rejected quotation: "{safe(judged.quote_rejected)}"')
+    if judged.rationale:
+        parts.append(safe(judged.rationale))
     return " ".join(parts)
 
 
@@ -160,7 +159,7 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
             pairs=pairs,
             repeats=repeats,
             n_citations=len(pairs) + len(repeats),
-            n_unresolved=unresolved(case.report),
+            n_unresolved=count_unresolved(case.report),
             unread=found.unread,
             recovered=self.settings.recovered,
             undecided=found.undecided,
@@ -195,18 +194,18 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
     def items(self, findings: FactFindings) -> Iterator[ItemRow]:
         """Yield each pair of statement and page with its outcome and, in FACT's own flow, the judge's reasons."""
         for pair in findings.pairs:
-            said = pair.judged
+            judged = pair.judged
             yield ItemRow(
                 "support",
                 pair.claim or pair.sentence,
                 pair.statement,
                 pair.outcome if pair.reason is None else f"{pair.outcome}: {pair.reason}",
-                said.rationale if said else "",
-                said.quote if said else None,
-                said.quote_rejected if said else None,
+                judged.rationale if judged else "",
+                judged.quote if judged else None,
+                judged.quote_rejected if judged else None,
                 pair.url,
                 pair.failure,
-                said.replies if said else (),
+                judged.replies if judged else (),
             )
 
     def page_verdicts(self, findings: FactFindings) -> Iterator[PageVerdict]:

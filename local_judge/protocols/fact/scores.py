@@ -112,7 +112,9 @@ def voted(judges: Sequence[FactFindings], favour: bool | None = None) -> FactFin
         favour: how missing answers and ties count: for the report, against it, or (None) not at all.
     """
     found = [by_key(findings) for findings in judges]
-    pairs = tuple(_voted(pair, [one.get(key) for one in found], favour) for key, pair in found[0].items())
+    pairs = tuple(
+        _vote_on_pair(pair, [one.get(key) for one in found], favour) for key, pair in found[0].items()
+    )
     return judges[0].model_copy(update={"pairs": pairs})
 
 
@@ -121,7 +123,7 @@ def by_key(findings: FactFindings) -> dict[Key, Pair]:
     return {key_of(pair): pair for pair in findings.pairs}
 
 
-def _voted(pair: Pair, judged: Sequence[Pair | None], favour: bool | None) -> Pair:
+def _vote_on_pair(pair: Pair, judged: Sequence[Pair | None], favour: bool | None) -> Pair:
     if pair.reason not in ASKED:
         return pair
     votes = [_vote(one) for one in judged]
@@ -212,10 +214,10 @@ def tally(findings: FactFindings, profile: Profile) -> Tally:
 def accuracy(counts: Tally, profile: Profile) -> Score:
     """Supported pairs / pairs that count; without a pair, 0 by DeepResearch Bench, Equation 3."""
     nothing = counts.n == 0 and not counts.more
-    return exactly(0.0, "no citation") if nothing and profile == "paper" else pooled(counts)
+    return exactly(0.0, "no citation") if nothing and profile == "paper" else pool_counts(counts)
 
 
-def pooled(counts: Tally) -> Score:
+def pool_counts(counts: Tally) -> Score:
     """Supported pairs / pairs that count; null without any."""
     found = share(
         counts.supported,
@@ -324,10 +326,10 @@ def aggregate(
     for judges in reports:
         if judges[0].stated is not None:
             return ()
-        counted.append([_counted(findings, profile) for findings in judges])
+        counted.append([_count_pairs(findings, profile) for findings in judges])
         if is_vote(judges):
             sides = (None, False, True)
-            votes.append({favour: _counted(voted(judges, favour), profile) for favour in sides})
+            votes.append({favour: _count_pairs(voted(judges, favour), profile) for favour in sides})
     if not counted:
         return _aggregate((), profile, n_missing)
     own = [_aggregate(found, profile, n_missing) for found in zip(*counted, strict=True)]
@@ -357,7 +359,7 @@ class _Counted(NamedTuple):
     extracted: bool
 
 
-def _counted(findings: FactFindings, profile: Profile) -> _Counted:
+def _count_pairs(findings: FactFindings, profile: Profile) -> _Counted:
     return _Counted(
         tally(findings, profile),
         bool(findings.n_citations or findings.unread.citations.n),
@@ -388,7 +390,7 @@ def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) ->
     found = {
         # A report without pairs has the accuracy 0 in a mean, whatever the profile.
         ACCURACY: means(lambda one: accuracy(one, profile if one.n else "paper"), 1.0)
-        | {"pooled": _opened(pooled(every), len(reports), n_missing)},
+        | {"pooled": _open_bounds(pool_counts(every), len(reports), n_missing)},
         EFFECTIVE: means(effective, None),
         CITATIONS: means(lambda one: citations_of(one, profile), None),
     }
@@ -398,11 +400,11 @@ def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) ->
     unknown = unknown_share(reasons)
     return (
         *(_node(id, ways, profile) for id, ways in found.items()),
-        unknown.model_copy(update={"score": _opened(unknown.score, len(reports), n_missing)}),
+        unknown.model_copy(update={"score": _open_bounds(unknown.score, len(reports), n_missing)}),
     )
 
 
-def _opened(share: Score, n: int, n_missing: int) -> Score:
+def _open_bounds(share: Score, n: int, n_missing: int) -> Score:
     """Return a share of pairs. How many pairs a missing report has is not known: it leaves all open."""
     if not n_missing:
         return share

@@ -51,7 +51,7 @@ def _all_cited(document: Document) -> Decided:
     if not references:
         return Decided("not_applicable", "The report lists no references.")
     uncited = [reference for reference in references if reference.state == "uncited"]
-    return _ruled(
+    return _decide(
         f"{len(references) - len(uncited)} of {len(references)} entries are cited.",
         (_location(document, one.span, f"{_name(one)} is not cited") for one in uncited),
     )
@@ -62,7 +62,7 @@ def _all_resolved(document: Document) -> Decided:
     if not citations:
         return Decided("not_applicable", "The report cites nothing.")
     dangling = [citation for citation in citations if citation.state == "dangling"]
-    return _ruled(
+    return _decide(
         f"{len(citations) - len(dangling)} of {len(citations)} citations have an entry or an address.",
         (_location(document, one.span, f"no entry {one.key}") for one in dangling),
     )
@@ -78,7 +78,7 @@ def _one_list(document: Document) -> Decided | None:
         return None if notes else Decided("unmet", "The report has no list of references.")
     if len(lists) > 1:
         places = (_location(document, own[0].span, "a list of references begins") for own in lists.values())
-        return _ruled(f"The report has {len(lists)} lists of references.", places)
+        return _decide(f"The report has {len(lists)} lists of references.", places)
     (entries,) = lists.values()
     numbers = [_number(entry) for entry in entries]
     if any(number is not None for number in numbers):
@@ -89,7 +89,7 @@ def _one_list(document: Document) -> Decided | None:
             for entry, number, before in zip(entries[1:], numbers[1:], numbers, strict=False)
             if number is not None and before is not None and number < before
         ]
-        return _ruled(
+        return _decide(
             f"One list of {len(entries)} entries, {len(known)} of them numbered.",
             [
                 *(_location(document, one.span, "has no number among numbered entries") for one in odd),
@@ -124,7 +124,7 @@ def _markup(document: Document) -> Decided | None:
             if block.kind in ("paragraph", "list_item") and _like_a_table(block.text)
         ),
     ]
-    return _ruled("Tables are faulty.", broken) if broken else None
+    return _decide("Tables are faulty.", broken) if broken else None
 
 
 def _cells_lost(document: Document, blocks: Iterable[Block]) -> Iterator[Location]:
@@ -161,7 +161,7 @@ def _numbering(document: Document) -> Decided | None:
         if number > before + 1:
             missing = f"{before + 1}" if number == before + 2 else f"{before + 1} to {number - 1}"
             places.append(_location(document, by_number[number].span, f"no entry {missing} before {number}"))
-    return _ruled(f"{len(numbered)} entries have numbers from {numbers[0]} to {numbers[-1]}.", places)
+    return _decide(f"{len(numbered)} entries have numbers from {numbers[0]} to {numbers[-1]}.", places)
 
 
 def _doubles(document: Document, numbered: Iterable[tuple[int, Reference]]) -> Iterator[Location]:
@@ -186,7 +186,7 @@ def _name(entry: Reference) -> str:
     return f"[{entry.key}]" if entry.key else entry.text[:60]
 
 
-def _ruled(rationale: str, places: Iterable[Location]) -> Decided:
+def _decide(rationale: str, places: Iterable[Location]) -> Decided:
     found = tuple(places)
     return Decided("unmet" if found else "met", rationale, found)
 

@@ -26,7 +26,7 @@ def covering(document: Document, quote: Quote) -> tuple[str, ...] | None:
 
     Returns None if the words are in no sentence: a heading or a list of references states nothing.
     """
-    touched = _touched(document, quote)
+    touched = _touched_sentences(document, quote)
     if not touched:
         return None
     found: dict[str, None] = {}
@@ -49,7 +49,7 @@ def named_beside(document: Document, quote: Quote, words: str) -> tuple[str, ...
     """
     wanted = {one.strip(_EDGES) for one in (words, *_MARK.findall(words))}
     found: dict[str, None] = {}
-    for sentence in _touched(document, quote):
+    for sentence in _touched_sentences(document, quote):
         with_it = map(document.citation, sentence.citations)
         for citation in (*with_it, *_at_end_of_block(document, sentence)):
             mark = document.text[citation.span.start : citation.span.end]
@@ -59,7 +59,7 @@ def named_beside(document: Document, quote: Quote, words: str) -> tuple[str, ...
     return tuple(found)
 
 
-def _touched(document: Document, quote: Quote) -> list[Sentence]:
+def _touched_sentences(document: Document, quote: Quote) -> list[Sentence]:
     return [
         sentence
         for sentence in document.sentences

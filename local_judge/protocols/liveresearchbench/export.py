@@ -79,7 +79,7 @@ class LrbFiles(ReadableFormat[LrbFindings]):
         """Return both files; none if no report has a result."""
         graded = _grader(run)
         ids: set[tuple[str, str]] = set()
-        exported = [_exported(report, graded, ids, self._score) for report in run.reports]
+        exported = [_export_report(report, graded, ids, self._score) for report in run.reports]
         rows = [row for _, row in exported]
         criteria = [name for name in CRITERIA if any(name in report.criteria for report, _ in exported)]
         day = graded["graded_at"]
@@ -103,12 +103,12 @@ class LrbFiles(ReadableFormat[LrbFindings]):
             files[f"detailed_results{end}"] = json_text({"metadata": metadata, "reports": rows})
             files[f"summary{end}"] = json_text({"metadata": above, **upstream.summary(rows, criteria)})
         n_failed = sum(report.n_failed for report, _ in exported if report.criteria)
-        said = f"{count(n_failed, 'answer')} failed: counted as 0 or left out, as in the published code"
+        note = f"{count(n_failed, 'answer')} failed: counted as 0 or left out, as in the published code"
         listed = ReportList(
             name="reports.json",
             what=" and ".join(files),
             outcomes=[Outcome(report, bool(report.criteria), report.left_out) for report, _ in exported],
-            notes=[said] if n_failed else [],
+            notes=[note] if n_failed else [],
         )
         return Exported(files, [listed])
 
@@ -127,7 +127,7 @@ def _grader(run: RunFindings[LrbFindings]) -> dict[str, Any]:
     return {"provider": first.get("provider"), "model": first.get("model"), "graded_at": known}
 
 
-def _exported(
+def _export_report(
     report: ReportFindings[LrbFindings], graded: dict[str, Any], ids: set[tuple[str, str]], score: Score
 ) -> tuple[ExportedResults, dict[str, Any]]:
     """Return a report's row, with its place in the list.
@@ -165,7 +165,7 @@ def _exported(
         for name in CRITERIA
         if (f"{name}{SUFFIX}" in row if name == "depth" else upstream.value_of(row, name) is not None)
     )
-    others = 0 if findings is None else len(_counted(findings.depth)) - 1
+    others = 0 if findings is None else len(_counted_baselines(findings.depth)) - 1
     if criteria:
         left_out = f"depth against {count(others, 'more baseline')}" if others > 0 else ""
     exported = ExportedResults(
@@ -202,14 +202,14 @@ def grading_results(found: LrbFindings, score: Score, system: str = "") -> dict[
             results[name] = _issues(part, value)
         elif isinstance(part, ItemFindings):
             results[name] = _checklist(name, part.items, value)
-    for counted in _counted(found.depth)[:1]:
+    for counted in _counted_baselines(found.depth)[:1]:
         (pair,) = counted.pairs
         if any(order.said is not None for order in pair.orders):
             results["depth"] = upstream.depth_result(pair, system, pair.opponent.name)
     return {f"{criterion}{SUFFIX}": result for criterion, result in results.items()}
 
 
-def _counted(found: DepthFindings | None) -> list[Baseline]:
+def _counted_baselines(found: DepthFindings | None) -> list[Baseline]:
     """Return the baselines that count in the score."""
     return [] if found is None else [baseline for baseline in baselines([found]) if baseline.counts]
 

@@ -12,7 +12,13 @@ from pydantic import Field
 
 from local_judge.base.model import Frozen
 from local_judge.prompts import Prompt, fill, load_prompt
-from local_judge.protocols.asking import at_most, evaluated_on, listed_references, report_prompt, requested
+from local_judge.protocols.asking import (
+    at_most,
+    evaluated_on,
+    listed_references,
+    report_prompt,
+    request_blocks,
+)
 from local_judge.protocols.base import Case
 
 Kind = Literal["consistency", "citation"]
@@ -67,7 +73,7 @@ def answer_type(metric: Kind, limit: int) -> type[Contradictions] | type[Unlinke
 def issues_prompt(metric: Kind, case: Case, today: date | None, limit: int) -> Prompt:
     """Return the prompt for all issues of a report, with its request and, for citations, its references."""
     references = listed_references(case.report) if metric == "citation" else None
-    shown = [*([] if references is None else [references]), *requested(case.task)]
+    shown = [*([] if references is None else [references]), *request_blocks(case.task)]
     values = {"today": evaluated_on(today), "limit": str(limit)}
     return report_prompt(
         case.report, [*shown, fill(load_prompt("local_judge.protocols.liveresearchbench", metric), values)]

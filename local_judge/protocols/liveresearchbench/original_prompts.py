@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from local_judge.base.failures import Failure
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.asking import Requirement, given, task_of
+from local_judge.protocols.asking import Requirement, require_input, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import Item
 from local_judge.protocols.liveresearchbench.depth.games import DIMENSIONS, Marks, Order, Outcome
@@ -74,7 +74,7 @@ def prompts_from(source: PromptSource) -> Original:
 
 
 def _today(today: date | None) -> str:
-    return given(today).strftime("%B %d, %Y")
+    return require_input(today).strftime("%B %d, %Y")
 
 
 async def _ask(
@@ -112,8 +112,8 @@ async def checklist(
         "checklist_section": "\n".join(f"- {one.id}: {one.text}" for one in asked),
     }
     schema = _of_items(prompts.texts[f"{part}_schema"], [one.id for one in asked])
-    told = await _ask(context.judge, prompts, part, values, _evaluations, schema)
-    return tuple(_item(one, told) for one in asked)
+    answer = await _ask(context.judge, prompts, part, values, _evaluations, schema)
+    return tuple(_item(one, answer) for one in asked)
 
 
 def _of_items(schema: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
@@ -135,10 +135,10 @@ def _evaluations(reply: dict[str, Any]) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def _item(asked: Requirement, told: Answer[dict[str, Any]] | Failure) -> Item:
-    if isinstance(told, Failure):
-        return Item(id=asked.id, text=asked.text, status="failed", failure=told)
-    return item_of(asked, told.value, told.replies)
+def _item(asked: Requirement, answer: Answer[dict[str, Any]] | Failure) -> Item:
+    if isinstance(answer, Failure):
+        return Item(id=asked.id, text=asked.text, status="failed", failure=answer)
+    return item_of(asked, answer.value, answer.replies)
 
 
 def item_of(asked: Requirement, evaluations: Mapping[str, object], replies: tuple[str, ...] = ()) -> Item:
@@ -205,7 +205,7 @@ async def order(
         "report_a": with_line_feeds(first.text),
         "report_b": with_line_feeds(second.text),
     }
-    told = await _ask(
+    answer = await _ask(
         judge,
         prompts,
         "depth",
@@ -213,15 +213,15 @@ async def order(
         lambda reply: order_of(reply, report_first),
         prompts.texts["depth_schema"],
     )
-    if isinstance(told, Failure):
-        return Order(report_first=report_first, failure=told)
-    return told.value.model_copy(update={"replies": told.replies})
+    if isinstance(answer, Failure):
+        return Order(report_first=report_first, failure=answer)
+    return answer.value.model_copy(update={"replies": answer.replies})
 
 
 def order_of(reply: Mapping[str, Any], report_first: bool) -> Order:
     """Return the reply by report; its totals are left out. Raises ValueError: it has not all scores."""
     own, other = ("A", "B") if report_first else ("B", "A")
-    said: dict[object, Outcome] = {own: "report", other: "other"}
+    outcomes: dict[object, Outcome] = {own: "report", other: "other"}
     try:
         marks = {
             place: Marks.model_validate(
@@ -236,7 +236,7 @@ def order_of(reply: Mapping[str, Any], report_first: bool) -> Order:
         report_first=report_first,
         report=marks[own],
         other=marks[other],
-        said=said.get(winner, "tie") if isinstance(winner, str) else "tie",
+        said=outcomes.get(winner, "tie") if isinstance(winner, str) else "tie",
         analysis=why if isinstance(why, str) else "",
         report_flaws=_texts(flaws, own),
         other_flaws=_texts(flaws, other),

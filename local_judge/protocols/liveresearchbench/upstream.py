@@ -190,13 +190,13 @@ def average(a: Row, b: Row) -> dict[str, Any]:
     for model in sorted({**ours, **theirs}):
         one, other = ours.get(model, {}), theirs.get(model, {})
         found[model] = {
-            criterion: _averaged(criterion, one.get(criterion), other.get(criterion), judges)
+            criterion: _average(criterion, one.get(criterion), other.get(criterion), judges)
             for criterion in sorted({**one, **other})
         }
     return found
 
 
-def _averaged(criterion: str, one: Row | None, other: Row | None, judges: tuple[Row, Row]) -> Row:
+def _average(criterion: str, one: Row | None, other: Row | None, judges: tuple[Row, Row]) -> Row:
     if one is None or other is None:
         return one or other or {}
     if criterion == "depth":

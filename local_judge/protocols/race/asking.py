@@ -92,7 +92,7 @@ def number_prompt(question: Question, criterion: Criterion | None, analysis: str
 def _laid_out(question: Question, instructions: str) -> Prompt:
     blocks = [fence(question.request, "Request:")]
     articles = question.articles
-    listed = [] if question.criteria is None else [_listed(question.criteria)]
+    listed = [] if question.criteria is None else [_format_criteria(question.criteria)]
     criteria_last = question.order == "paper" and articles.second is not None
     if not criteria_last:
         blocks += listed
@@ -112,7 +112,7 @@ def _laid_out(question: Question, instructions: str) -> Prompt:
     )
 
 
-def _listed(criteria: Criteria) -> str:
+def _format_criteria(criteria: Criteria) -> str:
     """Return all criteria under their dimensions, and what the scores mean.
 
     As in the published code, no weights are shown.

@@ -58,7 +58,7 @@ class RaceFiles(ReadableFormat[RaceFindings]):
         exported: list[ExportedRow] = []
         for report in run.reports:
             folder = "." if len(run.systems) == 1 else folder_name(report.system)
-            found, row = _exported(report, folder)
+            found, row = _export_report(report, folder)
             exported.append(found)
             if row is not None:
                 rows.setdefault(folder, []).append(row)
@@ -68,14 +68,14 @@ class RaceFiles(ReadableFormat[RaceFindings]):
             files |= {f"{folder}/{RESULTS}": jsonl_text(own), f"{folder}/{MEANS}": means(own)}
         written = [row for row in exported if row.written]
         n_failed = sum(row.n_failed for row in written)
-        said = f"{count(n_failed, 'criterion', 'criteria')} failed and were passed over, as in the published code"
+        note = f"{count(n_failed, 'criterion', 'criteria')} failed and were passed over, as in the published code"
         listed = ReportList(
             name="reports.json",
             what=count(len(files), "file"),
             outcomes=[Outcome(row, row.written, row.left_out) for row in exported],
             notes=[
                 *dict.fromkeys(row.arrangement for row in written if row.arrangement),
-                *([said] if n_failed else []),
+                *([note] if n_failed else []),
             ],
         )
         return Exported(files, [listed])
@@ -90,7 +90,9 @@ class RaceFiles(ReadableFormat[RaceFindings]):
         return read_published(path)
 
 
-def _exported(report: ReportFindings[RaceFindings], folder: str) -> tuple[ExportedRow, dict[str, Any] | None]:
+def _export_report(
+    report: ReportFindings[RaceFindings], folder: str
+) -> tuple[ExportedRow, dict[str, Any] | None]:
     findings = report.findings
     if findings is not None and findings.stated is not None:
         return _as_read(report, findings.stated, folder)

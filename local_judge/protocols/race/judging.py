@@ -22,7 +22,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
 from local_judge.judge.scales import expected_score
-from local_judge.protocols.asking import ask_groups, given
+from local_judge.protocols.asking import ask_groups, require_input
 from local_judge.protocols.originals import Original
 from local_judge.protocols.race import original_prompts
 from local_judge.protocols.race.asking import (
@@ -95,13 +95,13 @@ async def judge_race(
     if prompts is None:
         language = detect_language(task.prompt)
         report, *references = await asyncio.gather(
-            _prepared(_read(document, settings.cleaning), judge),
-            *(_prepared(_reference(one.text, settings.cleaning), judge, one.joined) for one in compared_with),
+            _prepare(_read(document, settings.cleaning), judge),
+            *(_prepare(_reference(one.text, settings.cleaning), judge, one.joined) for one in compared_with),
         )
     else:  # the published references are clean already
         report = await _cleaned_as_published(document, judge, settings, prompts, language)
         references = [
-            await _prepared(_reference(one.text, "none"), judge, one.joined) for one in compared_with
+            await _prepare(_reference(one.text, "none"), judge, one.joined) for one in compared_with
         ]
     pairings = _pairings(len(references), settings)
 
@@ -159,7 +159,7 @@ def _reference(text: str, cleaning: Cleaning) -> _Article:
     return _read(parse_report(text), cleaning)
 
 
-async def _prepared(article: _Article, judge: Judge, joined: JoinedBy | None = None) -> Prepared:
+async def _prepare(article: _Article, judge: Judge, joined: JoinedBy | None = None) -> Prepared:
     """Return an article as it is shown. A judge that has cleaned it before answers from its ledger."""
     judged = await clean_by_judge(article.document, judge) if article.cleaning == "judge" else None
     cleaned = article.cleaned if judged is None else judged.cleaned
@@ -202,20 +202,20 @@ async def _cleaned_as_published(
     document: Document, judge: Judge, settings: RaceSettings, prompts: Original, language: str
 ) -> Prepared:
     """Return the report as the judge cleans it by the published prompt, or as it is if it is not to be cleaned."""
-    told = document.text, ()
+    cleaning = document.text, ()
     if settings.cleaning == "judge":
-        told = await original_prompts.cleaned(
+        cleaning = await original_prompts.clean_article(
             document.text, judge, prompts, original_prompts.language_of(language)
         )
-    failed = isinstance(told, Failure)
-    text, replies = (document.text, ()) if isinstance(told, Failure) else told
+    failed = isinstance(cleaning, Failure)
+    text, replies = (document.text, ()) if isinstance(cleaning, Failure) else cleaning
     return Prepared(
         text,
         ShownArticle(
             sha256=hashlib.sha256(text.encode()).hexdigest(),
             n_characters=len(text),
             n_pieces=int(settings.cleaning == "judge"),
-            failures=(told,) if failed else (),
+            failures=(cleaning,) if failed else (),
             replies=replies,
         ),
     )
@@ -230,12 +230,12 @@ async def _compare_as_published(
     failures: Sequence[Failure],
 ) -> Comparison:
     """Return a comparison by the published prompt; a report that was not cleaned is not compared."""
-    criteria, articles = given(question.criteria), question.articles
-    scores, reply = original_prompts.failed(criteria, failures[0]) if failures else (), None
+    criteria, articles = require_input(question.criteria), question.articles
+    scores, reply = original_prompts.fail_all(criteria, failures[0]) if failures else (), None
     if not failures:
-        scores, reply = await original_prompts.compared(
+        scores, reply = await original_prompts.compare_articles(
             question.request,
-            (articles.first, given(articles.second)),
+            (articles.first, require_input(articles.second)),
             criteria,
             judge,
             prompts,
@@ -297,7 +297,7 @@ async def _ask(
     return [
         CriterionScore(id=one.id, failure=answer)
         if isinstance(answer, Failure)
-        else _scored(one.id, answer, pairing)
+        else _score_criterion(one.id, answer, pairing)
         for one, answer in zip(asked, answers, strict=True)
     ]
 
@@ -332,7 +332,7 @@ async def _on_scale(
     )
 
 
-def _scored(key: str, answer: JudgeAnswer[Answer], pairing: _Pairing) -> CriterionScore:
+def _score_criterion(key: str, answer: JudgeAnswer[Answer], pairing: _Pairing) -> CriterionScore:
     value = answer.value
     if isinstance(value, Scored):
         scores = (value.score, None)

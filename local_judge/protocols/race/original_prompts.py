@@ -66,7 +66,7 @@ def language_of(code: str) -> str:
     return "zh" if code == "zh" else "en"
 
 
-async def cleaned(
+async def clean_article(
     article: str, judge: Judge, prompts: Original, language: str
 ) -> tuple[str, tuple[str, ...]] | Failure:
     """Return an article without citations as the judge writes it, and the ledger keys of its replies.
@@ -77,8 +77,8 @@ async def cleaned(
 
     async def clean(text: str, attempts: int) -> tuple[str, tuple[str, ...]] | Failure:
         asked = asked_as_published(judge, attempts=attempts)
-        told = await asked.ask_text(message(template.fill(article=text)), _long_enough)
-        return told if isinstance(told, Failure) else (told.value, told.replies)
+        answer = await asked.ask_text(message(template.fill(article=text)), _long_enough)
+        return answer if isinstance(answer, Failure) else (answer.value, answer.replies)
 
     whole = await clean(article, ATTEMPTS)
     if not isinstance(whole, Failure):
@@ -121,7 +121,7 @@ def criteria_text(criteria: Criteria) -> str:
     return json.dumps(listed, ensure_ascii=False, indent=2)
 
 
-async def compared(
+async def compare_articles(
     request: str,
     articles: tuple[str, str],
     criteria: Criteria,
@@ -153,15 +153,17 @@ async def compared(
         article_2=articles[1],
         criteria_list=criteria_text(criteria),
     )
-    told = await asked_as_published(judge, attempts=ATTEMPTS).ask_text(message(text), read_scores, draw=draw)
-    if isinstance(told, Failure):
-        return failed(criteria, told), None
-    scores = tuple(_scores(told.value, criteria, target_first, told.replies))
-    exact = target_first and on_scale(told.value)
-    return scores, json.dumps(told.value, ensure_ascii=False) if exact else None
+    answer = await asked_as_published(judge, attempts=ATTEMPTS).ask_text(
+        message(text), read_scores, draw=draw
+    )
+    if isinstance(answer, Failure):
+        return fail_all(criteria, answer), None
+    scores = tuple(_scores(answer.value, criteria, target_first, answer.replies))
+    exact = target_first and on_scale(answer.value)
+    return scores, json.dumps(answer.value, ensure_ascii=False) if exact else None
 
 
-def failed(criteria: Criteria, failure: Failure) -> tuple[CriterionScore, ...]:
+def fail_all(criteria: Criteria, failure: Failure) -> tuple[CriterionScore, ...]:
     """Return a failure for each criterion."""
     return tuple(
         CriterionScore(id=one.id, failure=failure)
@@ -172,7 +174,7 @@ def failed(criteria: Criteria, failure: Failure) -> tuple[CriterionScore, ...]:
 
 def read_scores(reply: str) -> dict[str, Any]:
     """Return the JSON of a reply, which has all four dimensions. Raises ValueError."""
-    found = read_json(extracted(reply))
+    found = read_json(extract_json(reply))
     if not isinstance(found, dict):
         raise ValueError("the reply is not a JSON object")
     missing = [name for name in DIMENSIONS if name not in found]
@@ -230,7 +232,7 @@ def _scored_on_scale(item: Item) -> bool:
 _BLOCK = re.compile(r"```json\s*([\s\S]*?)\s*```")
 
 
-def extracted(reply: str) -> str:
+def extract_json(reply: str) -> str:
     """Return the text of the JSON in a reply, by the published order of attempts. Raises ValueError: there is none."""
     for candidate in _candidates(reply):
         if _is_json(candidate):

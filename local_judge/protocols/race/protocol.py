@@ -93,7 +93,7 @@ def _points(score: float | None) -> str:
 CLEANED = "citations are taken out before the judge reads"
 
 
-def _cleaned(document: Document) -> str:
+def _clean_text(document: Document) -> str:
     """Return the words that the judge is shown."""
     return clean(document).text
 
@@ -132,7 +132,7 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
             "score",
             {"mode": "vanilla", "scoring": "expected"},
             "overall",
-            _cleaned,
+            _clean_text,
         ),
     )
 
@@ -235,14 +235,14 @@ def _decisions(scored: CriterionScore, comparison: Comparison) -> Iterator[Decis
     yield Decision(metric=_dimension(scored), item=item, value=scored.target, scale="interval")
     if comparison.reference is not None:
         yield Decision(metric="reference", item=item, value=scored.reference, scale="interval")
-        yield Decision(metric="preference", item=item, value=_preferred(scored), scale="nominal")
+        yield Decision(metric="preference", item=item, value=_preferred_report(scored), scale="nominal")
 
 
 def _dimension(scored: CriterionScore) -> str:
     return VANILLA if scored.id == VANILLA else scored.id.rpartition(".")[0]
 
 
-def _preferred(scored: CriterionScore) -> str | None:
+def _preferred_report(scored: CriterionScore) -> str | None:
     if scored.target is None or scored.reference is None:
         return None
     if scored.target == scored.reference:

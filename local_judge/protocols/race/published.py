@@ -72,7 +72,7 @@ def _rows(path: Path) -> Iterator[ImportedReport[RaceFindings] | FailedReport]:
         missing = next((name for name in SCORES if name not in row), None)
         if missing is not None:
             raise InputError(f"{place}: no {missing}")
-        values = {name: _scaled(row[name], f"{place}: {name}") for name in SCORES}
+        values = {name: _scale_share(row[name], f"{place}: {name}") for name in SCORES}
         request = optional_text(row, "prompt", place) or ""
         yield ImportedReport(_findings(case, values, "report", row, request), case, system)
 
@@ -85,7 +85,7 @@ def _means(path: Path) -> Iterator[ImportedReport[RaceFindings]]:
     values: dict[str, float | None] = {}
     for name in SCORES:
         try:
-            values[name] = _scaled(float(found[name]), f"{path}: {name}")
+            values[name] = _scale_share(float(found[name]), f"{path}: {name}")
         except ValueError:
             raise InputError(f"{path}: {name}: {found[name][:40]!r} is not a number") from None
     system = folder_system(path, "race")
@@ -101,7 +101,7 @@ def _leaderboard(path: Path) -> Iterator[ImportedReport[RaceFindings]]:
         yield ImportedReport(_findings(row.system, row.values, "system", dict(row.values)), ALL, row.system)
 
 
-def _scaled(value: object, place: str) -> float | None:
+def _scale_share(value: object, place: str) -> float | None:
     """Return a share from 0 to 1 as a score from 0 to 100."""
     if value is None:
         return None

@@ -42,14 +42,14 @@ def score(judges: Sequence[RaceFindings], profile: Profile) -> tuple[ScoreNode, 
     if judges[0].stated is not None:
         return ()
     roots = at_extremes(
-        lambda favour: _tree(merged(judges, favour), profile),
+        lambda favour: _tree(merge_judges(judges, favour), profile),
         [_tree(findings, profile) for findings in judges],
     )
     complete = not any(findings.n_unscored for findings in judges)
-    return (*roots, *_measures(merged(judges), profile, complete))
+    return (*roots, *_measures(merge_judges(judges), profile, complete))
 
 
-def merged(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFindings:
+def merge_judges(judges: Sequence[RaceFindings], favour: bool | None = None) -> RaceFindings:
     """Return the judges' comparisons as one judge's.
 
     Args:
@@ -113,7 +113,7 @@ def _tree(findings: RaceFindings, profile: Profile) -> tuple[ScoreNode, ...]:
         if criteria
     ]
     overall = noted(
-        _mean([one.overall for one in found]), arrangement(findings), _cleaned(findings), first=True
+        _mean([one.overall for one in found]), arrangement(findings), _note_uncleaned(findings), first=True
     )
     return (*roots, ScoreNode(id="overall", label="Overall", score=overall))
 
@@ -137,7 +137,7 @@ def arrangement(findings: RaceFindings) -> str:
     return f"order: {findings.order}, {read}"
 
 
-def _cleaned(findings: RaceFindings) -> str:
+def _note_uncleaned(findings: RaceFindings) -> str:
     """Count the pieces that a judge should have cleaned and did not, in a few words; empty where there are none."""
     articles = findings.articles
     n_failed = sum(len(article.failures) for article in articles)
@@ -187,7 +187,7 @@ def _noise(scores: _Measured, complete: bool) -> Score:
             groups.setdefault((comparison.reference, comparison.target_first), []).append(found.value)
     variances = [_variance(values) for values in groups.values() if len(values) > 1]
     value = math.sqrt(math.fsum(variances) / len(variances)) if variances else None
-    return _measured(value, scores, complete, "fewer than two draws have a value")
+    return _measure(value, scores, complete, "fewer than two draws have a value")
 
 
 def _position_bias(scores: _Measured, complete: bool) -> Score:
@@ -200,7 +200,7 @@ def _position_bias(scores: _Measured, complete: bool) -> Score:
             )
     gains = [pair[True] - pair[False] for pair in pairs.values() if len(pair) == 2]
     value = math.fsum(gains) / len(gains) if gains else None
-    return _measured(value, scores, complete, "no comparison has a value both ways")
+    return _measure(value, scores, complete, "no comparison has a value both ways")
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -208,7 +208,7 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
-def _measured(value: float | None, scores: _Measured, complete: bool, without: str) -> Score:
+def _measure(value: float | None, scores: _Measured, complete: bool, without: str) -> Score:
     """Return a measure with itself for bounds; what failed may change it either way, so that then no bound is known."""
     n_missing = sum(found.value is None for _, found in scores)
     n_failed = sum(failed(found) for _, found in scores)
@@ -239,7 +239,7 @@ def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
     # The published code takes its judge's reply as it is, without failures.
     as_replied = comparison.reply_json is not None
 
-    def scored(name: str, target: float, reference: float) -> Score:
+    def score_dimension(name: str, target: float, reference: float) -> Score:
         own = [one for one in comparison.scores if name in (OVERALL_SCORE, one.id.rpartition(".")[0])]
         return exactly(SCALE * row[name]).model_copy(
             update={
@@ -251,6 +251,7 @@ def _upstream(comparison: Comparison, findings: RaceFindings) -> Scores:
         )
 
     dimensions = {
-        name: scored(name, *(side.dims[name + upstream.SUFFIX] for side in sides)) for name in DIMENSIONS
+        name: score_dimension(name, *(side.dims[name + upstream.SUFFIX] for side in sides))
+        for name in DIMENSIONS
     }
-    return Scores({}, dimensions, scored(OVERALL_SCORE, sides.target.total, sides.reference.total))
+    return Scores({}, dimensions, score_dimension(OVERALL_SCORE, sides.target.total, sides.reference.total))

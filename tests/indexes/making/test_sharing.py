@@ -634,7 +634,7 @@ def test_many_files_in_a_wacz_take_time_by_their_number(tmp_path: Path) -> None:
             packed.writestr(name, data)
         packed.writestr("datapackage.json", json.dumps({"resources": listed}))
     begun = time.process_time()
-    with wacz.opened(tmp_path / "many.wacz", lambda _: None) as found:
+    with wacz.open_archives(tmp_path / "many.wacz", lambda _: None) as found:
         assert len(found.warcs) == 1
     assert time.process_time() - begun < 8
 

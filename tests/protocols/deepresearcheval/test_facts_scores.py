@@ -15,7 +15,7 @@ from local_judge.protocols.deepresearcheval.facts.scores import (
     NO_STATEMENTS,
     aggregate_facts,
     score_facts,
-    voted,
+    vote_on_statements,
 )
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.rates import population_interval
@@ -216,7 +216,7 @@ def shared(letters: str) -> FactsFindings:
 
 def test_judges_of_the_same_statements_vote() -> None:
     judges = [shared("rrwfu"), shared("rwwru"), shared("rwrff")]
-    made = voted(judges, "paper")
+    made = vote_on_statements(judges, "paper")
     assert [one.label for one in made.rulings] == ["Right", "Wrong", "Wrong", "Right", "Unknown"]
     found = of(score_facts(judges, "paper"))
     assert found["ratio"].value == 40.0

@@ -14,7 +14,7 @@ from local_judge.protocols.deepresearcheval.facts.findings import SegmentSetting
 from local_judge.protocols.deepresearcheval.facts.segments import (
     Segment,
     body_sentences,
-    cut,
+    cut_report,
     cut_segments,
     cutting_prompt,
 )
@@ -107,7 +107,7 @@ async def test_the_judge_names_beginnings_and_no_text(make_judge: MakeJudge) -> 
     document = parse_report(LONG)
     judge, engine = make_judge([{"begins": ["L5.S1", "L7.S3"]}])
     sizes = SegmentSettings(by="judge", sentences=8)
-    made = await cut(document, judge, sizes)
+    made = await cut_report(document, judge, sizes)
     # 1 | 2 and 2 of 5 | the other 3, to which 9 are too many | 8 of them, and 1
     assert (lengths(made.segments), made.failure) == ([1, 4, 3, 8, 1], None)
     check_partition(document, made.segments, sizes)
@@ -129,9 +129,9 @@ async def test_what_is_no_partition_is_asked_for_again_and_then_made_by_code(
     document = parse_report(LONG)
     judge, engine = make_judge([{"begins": begins}, {"begins": ["L9.S1"]}])
     sizes = SegmentSettings(by="judge")
-    made = await cut(document, judge, sizes)
+    made = await cut_report(document, judge, sizes)
     assert (len(engine.calls), lengths(made.segments), made.failure) == (2, [8, 9], None)
     judge, engine = make_judge([{"begins": begins}] * 3)
-    made = await cut(document, judge, sizes)
+    made = await cut_report(document, judge, sizes)
     assert made.failure is not None and made.failure.kind == "invalid_reply"
     assert made.segments == cut_segments(document, SegmentSettings())

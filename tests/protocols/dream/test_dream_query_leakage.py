@@ -9,7 +9,7 @@ import pytest
 from local_judge.claims.model import Claim
 from local_judge.documents.model import Span
 from local_judge.protocols.dream.claims import most_salient, verifiable
-from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped
+from local_judge.protocols.dream.factuality.query_leakage import given_away, query_without_answer
 
 PUMP = "The lake-water heat pump has a capacity of 6.2 kilowatts and opened in October 2023."
 
@@ -95,7 +95,7 @@ def test_what_a_query_gives_away(query: str, claim: str, why: tuple[str, ...]) -
     ],
 )
 def test_a_query_made_by_code_gives_nothing_away(claim: str, query: str | None) -> None:
-    assert stripped(claim) == query
+    assert query_without_answer(claim) == query
     assert query is None or given_away(query, claim) == ()
 
 

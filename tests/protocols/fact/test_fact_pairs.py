@@ -12,7 +12,7 @@ from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Label, 
 from local_judge.documents import parse_report
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.fact.findings import Outcome
-from local_judge.protocols.fact.pairs import Pairs, distinct, pairs_of, unresolved
+from local_judge.protocols.fact.pairs import Pairs, count_unresolved, distinct, pairs_of
 
 from .fact_cases import findings
 
@@ -95,7 +95,7 @@ def test_reasons_of_the_unknown() -> None:
         (B, "blocked", None),
     ]
     # [9] leads nowhere: no pair, but counted.
-    assert unresolved(DOCUMENT) == 1
+    assert count_unresolved(DOCUMENT) == 1
 
 
 def test_a_verdict_that_is_missing_is_a_failure() -> None:

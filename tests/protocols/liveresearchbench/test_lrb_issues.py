@@ -20,7 +20,7 @@ from local_judge.protocols.liveresearchbench.metrics.issues import (
     Issue,
     IssueFindings,
     IssueSettings,
-    examined,
+    decide_issues,
     score_of,
 )
 
@@ -156,7 +156,7 @@ def test_a_contradiction_counts_once_and_only_with_both_sides_in_the_report() ->
     def told(quote: str, other: str) -> Contradiction:
         return Contradiction(quote=quote, other=other, reason="So.")
 
-    issues = examined(
+    issues = decide_issues(
         "consistency",
         document,
         [
@@ -200,7 +200,7 @@ def test_a_contradiction_counts_once_and_only_with_both_sides_in_the_report() ->
     ],
 )
 def test_what_a_citation_covers_is_no_issue(quote: str, fate: str, by: tuple[str, ...]) -> None:
-    [issue] = examined("citation", parse_report(TEXT), [unlinked(quote)])
+    [issue] = decide_issues("citation", parse_report(TEXT), [unlinked(quote)])
     assert (issue.fate, issue.covered_by) == (fate, by)
 
 
@@ -208,7 +208,7 @@ def test_words_behind_the_last_citation_of_their_sentence_are_not_covered() -> N
     document = parse_report(
         "# T\n\nThe mill cost 9 million [1] and the town paid half of it.\n\n## References\n\n[1] A https://a.example/x\n"
     )
-    issues = examined(
+    issues = decide_issues(
         "citation",
         document,
         [
@@ -257,7 +257,7 @@ Exports doubled [9]. Imports did not.
 def test_a_misplaced_citation_counts_where_it_stands_with_the_statement(
     quote: str, named: str, fate: str, misplaced: list[str]
 ) -> None:
-    [issue] = examined("citation", parse_report(MARKET), [unlinked(quote, named)])
+    [issue] = decide_issues("citation", parse_report(MARKET), [unlinked(quote, named)])
     assert (issue.fate, list(issue.misplaced), issue.cited) == (fate, misplaced, named)
 
 
@@ -291,7 +291,7 @@ Brand C sells 9 % of all cars [[2]](https://clinic.example/waiting).
 def test_a_misplaced_citation_is_known_in_a_row_and_by_the_text_of_its_link(
     quote: str, named: str, fate: str, misplaced: list[str]
 ) -> None:
-    [issue] = examined("citation", parse_report(IN_A_ROW), [unlinked(quote, named)])
+    [issue] = decide_issues("citation", parse_report(IN_A_ROW), [unlinked(quote, named)])
     assert (issue.fate, list(issue.misplaced)) == (fate, misplaced)
 
 
@@ -399,7 +399,7 @@ async def test_more_issues_than_allowed_are_no_answer(make_judge: MakeJudge) -> 
 def uncited(text: str, quote: str) -> str:
     """What becomes of a statement that a judge found without a source."""
     references = "\n\n## References\n\n[1] A https://a.example/x\n[2] B https://b.example/x\n"
-    [issue] = examined("citation", parse_report(text + references), [unlinked(quote)])
+    [issue] = decide_issues("citation", parse_report(text + references), [unlinked(quote)])
     return issue.fate
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from local_judge.protocols.race.findings import RaceFindings
 from local_judge.protocols.race.protocol import Race
-from local_judge.protocols.race.scores import merged
+from local_judge.protocols.race.scores import merge_judges
 from local_judge.scoring.node import Profile, Score
 
 from .race_cases import IDS, comparison, findings
@@ -41,14 +41,14 @@ def test_a_judge_that_failed_at_one_criterion_is_left_out_of_that_one() -> None:
     targets: dict[str, float | None] = dict.fromkeys(IDS, 4.0)
     targets[IDS[0]] = None
     partial = findings(comparison(targets, dict.fromkeys(IDS, 6.0)))
-    (only,) = merged([everywhere(8, 6), partial]).comparisons
+    (only,) = merge_judges([everywhere(8, 6), partial]).comparisons
     assert [item.target for item in only.scores] == [8.0, *[6.0] * 8]
     tree = Race().score([everywhere(8, 6), partial], "paper")
     assert [root.score.n_failed for root in tree] == [1, 0, 0, 0, 1]
 
 
 def test_a_criterion_that_all_failed_at_stays_failed() -> None:
-    (only,) = merged([everywhere(None), everywhere(None)]).comparisons
+    (only,) = merge_judges([everywhere(None), everywhere(None)]).comparisons
     assert all(item.failure is not None for item in only.scores)
     score = overall([everywhere(None), everywhere(None)])
     assert (score.value, score.low, score.high) == (None, 0.0, 100.0)

@@ -136,7 +136,7 @@ class Subject(NamedTuple):
         text = self.document.text[segment.span.start : segment.span.end]
         return fence(text, "Part of the report that the statements are from:")
 
-    def listed(self, statements: Sequence[Statement]) -> str:
+    def list_statements(self, statements: Sequence[Statement]) -> str:
         """List the statements, `s1` and so on, each with its sentence if that says more."""
         lines: list[str] = []
         by_label = {sentence.label: sentence.text for sentence in self.document.sentences}

@@ -77,7 +77,7 @@ async def check_by_agent(
         for start in range(0, len(same), settings.per_run)
     ]
     parts = await asyncio.gather(*(_run(group, subject, judge, toolbox, settings) for group in groups))
-    return _joined(parts)
+    return _join(parts)
 
 
 async def _run(
@@ -86,7 +86,7 @@ async def _run(
     tokens = settings.limits.reply_tokens * len(statements)
     limits = settings.limits.model_copy(update={"reply_tokens": tokens})
     part = subject.part(subject.segment_of(statements[0]))
-    material = "\n\n".join(one for one in (subject.opening, part, subject.listed(statements)) if one)
+    material = "\n\n".join(one for one in (subject.opening, part, subject.list_statements(statements)) if one)
     result = await run_agent(
         judge, toolbox, agent_task(), by_pages(len(statements)), material=material, limits=limits
     )
@@ -94,7 +94,7 @@ async def _run(
     run = Run(statements=tuple(one.id for one in statements), result=stored)
     if result.answer is None and len(statements) > 1:
         alone = await asyncio.gather(*(_run([one], subject, judge, toolbox, settings) for one in statements))
-        return _joined([Checked((), (run,)), *alone])
+        return _join([Checked((), (run,)), *alone])
     return Checked(_rulings(statements, result, toolbox), (run,))
 
 
@@ -116,7 +116,7 @@ def _rulings(
     return tuple(rulings)
 
 
-def _joined(parts: Sequence[Checked]) -> Checked:
+def _join(parts: Sequence[Checked]) -> Checked:
     return Checked(
         tuple(ruling for part in parts for ruling in part.rulings),
         tuple(run for part in parts for run in part.runs),
@@ -152,7 +152,11 @@ def search_prompt(statement: Statement, observation: Observation, subject: Subje
     """Return the prompt for one statement, by the passages found for it."""
     task = fill(template("search"), {"rules": template("rules"), "most": str(MOST)})
     shared = "\n\n".join(part for part in (task, subject.opening) if part)
-    own = [subject.listed([statement]), observation_text(observation), "Answer for this statement now."]
+    own = [
+        subject.list_statements([statement]),
+        observation_text(observation),
+        "Answer for this statement now.",
+    ]
     return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"facts:{sha256(shared)}")
 
 
@@ -161,7 +165,7 @@ async def _ruling(
 ) -> Ruling:
     if not observation.shown:
         return Ruling(statement=statement.id, label="Unknown", reasoning="Nothing was found.")
-    fitted = await _fitted(statement, observation, subject, judge)
+    fitted = await _fit_passages(statement, observation, subject, judge)
     if isinstance(fitted, Failure):
         return Ruling(statement=statement.id, failure=fitted)
     prompt = search_prompt(statement, fitted, subject)
@@ -176,7 +180,7 @@ async def _ruling(
     return ruling_of(statement.id, reply.value, checked, reply.replies)
 
 
-async def _fitted(
+async def _fit_passages(
     statement: Statement, observation: Observation, subject: Subject, judge: Judge
 ) -> Observation | Failure:
     """Return the passages found, without those at the end for which there is no room."""

@@ -258,7 +258,7 @@ class FactsFindings(MetricFindings):
     def coverage(self) -> dict[RequestKind, Tally]:
         """Counts of what all runs and searches asked for, and of what the snapshot could answer."""
         tallies = [pair for run in self.runs for pair in run.result.coverage.items()]
-        for asked in self._asked():
+        for asked in self._snapshot_requests():
             tallies.append((asked.kind, Tally(asked=1, answered=int(asked.lack is None))))
         sums: dict[RequestKind, Tally] = {}
         for kind, one in tallies:
@@ -270,7 +270,7 @@ class FactsFindings(MetricFindings):
     def evidence_gaps(self) -> tuple[EvidenceGap, ...]:
         """Requests that the snapshot could not answer."""
         missed = [gap for run in self.runs for gap in run.result.evidence_gaps]
-        return merged([*missed, *gaps_of(self._asked())])
+        return merged([*missed, *gaps_of(self._snapshot_requests())])
 
-    def _asked(self) -> list[SnapshotRequest]:
+    def _snapshot_requests(self) -> list[SnapshotRequest]:
         return [asked for lookup in self.lookups for asked in lookup.observation.asked]

@@ -27,7 +27,7 @@ from local_judge.protocols.deepresearcheval.facts.findings import (
     Ruling,
 )
 from local_judge.protocols.deepresearcheval.facts.scores import ROOT, aggregate_facts, label_of, score_facts
-from local_judge.protocols.deepresearcheval.facts.segments import Cut, cut
+from local_judge.protocols.deepresearcheval.facts.segments import Cut, cut_report
 from local_judge.protocols.deepresearcheval.facts.statements import (
     choose,
     find_statements,
@@ -65,7 +65,7 @@ class Facts(Metric[FactsSettings, FactsFindings]):
             IndexesError: the snapshot is damaged, or lacks an index.
         """
         settings, snapshot = self.settings, context.pages("deepresearcheval")
-        found = await self._stated(case, context)
+        found = await self._extract_statements(case, context)
         chosen = choose(found.statements, case.report.id, settings)
         own = own_texts(case.report, snapshot, corpus_of(snapshot), settings.tools.as_of)
         hidden = tuple(sorted({*settings.tools.hidden, *own}))
@@ -81,14 +81,14 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         checked = await check(chosen, subject, context.judge, toolbox, settings)
         return found.model_copy(update=checked._asdict())
 
-    async def _stated(self, case: Case, context: EvalContext) -> FactsFindings:
+    async def _extract_statements(self, case: Case, context: EvalContext) -> FactsFindings:
         """Return the statements of the report."""
         settings = self.settings
         shared = settings.statements == "shared"
         claims = await context.claims() if shared else None
         # Only an agent is shown the segments of shared statements.
         wanted = settings.method == "agent" or not shared
-        made = await cut(case.report, context.judge, settings.segments) if wanted else Cut(())
+        made = await cut_report(case.report, context.judge, settings.segments) if wanted else Cut(())
         found = (
             await find_statements(case.report, made.segments, context.judge, settings)
             if claims is None
@@ -193,8 +193,8 @@ def _statements(found: FactsFindings) -> str:
         parts.append(f"{len(found.rulings)} to be checked (limit {found.limit})")
     if found.rejected:
         reasons = Counter(one.why.replace("_", " ") for one in found.rejected)
-        said = ", ".join(f"{n} {why}" for why, n in sorted(reasons.items()))
-        parts.append(f"{len(found.rejected)} rejected ({said})")
+        summary = ", ".join(f"{n} {why}" for why, n in sorted(reasons.items()))
+        parts.append(f"{len(found.rejected)} rejected ({summary})")
     if found.n_unread:
         parts.append(f"{count(found.n_unread, 'sentence')} unread")
     return "; ".join(parts)

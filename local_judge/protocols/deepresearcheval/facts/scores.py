@@ -93,11 +93,13 @@ def _by_judges(
         return own[0]
     if any(findings.source != "shared" for judges in reports for findings in judges):
         return mean_trees([(one,) for one in own])[0]
-    value, *sides = (score([voted(judges, profile, side) for judges in reports]) for side in (None, *_SIDES))
-    return _opened(value, sides, own)
+    value, *sides = (
+        score([vote_on_statements(judges, profile, side) for judges in reports]) for side in (None, *_SIDES)
+    )
+    return _open_bounds(value, sides, own)
 
 
-def _opened(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNode]) -> ScoreNode:
+def _open_bounds(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNode]) -> ScoreNode:
     """Return `value` with the bounds of all sides and the counts of all judges; all trees have the same nodes."""
     judges, settled = [one.score for one in own], [one.score for one in sides]
     if value.id == CHANGED:
@@ -115,7 +117,7 @@ def _opened(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNod
             }
         )
     same = zip(value.children, *(one.children for one in (*sides, *own)), strict=True)
-    children = tuple(_opened(first, rest[: len(sides)], rest[len(sides) :]) for first, *rest in same)
+    children = tuple(_open_bounds(first, rest[: len(sides)], rest[len(sides) :]) for first, *rest in same)
     return value.model_copy(update={"score": score, "children": children})
 
 
@@ -142,7 +144,9 @@ class Side(NamedTuple):
 _SIDES = [Side(label, favoured) for label in get_args(Label) for favoured in (True, False)]
 
 
-def voted(judges: Sequence[FactsFindings], profile: Profile, side: Side | None = None) -> FactsFindings:
+def vote_on_statements(
+    judges: Sequence[FactsFindings], profile: Profile, side: Side | None = None
+) -> FactsFindings:
     """Return findings with the label of each statement by the judges' votes.
 
     Args:
@@ -286,10 +290,10 @@ def _chosen(findings: FactsFindings) -> str:
     n, found = len(findings.rulings), len(findings.statements)
     if n >= found:
         return ""
-    said = f"{n} of {found} statements were to be checked"
+    note = f"{n} of {found} statements were to be checked"
     if findings.choose == "seed":
-        return f"{said}, drawn at random: the 95 % interval is for all {found}"
-    return f"{said}, salient ones first: no interval for the others" if findings.choose else said
+        return f"{note}, drawn at random: the 95 % interval is for all {found}"
+    return f"{note}, salient ones first: no interval for the others" if findings.choose else note
 
 
 def _interval(tallies: Sequence[Tally]) -> dict[str, float]:

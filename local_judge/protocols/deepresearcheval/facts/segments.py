@@ -141,7 +141,7 @@ def cutting_prompt(document: Document) -> Prompt:
     return report_prompt(document, [load_prompt("local_judge.protocols.deepresearcheval.facts", "segments")])
 
 
-async def cut(document: Document, judge: Judge, sizes: SegmentSettings) -> Cut:
+async def cut_report(document: Document, judge: Judge, sizes: SegmentSettings) -> Cut:
     """Divide a report as the settings say; code replaces a judge that fails."""
     labels = [sentence.label for sentence in body_sentences(document)]
     if sizes.by == "code" or not labels:

@@ -60,7 +60,7 @@ class Found(NamedTuple):
     unread: tuple[ExtractionFailure, ...] = ()
 
 
-def joined(parts: Sequence[Found]) -> Found:
+def join_found(parts: Sequence[Found]) -> Found:
     """Return the findings of several groups of sentences together, in order."""
     return Found(*(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True)))
 
@@ -69,7 +69,9 @@ async def find_statements(
     document: Document, segments: Sequence[Segment], judge: Judge, settings: FactsSettings
 ) -> Found:
     """Return the statements of all segments, in reading order."""
-    return joined(await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments)))
+    return join_found(
+        await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments))
+    )
 
 
 def statements_prompt(
@@ -107,7 +109,7 @@ async def _of_segment(document: Document, segment: Segment, judge: Judge, settin
     replies = await judge.ask_items(
         prompt_for, at_most(ReadSentence, statements=most), n, max_tokens=REPLY_TOKENS * (1 + most) * n
     )
-    return joined([_of_sentence(document, *pair, most) for pair in zip(sentences, replies, strict=True)])
+    return join_found([_of_sentence(document, *pair, most) for pair in zip(sentences, replies, strict=True)])
 
 
 def _of_sentence(
@@ -120,14 +122,14 @@ def _of_sentence(
     rejected: list[Rejected] = []
     for read in reply.value.statements:
         text = without_marks(document, sentence, read.statement)
-        span = located(document, sentence, read)
+        span = locate_statement(document, sentence, read)
         entities = _entities(text, read.entities)
         why = None
         if span is None:
             why = "not_located"
         elif not entities and not is_numeric(text):
             why = "no_entity"
-        elif any(_folded(one.text) == _folded(text) for one in kept):
+        elif any(_fold(one.text) == _fold(text) for one in kept):
             why = "repeated"
         if why is not None:
             rejected.append(Rejected(sentence=sentence.label, text=text, why=why))
@@ -147,7 +149,7 @@ def _of_sentence(
     return Found(tuple(kept), tuple(rejected))
 
 
-def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span | None:
+def locate_statement(document: Document, sentence: Sentence, read: ReadStatement) -> Span | None:
     """Return the place of a statement's quotation in its sentence, else of its own words; None without either."""
     start, end = sentence.span.start, sentence.span.end
     words = document.text[start:end]
@@ -166,10 +168,10 @@ def located(document: Document, sentence: Sentence, read: ReadStatement) -> Span
 def _entities(statement: str, named: Sequence[str]) -> tuple[str, ...]:
     """Return the named entities that the statement contains, each once."""
     own = [" ".join(one.split()) for one in named]
-    return tuple(dict.fromkeys(one for one in own if one and _folded(one) in _folded(statement)))
+    return tuple(dict.fromkeys(one for one in own if one and _fold(one) in _fold(statement)))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 

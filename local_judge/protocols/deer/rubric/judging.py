@@ -102,7 +102,7 @@ def calls_for(rubric: Rubric, settings: DeerSettings, guidance: bool) -> list[Ca
             calls += [_whole(dimension, guided) for dimension in dimensions if dimension.id in JUDGED]
         else:
             groups = [group for dimension in dimensions for group in _groups(dimension)]
-            calls += [Call(part, "", guided) for part in packed(groups, settings.items_per_call)]
+            calls += [Call(part, "", guided) for part in pack_groups(groups, settings.items_per_call)]
     return calls
 
 
@@ -118,7 +118,7 @@ def dimensions_of(call: Call) -> tuple[str, ...]:
     return tuple(dict.fromkeys(question.path[0] for question in call.questions if question.path))
 
 
-def packed(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:
+def pack_groups(groups: Sequence[Group], limit: int) -> list[tuple[Group, ...]]:
     """Join consecutive groups of at most `limit` questions together; a longer group is alone."""
     parts: list[list[Group]] = []
     n = 0
@@ -195,7 +195,7 @@ async def judge_rubric(
     finder = QuoteFinder(document.text)
 
     async def grades_of(call: Call) -> list[Grade]:
-        told = await ask_groups(
+        answers = await ask_groups(
             judge,
             lambda questions: prompt(document, task, rubric, call, settings, questions),
             call.groups,
@@ -205,7 +205,7 @@ async def judge_rubric(
         )
         return [
             _grade(question, one, settings, finder)
-            for question, one in zip(call.questions, told, strict=True)
+            for question, one in zip(call.questions, answers, strict=True)
         ]
 
     async with asyncio.TaskGroup() as group:  # a defect in one call stops the others
@@ -240,11 +240,11 @@ def _answer_type(scale: int, guided: bool, may_not_apply: bool, rationale: int) 
 
 
 def _grade(
-    question: Question, told: Told[Answer] | Failure, settings: DeerSettings, finder: QuoteFinder
+    question: Question, reply: Told[Answer] | Failure, settings: DeerSettings, finder: QuoteFinder
 ) -> Grade:
-    if isinstance(told, Failure):
-        return Grade(path=question.path, text=question.text, status="failed", failure=told)
-    answer = told.value
+    if isinstance(reply, Failure):
+        return Grade(path=question.path, text=question.text, status="failed", failure=reply)
+    answer = reply.value
     judged = None if answer.score == "N/A" else int(answer.score)
     score = judged
     if judged is not None and isinstance(answer, GuidedAnswer) and answer.unmet:
@@ -255,7 +255,7 @@ def _grade(
         status="not_applicable" if judged is None else "scored",
         score=score,
         judged=judged,
-        **reasons_of(told, finder),
+        **reasons_of(reply, finder),
     )
 
 
@@ -298,7 +298,7 @@ def instructions(rubric: Rubric, call: Call, settings: DeerSettings, questions: 
         "method": fill(template(f"method_{settings.evidence}"), gaps if settings.evidence == "paper" else {}),
         "rationale": template(f"rationale_{settings.evidence}"),
     }
-    return fill(template("items"), {**values, **texts, "items": _listed(questions)})
+    return fill(template("items"), {**values, **texts, "items": _list_items(questions)})
 
 
 def _anchors(rubric: Rubric, call: Call, settings: DeerSettings) -> str:
@@ -320,7 +320,7 @@ def _bands(rubric: Rubric, kind: Kind, settings: DeerSettings) -> str:
     )
 
 
-def _listed(questions: Sequence[Question]) -> str:
+def _list_items(questions: Sequence[Question]) -> str:
     """Return the items that are asked, under their sub-dimensions and criteria."""
     lines: list[str] = []
     above: Path = ()

@@ -49,7 +49,7 @@ def load_rubric(folder: Path | None = None) -> Rubric:
         ConfigError: a file is missing, unknown or unreadable, has an unknown key or a wrong value, lacks an item of
             the published structure or has one more, or its bands are not the published ones.
     """
-    published = _published()
+    published = _load_published()
     return published if folder is None else _read(folder, published)
 
 
@@ -84,13 +84,13 @@ def bands_for(rubric: Rubric, kind: Kind, scale: Literal[5, 10]) -> tuple[Band, 
 
 
 @cache
-def _published() -> Rubric:
+def _load_published() -> Rubric:
     return _read(files("local_judge.protocols.deer.rubric") / "data")
 
 
 @cache
 def _labels() -> Mapping[str, str]:
-    dimensions = _published().dimensions
+    dimensions = _load_published().dimensions
     return {part.id: part.label for one in dimensions for part in (one, *one.subdimensions)}
 
 
@@ -179,7 +179,7 @@ def _model(model: type[M], file: Traversable) -> M:
         read = model.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = _place(_named(data, first["loc"])) or "the file"
+        place = _place(_name_place(data, first["loc"])) or "the file"
         if first["type"] == "extra_forbidden":
             raise ConfigError(f"{file}: {place}: unknown key") from None
         if first["type"] == "missing":
@@ -207,7 +207,7 @@ def _texts(data: object, place: tuple[object, ...]) -> Iterator[tuple[tuple[obje
             yield from _texts(value, (*place, _id(value, number)))
 
 
-def _named(data: object, loc: Sequence[int | str]) -> Iterator[object]:
+def _name_place(data: object, loc: Sequence[int | str]) -> Iterator[object]:
     """Yield a place as pydantic gives it, with ids in place of positions."""
     for step in loc:
         if isinstance(step, int) and isinstance(data, list) and step < len(cast("list[object]", data)):

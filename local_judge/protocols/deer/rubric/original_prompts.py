@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from local_judge.base.failures import Failure
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer, Judge
-from local_judge.protocols.asking import given
+from local_judge.protocols.asking import require_input
 from local_judge.protocols.deer.original_prompts import RUBRIC_CALLS
 from local_judge.protocols.deer.rubric.judging import GUIDED_UPSTREAM, Question, calls_for
 from local_judge.protocols.deer.rubric.model import HIGHEST, LOWEST, Grade, Rubric, RubricFindings
@@ -38,7 +38,7 @@ async def judge_rubric(
     document: Document, task: Task, judge: Judge, rubric: Rubric, prompts: Original
 ) -> RubricFindings:
     """Return all grades of one report, in the rubric's order."""
-    guidance = given(task.guidance)
+    guidance = require_input(task.guidance)
     calls = calls_for(rubric, DeerSettings(guidance="upstream"), guidance=True)
     asked = asked_as_published(judge, attempts=ATTEMPTS)
     report = with_line_feeds(document.text)
@@ -48,10 +48,10 @@ async def judge_rubric(
             template.fill(query=task.prompt, doc=report, core_criteria=guidance.text)
             for template in prompts.texts[name]
         )
-        told = await asked.ask_text(
+        answer = await asked.ask_text(
             message(user, system), lambda reply: read_grades(reply, questions), schema=_schema(questions)
         )
-        return [_grade(question, told) for question in questions]
+        return [_grade(question, answer) for question in questions]
 
     found = await asyncio.gather(
         *(grades_of(name, call.questions) for name, call in zip(RUBRIC_CALLS, calls, strict=True))
@@ -97,13 +97,13 @@ def _item(found: object, path: Sequence[str]) -> Given:
     return description, None if score == "N/A" else score
 
 
-def _grade(question: Question, told: Answer[dict[tuple[str, ...], Given]] | Failure) -> Grade:
-    if isinstance(told, Failure):
-        return Grade(path=question.path, text=question.text, status="failed", failure=told)
-    description, score = told.value[question.path]
+def _grade(question: Question, answer: Answer[dict[tuple[str, ...], Given]] | Failure) -> Grade:
+    if isinstance(answer, Failure):
+        return Grade(path=question.path, text=question.text, status="failed", failure=answer)
+    description, score = answer.value[question.path]
     if score is not None and not LOWEST <= score <= HIGHEST:
         failure = Failure(
-            kind="invalid_reply", detail=f"reply {told.replies[-1][:12]}: score {score} is off the scale"
+            kind="invalid_reply", detail=f"reply {answer.replies[-1][:12]}: score {score} is off the scale"
         )
         return Grade(path=question.path, text=question.text, status="failed", failure=failure)
     return Grade(
@@ -113,7 +113,7 @@ def _grade(question: Question, told: Answer[dict[tuple[str, ...], Given]] | Fail
         score=score,
         judged=score,
         rationale=description,
-        replies=told.replies,
+        replies=answer.replies,
     )
 
 
@@ -129,10 +129,10 @@ def _schema(questions: Sequence[Question]) -> str:
             below = below.setdefault(step, {})
         below[question.path[-1]] = item
 
-    def nested(part: dict[str, Any]) -> dict[str, Any]:
-        return part if part is item else _object({name: nested(below) for name, below in part.items()})
+    def nest(part: dict[str, Any]) -> dict[str, Any]:
+        return part if part is item else _object({name: nest(below) for name, below in part.items()})
 
-    return json.dumps(_object({"scores": nested(tree)}))
+    return json.dumps(_object({"scores": nest(tree)}))
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

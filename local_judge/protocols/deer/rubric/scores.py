@@ -50,7 +50,9 @@ def score(
         return tuple(ScoreNode(id=OVERALL, label="Overall", score=score) for _, score in leaves)
     if mode == "dimensions":
         return tuple(ScoreNode(id=id, label=label_of(id), score=score) for (id,), score in leaves)
-    return _grouped([((*path[:3], kind_of(path[3]), path[3]), score) for path, score in leaves], 0, profile)
+    return _group_leaves(
+        [((*path[:3], kind_of(path[3]), path[3]), score) for path, score in leaves], 0, profile
+    )
 
 
 def _answer(same: Sequence[Grade], scale: int, favour: bool | None) -> Score:
@@ -69,7 +71,7 @@ def _answer(same: Sequence[Grade], scale: int, favour: bool | None) -> Score:
     return answers(values, LOWEST, HIGHEST, "capped by the guidance" if capped else "")
 
 
-def _grouped(
+def _group_leaves(
     leaves: Iterable[tuple[tuple[str, ...], Score]], depth: int, profile: Profile
 ) -> tuple[ScoreNode, ...]:
     nodes: list[ScoreNode] = []
@@ -78,7 +80,7 @@ def _grouped(
         if depth == ITEM_DEPTH:
             nodes.append(ScoreNode(id=id, label=id, score=members[0][1]))
             continue
-        children = _grouped(members, depth + 1, profile)
+        children = _group_leaves(members, depth + 1, profile)
         parts = [child.score for child in children]
         nodes.append(
             ScoreNode(

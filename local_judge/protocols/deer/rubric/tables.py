@@ -45,7 +45,7 @@ def costs(roots: Sequence[ScoreNode], rubric: RubricFindings) -> tuple[Cost, ...
     if rubric.mode == "vanilla":
         return ()
     by_id = {root.id: root for root in roots}
-    n_dimensions = _defined([root for root in roots if root.id not in (OVERALL, RECENCY)])
+    n_dimensions = _count_defined([root for root in roots if root.id not in (OVERALL, RECENCY)])
     found: list[Cost] = []
     for grade in rubric.grades:
         if grade.score is None or grade.score == rubric.scale or grade.path[0] == INTEGRITY:
@@ -62,14 +62,14 @@ def _parts_above(root: ScoreNode, path: Path) -> int:
     """Return the number of answers like this one that a dimension rests on; 0 if it does not rest on this one."""
     n_parts, node = int(root.score.value is not None), root
     for step in (*path[1:3], kind_of(path[3]), path[3]) if len(path) > 1 else ():
-        n_parts *= _defined(node.children)
+        n_parts *= _count_defined(node.children)
         node = node.find(step)
         if node.score.value is None:
             return 0
     return n_parts
 
 
-def _defined(nodes: Sequence[ScoreNode]) -> int:
+def _count_defined(nodes: Sequence[ScoreNode]) -> int:
     return sum(node.score.value is not None for node in nodes)
 
 

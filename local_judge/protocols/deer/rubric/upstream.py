@@ -72,7 +72,7 @@ def items_of(findings: RubricFindings) -> Items:
     """
     if findings.mode != "items":
         raise ValueError(f"the published code has items; these findings are of mode {findings.mode!r}")
-    return nested(
+    return nest_values(
         (grade.path, None if grade.score is None else on_scale(grade.score, findings.scale))
         for grade in findings.grades
     )
@@ -87,7 +87,7 @@ def leaves(tree: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, An
             yield (*above, key), value
 
 
-def nested(values: Iterable[tuple[Path, object]]) -> dict[str, Any]:
+def nest_values(values: Iterable[tuple[Path, object]]) -> dict[str, Any]:
     """Return nested dictionaries with these values at their paths."""
     tree: dict[str, Any] = {}
     for path, value in values:
@@ -142,7 +142,7 @@ def subdimensions(items: Items) -> Parts:
     }
 
 
-def merged(reference_quality: Number, recency: Number) -> Number:
+def merge_recency(reference_quality: Number, recency: Number) -> Number:
     """Reference quality with recency as a third metric.
 
     Formula: (2 * reference_quality + recency) / 3; reference quality alone where recency is N/A.
@@ -168,7 +168,7 @@ def integrate(fact: Mapping[str, Mapping[str, float]] | None, items: Items | Non
     recency = judged.get(INTEGRITY, {}).pop(RECENCY, None)
     if REFERENCE_QUALITY in criteria.get(INTEGRITY, {}):
         by_rule = criteria[INTEGRITY]
-        by_rule[REFERENCE_QUALITY] = rounded(merged(by_rule[REFERENCE_QUALITY], recency))
+        by_rule[REFERENCE_QUALITY] = rounded(merge_recency(by_rule[REFERENCE_QUALITY], recency))
     for dimension, parts in judged.items():
         if parts:
             criteria.setdefault(dimension, {}).update(parts)
@@ -198,7 +198,7 @@ def mean_items(reports: Sequence[Items]) -> Items:
     for items in reports:
         for path, score in leaves(items):
             pooled.setdefault(path, []).append(score)
-    return nested((path, exact_mean(scores)) for path, scores in pooled.items())
+    return nest_values((path, exact_mean(scores)) for path, scores in pooled.items())
 
 
 def integrate_all(facts: Sequence[Mapping[str, Mapping[str, float]]], rubrics: Sequence[Items]) -> Integrated:

@@ -54,7 +54,7 @@ class Labelled(NamedTuple):
     """Texts of the sentences, by label."""
 
 
-def labelled(document: Document, headings: Sequence[str]) -> Labelled:
+def label_sentences(document: Document, headings: Sequence[str]) -> Labelled:
     """Return the report before its references, its sentences labelled by the blocks between empty lines.
 
     Args:
@@ -120,7 +120,7 @@ async def extract(
     """Return the claims of a document with their sources, and no verdict yet."""
     if not document.sentences:
         return ClaimSet(document=document.id, n_sentences=0, claims=(), sources=(), verdicts=())
-    shown = labelled(document, prompts.texts["reference_headings"])
+    shown = label_sentences(document, prompts.texts["reference_headings"])
     listed = [f"{label}: {text}" for label, text in shown.sentences.items()]
     system = prompts.template("extraction_system").fill(
         prompt_content=prompts.texts["extraction_instructions"]
@@ -153,7 +153,7 @@ async def extract(
         if isinstance(reply, Failure)
     ]
     stated = [one for reply in replies if not isinstance(reply, Failure) for one in reply.value]
-    claims = _traced(stated, document, places, {label for batch, _ in lost for label in batch})
+    claims = _trace_citations(stated, document, places, {label for batch, _ in lost for label in batch})
     return ClaimSet(
         document=document.id,
         n_sentences=len(document.sentences),
@@ -187,7 +187,7 @@ def _places(document: Document, shown: Labelled) -> dict[str, Sentence]:
     return places
 
 
-def _traced(
+def _trace_citations(
     stated: Sequence[StatedClaim], document: Document, places: Mapping[str, Sentence], unread: Collection[str]
 ) -> tuple[Claim, ...]:
     """Return the claims with the citations that they state, and those that back-tracking recovers.
@@ -213,9 +213,9 @@ def _traced(
             evidence_positions=tuple(one.cross_references or ()),
         )
         if claim.type in VERIFIABLE:
-            citations = dict.fromkeys(_cited(one.citations, by_key))
+            citations = dict.fromkeys(_cited_ids(one.citations, by_key))
             claim = claim.model_copy(update={"citations": tuple(citations)})
-            implicit[claim.id] = _cited(one.implicit_citations, by_key)
+            implicit[claim.id] = _cited_ids(one.implicit_citations, by_key)
             written[one.position] += citations
         claims.append(claim)
     found = trace(claims, written, unread=unread, implicit=implicit).claims
@@ -230,7 +230,7 @@ def _traced(
     )
 
 
-def _cited(given: Sequence[str] | None, by_key: Mapping[str, str]) -> list[str]:
+def _cited_ids(given: Sequence[str] | None, by_key: Mapping[str, str]) -> list[str]:
     """Return the ids of citations that a reply gives by number."""
     keys = (one.strip().strip("[]").strip() for one in given or ())
     return [by_key[key] for key in keys if key in by_key]

@@ -132,11 +132,11 @@ async def verify_page(
             claims="\n".join(f"{number}. {claim.text}" for number, claim in enumerate(group, 1)),
             context=shown.body,
         )
-        told = await asked.ask_text(message(text), read_results, schema=_VERIFICATION)
+        answer = await asked.ask_text(message(text), read_results, schema=_VERIFICATION)
         given = partial(Verdict, url=page.url, evidence=shown.evidence, method="grouped")
-        if isinstance(told, Failure):
-            return [given(claim=claim.id, label=None, failure=told) for claim in group]
-        replies, (results, reliable) = told.replies, told.value
+        if isinstance(answer, Failure):
+            return [given(claim=claim.id, label=None, failure=answer) for claim in group]
+        replies, (results, reliable) = answer.replies, answer.value
         verdicts: list[Verdict] = []
         for number, claim in enumerate(group, 1):
             result, why = results.get(number, (None, ""))

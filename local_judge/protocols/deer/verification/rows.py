@@ -247,16 +247,16 @@ def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
     """
     if len(rows) == 1:
         return rows[0]
-    claims = _voted([one.claims for one in rows], unsettled)
+    claims = _vote_on_claims([one.claims for one in rows], unsettled)
     published = [one.upstream for one in rows if one.upstream is not None]
     upstream = None
     if published:
-        counted = _voted([one.claims for one in published], unsettled)
+        counted = _vote_on_claims([one.claims for one in published], unsettled)
         upstream = published[0].model_copy(update={"claims": counted})
     return rows[0].model_copy(update={"claims": claims, "upstream": upstream})
 
 
-def _voted(judged: Sequence[Sequence[ClaimRow]], unsettled: bool) -> tuple[ClaimRow, ...]:
+def _vote_on_claims(judged: Sequence[Sequence[ClaimRow]], unsettled: bool) -> tuple[ClaimRow, ...]:
     """Return the claims of all judges, which are the same and have the same pairs in the same order."""
     return tuple(
         same[0].model_copy(
@@ -314,10 +314,10 @@ def decisions_on_rows(rows: Rows) -> Iterator[Decision]:
             )
             if pair.reliable is not None:
                 reliable[pair.url] = pair.reliable
-    for url, said in reliable.items():
+    for url, is_reliable in reliable.items():
         yield Decision(
             metric="source_reliability",
             item=url,
-            value="reliable" if said else "not reliable",
+            value="reliable" if is_reliable else "not reliable",
             scale="nominal",
         )

@@ -86,14 +86,14 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
     n_claims = unread.claims + n_unread_pairs
     of_claims = [None if claim.failed else claim.supported for claim in claims]
     of_pairs = [None if pair.failed else pair.outcome == "supported" for group in used for pair in group]
-    of_urls = [_supported(group) for group in used]
+    of_urls = [_is_supported(group) for group in used]
     # The paper does not say what an entry without URL is, nor a source cited in the text and listed nowhere. Here both
     # are shown to the reader, so both count, as not supported.
     listed = [url for url in rows.references if url is not None]
     shown = {*listed, *by_url}
     n_others = len(shown) - len(used) + len(rows.references) - len(listed)
 
-    def turned(check: Callable[[Group], bool | None], more: int = n_new, others: int = 0) -> Unseen:
+    def unseen_urls(check: Callable[[Group], bool | None], more: int = n_new, others: int = 0) -> Unseen:
         """Return what unread pairs may change in a share of URLs: those that they reach may come to count."""
         gains = sum(check(group) is False for group in reached) + others
         return Unseen(more, gains + min(n_sources, sum(check(group) is False for group in used)))
@@ -106,16 +106,18 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
         "reference_support": _ratio(
             [*of_urls, *[False] * n_others],
             "no reference",
-            turned(
-                _supported,
+            unseen_urls(
+                _is_supported,
                 len(pairs.keys() - shown) + n_sources,
                 len(pairs.keys() & shown - by_url.keys()) + min(n_sources, n_others),
             ),
         ),
         "reproducibility": _ratio(
-            [_retrieved(group) for group in used], "no source cited", turned(_retrieved)
+            [_was_retrieved(group) for group in used], "no source cited", unseen_urls(_was_retrieved)
         ),
-        "reliability": _ratio([_reliable(group) for group in used], "no source cited", turned(_reliable)),
+        "reliability": _ratio(
+            [_reliable(group) for group in used], "no source cited", unseen_urls(_reliable)
+        ),
         "reference_diversity": _diversity([len(group) for group in used], opened=n_pairs > 0),
         "evidence_coverage": share(
             len(claims),
@@ -127,20 +129,22 @@ def _paper(rows: Rows) -> tuple[ScoreNode, ...]:
         ),
         "information_amount": _amount(of_claims, STEPS["information"], n_claims),
         "citation_amount": _amount(of_pairs, STEPS["citations"], n_pairs),
-        "reference_amount": _amount(of_urls, STEPS["references"], n_new + int(turned(_supported).gains)),
+        "reference_amount": _amount(
+            of_urls, STEPS["references"], n_new + int(unseen_urls(_is_supported).gains)
+        ),
     }
     read = {name: read_in_part(score, unread.known) for name, score in metrics.items()}
     return build(read, lambda _, parts: mean_of(parts))
 
 
-def _supported(group: Group) -> bool | None:
+def _is_supported(group: Group) -> bool | None:
     """Check whether the page supports a claim; None if a failure leaves that open."""
     if any(pair.outcome == "supported" for pair in group):
         return True
     return None if any(pair.failed for pair in group) else False
 
 
-def _retrieved(group: Group) -> bool | None:
+def _was_retrieved(group: Group) -> bool | None:
     """Check whether the page could be retrieved; None if it was not fetched, or if no judge looked at it."""
     if any(pair.outcome in ("supported", "not_supported", "tied") for pair in group):
         return True
@@ -152,7 +156,7 @@ def _reliable(group: Group) -> bool | None:
 
     The verdicts on a page that is rated unreliable leave nothing open.
     """
-    supported = _supported(group)
+    supported = _is_supported(group)
     if supported and any(pair.reliable for pair in group):
         return True
     might_be = any(
@@ -164,12 +168,12 @@ def _reliable(group: Group) -> bool | None:
 
 def _ratio(units: Collection[bool | None], empty: str, unseen: Unseen = ALL_SEEN) -> Score:
     """Return the share of the units that count; units whose status is not known (None) failed."""
-    hits, failed = _counted(units)
+    hits, failed = _count_units(units)
     found = share(hits, len(units) - failed, failed, top=TOP, empty=empty, unseen=unseen)
     return noted(found, f"all {failed} failed") if failed and found.value is None else found
 
 
-def _counted(units: Collection[bool | None]) -> tuple[int, int]:
+def _count_units(units: Collection[bool | None]) -> tuple[int, int]:
     return sum(unit is True for unit in units), sum(unit is None for unit in units)
 
 
@@ -191,7 +195,7 @@ def _amount(units: Collection[bool | None], step: int, n_unread: int) -> Score:
 
     `n_unread`: largest number of units that were not read and may be supported.
     """
-    n, failed = _counted(units)
+    n, failed = _count_units(units)
     least, most = float(amount(n, step)), float(amount(n + failed + n_unread, step))
     if failed == len(units) and failed + n_unread:
         return unknown(least, most, f"all {failed} failed" if failed else "", failed or 1)
@@ -241,14 +245,14 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
         or any(unread.pairs(url, traced=True) for url in unread.urls)
     )
 
-    def tallied(favour: bool | None) -> upstream.Tally:
+    def tally_rows(favour: bool | None) -> upstream.Tally:
         if favour is None:
             return upstream.tally(rows)
         found = resolved(rows, favour)
         return upstream.opened(found, favour) if unread else upstream.tally(found)
 
-    def scored(favour: bool | None) -> tuple[ScoreNode, ...]:
-        found = upstream.normalised(tallied(favour))
+    def score_tally(favour: bool | None) -> tuple[ScoreNode, ...]:
+        found = upstream.normalised(tally_rows(favour))
         if favour is not None and diversity_open:
             found["integrity"]["reference_diversity"]["diversity_hhi"] = TOP if favour else 0.0
         dimensions, subdimensions = upstream.averages(found)
@@ -271,8 +275,8 @@ def _upstream(rows: Rows) -> tuple[ScoreNode, ...]:
         }
         return build(leaves, parent)
 
-    charged = scored(None)
-    return at_extremes(lambda favour: charged if favour is None else scored(favour), [charged])
+    charged = score_tally(None)
+    return at_extremes(lambda favour: charged if favour is None else score_tally(favour), [charged])
 
 
 class Count(NamedTuple):

@@ -89,7 +89,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         # As the extraction, the choice is that of one judge, so that all label the same claims.
         chooser = context.extractor or context.judge
         choice = await choose(known, self.settings.n_claims, case.task, chooser, context.today)
-        check = self._batched if self.settings.method == "batched" else self._by_agents
+        check = self._check_in_batches if self.settings.method == "batched" else self._by_agents
         facts, evidence_gaps = await check(choice.claims, context, snapshot)
         facts += [
             CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, failure=choice.failure)
@@ -119,7 +119,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         )
         return facts, merged(gap for fact in facts if fact.run is not None for gap in fact.run.evidence_gaps)
 
-    async def _batched(
+    async def _check_in_batches(
         self, claims: Sequence[Claim], context: EvalContext, snapshot: Snapshot
     ) -> tuple[list[CheckedFact], tuple[EvidenceGap, ...]]:
         asked = await write_queries(claims, context.judge, context.today, self.settings)
@@ -292,12 +292,12 @@ def _queries(fact: CheckedFact) -> Iterator[str]:
 
 def _evidence(fact: CheckedFact) -> Iterator[str]:
     for side, given in (("for", fact.supporting), ("against", fact.opposing)):
-        yield from (f"{side}: {_located(one)}" for one in given)
+        yield from (f"{side}: {_format_place(one)}" for one in given)
     yield from (f'not in the passages: "{safe(words)}"' for words in fact.rejected)
     if fact.rationale:
         yield safe(fact.rationale)
 
 
-def _located(one: Evidence) -> str:
+def _format_place(one: Evidence) -> str:
     where = f"{'title ' if one.quote.in_title else ''}{one.quote.start}-{one.quote.end}"
     return f'"{safe(one.quote.text)}" ({safe(one.url)}, {where})'

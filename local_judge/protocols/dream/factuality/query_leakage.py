@@ -73,7 +73,7 @@ def given_away(query: str, claim: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def stripped(claim: str, longest: int = 8) -> str | None:
+def query_without_answer(claim: str, longest: int = 8) -> str | None:
     """Return a query of the claim's own words, in their order, that gives nothing away; None if too little is left.
 
     Numbers, values and function words go; then words from the end.

@@ -24,7 +24,7 @@ from local_judge.claims.model import Claim
 from local_judge.judge.fitting import fitting_parts
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import evaluated_on, no_boolean, requested
+from local_judge.protocols.asking import evaluated_on, no_boolean, request_blocks
 from local_judge.protocols.dream.claims import most_salient
 from local_judge.tasks.model import Task
 
@@ -92,17 +92,17 @@ async def _chosen(
         wanted = n - len(chosen)
         if failure is not None or not wanted:
             break
-        told = await judge.ask(
+        answer = await judge.ask(
             salience_prompt(left, wanted, task, today),
             _answer(wanted, len(left)),
             draw=round,
             max_tokens=TOKENS_PER_NUMBER * wanted + 40,
         )
-        if isinstance(told, Failure):
-            failure = told
+        if isinstance(answer, Failure):
+            failure = answer
         else:
-            replies += told.replies
-            chosen |= {left[number - 1].id for number in told.value.claims}
+            replies += answer.replies
+            chosen |= {left[number - 1].id for number in answer.value.claims}
     left = [claim for claim in claims if claim.id not in chosen]
     missing = tuple(most_salient(left, n - len(chosen)))
     if missing and failure is None:
@@ -114,7 +114,7 @@ async def _chosen(
 def salience_prompt(claims: Sequence[Claim], n: int, task: Task, today: date | None) -> Prompt:
     """Return the prompt that asks for the `n` most salient claims; the part that is the same for all comes first."""
     listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
-    own = [*requested(task), fence(listed, "Claims:"), f"Choose {n} of these {len(claims)} claims."]
+    own = [*request_blocks(task), fence(listed, "Claims:"), f"Choose {n} of these {len(claims)} claims."]
     shared = fill(load_prompt("local_judge.protocols.dream", "salience"), {"today": evaluated_on(today)})
     return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"dream:salience:{today}")
 

@@ -28,7 +28,7 @@ from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import FactualitySettings, RefusedQuery, SearchQuery
-from local_judge.protocols.dream.factuality.query_leakage import given_away, stripped
+from local_judge.protocols.dream.factuality.query_leakage import given_away, query_without_answer
 
 template = partial(load_prompt, "local_judge.protocols.dream")
 
@@ -68,7 +68,7 @@ class ClaimQueries:
         """Queries to search with; empty if every possible query gives something away."""
         if self.accepted:
             return tuple(SearchQuery(text=text) for text in self.accepted)
-        made = None if self.failure is not None else stripped(self.claim.text)
+        made = None if self.failure is not None else query_without_answer(self.claim.text)
         return () if made is None else (SearchQuery(text=made, by="code"),)
 
     @property
@@ -104,10 +104,10 @@ async def _ask(asked: Sequence[ClaimQueries], judge: Judge, today: date | None, 
     def prompt_for(indices: Sequence[int]) -> Prompt:
         return queries_prompt([asked[index] for index in indices], today, n)
 
-    told = await judge.ask_items(
+    answers = await judge.ask_items(
         prompt_for, Written, len(asked), draw=round, max_tokens=TOKENS_PER_QUERY * n * len(asked) + 60
     )
-    for one, answer in zip(asked, told, strict=True):
+    for one, answer in zip(asked, answers, strict=True):
         if isinstance(answer, Failure):
             one.failure = answer
         else:

@@ -78,10 +78,10 @@ async def judge_claims(
         required: a label has to rest on a quotation.
     """
     own = [claims[position] for position in group.claims]
-    verdicts = await _judged(own, group.passages, judge, today, 0)
+    verdicts = await _judge_claims(own, group.passages, judge, today, 0)
     bare = [index for index, one in enumerate(verdicts) if required and lacks_quotation(one)]
     again = await asyncio.gather(
-        *(_judged([own[index]], group.passages, judge, today, SECOND) for index in bare)
+        *(_judge_claims([own[index]], group.passages, judge, today, SECOND) for index in bare)
     )
     for index, (second,) in zip(bare, again, strict=True):
         first = verdicts[index]
@@ -89,7 +89,7 @@ async def judge_claims(
         both = {"rejected": rejected, "replies": (*first.replies, *second.replies)}
         verdicts[index] = second.model_copy(update=both)
         if lacks_quotation(second):
-            verdicts[index] = unquoted(verdicts[index])
+            verdicts[index] = fail_unquoted(verdicts[index])
     return verdicts
 
 
@@ -102,7 +102,7 @@ def lacks_quotation(verdict: CheckedFact) -> bool:
     }.get(verdict.label or "", False)
 
 
-def unquoted(verdict: CheckedFact) -> CheckedFact:
+def fail_unquoted(verdict: CheckedFact) -> CheckedFact:
     """Return the claim as a failure, because its label has no quotation."""
     detail = f"label {verdict.label!r} without a quotation on its side that occurs in the passages"
     failure = Failure(kind="invalid_reply", detail=detail, attempts=max(len(verdict.replies), 1))
@@ -123,7 +123,7 @@ def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], tod
     )
 
 
-async def _judged(
+async def _judge_claims(
     claims: Sequence[Claim], passages: Sequence[PagePassage], judge: Judge, today: date | None, draw: int
 ) -> list[CheckedFact]:
     def prompt_for(indices: Sequence[int]) -> Prompt:
@@ -134,40 +134,42 @@ async def _judged(
     ):
         middle = len(claims) // 2
         halves = (claims[:middle], claims[middle:])
-        verdicts = await asyncio.gather(*(_judged(half, passages, judge, today, draw) for half in halves))
+        verdicts = await asyncio.gather(
+            *(_judge_claims(half, passages, judge, today, draw) for half in halves)
+        )
         return [one for half in verdicts for one in half]
-    told = await judge.ask_items(
+    answers = await judge.ask_items(
         prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
     )
     finders = [(one, QuoteFinder(one.text)) for one in passages]
     locations = passages_of(passages)
-    return [_verdict(*pair, finders, locations) for pair in zip(claims, told, strict=True)]
+    return [_verdict(*pair, finders, locations) for pair in zip(claims, answers, strict=True)]
 
 
 def _verdict(
     claim: Claim,
-    told: Answer[Verdict] | Failure,
+    answer: Answer[Verdict] | Failure,
     finders: Sequence[tuple[PagePassage, QuoteFinder]],
     locations: tuple[PassageLocation, ...],
 ) -> CheckedFact:
     fact = CheckedFact(id=claim.id, text=claim.text, salient=claim.salient, passages=locations)
-    if isinstance(told, Failure):
-        return fact.model_copy(update={"failure": told})
-    supporting, missed = _found(told.value.supporting, finders)
-    opposing, missed_too = _found(told.value.opposing, finders)
+    if isinstance(answer, Failure):
+        return fact.model_copy(update={"failure": answer})
+    supporting, missed = _look_up(answer.value.supporting, finders)
+    opposing, missed_too = _look_up(answer.value.opposing, finders)
     return fact.model_copy(
         update={
-            "label": told.value.label,
+            "label": answer.value.label,
             "supporting": supporting,
             "opposing": opposing,
             "rejected": (*missed, *missed_too),
-            "rationale": told.value.rationale,
-            "replies": told.replies,
+            "rationale": answer.value.rationale,
+            "replies": answer.replies,
         }
     )
 
 
-def _found(
+def _look_up(
     quotations: Sequence[str], finders: Sequence[tuple[PagePassage, QuoteFinder]]
 ) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Return quotations in the first passage that contains them, and those that no passage contains."""
@@ -246,7 +248,7 @@ async def check_by_agent(
             "rationale": answer.rationale,
         }
     )
-    return unquoted(fact) if settings.quotations == "required" and lacks_quotation(fact) else fact
+    return fail_unquoted(fact) if settings.quotations == "required" and lacks_quotation(fact) else fact
 
 
 def _evidence(one: CheckedCitation) -> Evidence:

@@ -131,28 +131,28 @@ def _opponent(document: Document, name: str, case: str | None) -> Opponent:
 
 async def _order(request: str, report: Document, other: Document, report_first: bool, judge: Judge) -> Order:
     pair = (report, other) if report_first else (other, report)
-    told = await judge.ask(prompt(request, *pair), Compared, max_tokens=REPLY_TOKENS)
-    if isinstance(told, Failure):
-        return Order(report_first=report_first, failure=told)
-    return _kept(told, report_first)
+    answer = await judge.ask(prompt(request, *pair), Compared, max_tokens=REPLY_TOKENS)
+    if isinstance(answer, Failure):
+        return Order(report_first=report_first, failure=answer)
+    return _by_report(answer, report_first)
 
 
-def _kept(told: Answer[Compared], report_first: bool) -> Order:
+def _by_report(result: Answer[Compared], report_first: bool) -> Order:
     """Return the answer by report instead of by position."""
-    answer = told.value
+    answer = result.value
     marks = (answer.first, answer.second)
     flaws = (tuple(answer.first_flaws), tuple(answer.second_flaws))
-    said: Outcome = "tie"
+    outcome: Outcome = "tie"
     if answer.winner != "tie":
-        said = "report" if (answer.winner == "first") is report_first else "other"
+        outcome = "report" if (answer.winner == "first") is report_first else "other"
     own = 0 if report_first else 1
     return Order(
         report_first=report_first,
         report=marks[own],
         other=marks[1 - own],
-        said=said,
+        said=outcome,
         analysis=answer.analysis,
         report_flaws=flaws[own],
         other_flaws=flaws[1 - own],
-        replies=told.replies,
+        replies=result.replies,
     )

@@ -143,7 +143,11 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         Raises:
             ConfigError: the run has no snapshot.
         """
-        task, snapshot, report = task_of(case), context.pages("liveresearchbench"), addressed(case.report)
+        task, snapshot, report = (
+            task_of(case),
+            context.pages("liveresearchbench"),
+            resolve_addresses(case.report),
+        )
         tokens = self.settings.opening_tokens
         async with asyncio.TaskGroup() as group:  # a claim set that fails cancels the pages
             looks = [
@@ -248,7 +252,7 @@ def _yes_no(value: bool | None) -> str | None:
 NO_ADDRESS = "no address"
 
 
-def addressed(document: Document) -> Document:
+def resolve_addresses(document: Document) -> Document:
     """Return the document in which entries without a URL are the addresses of their citations: see `CitedPage.url`."""
     names = {
         entry.id: f"{NO_ADDRESS} ({entry.id}): {' '.join(entry.text.split())[:80]}"
@@ -319,8 +323,8 @@ def cited_claims(document: Document, claims: ClaimSet) -> Iterator[CitedClaim]:
             found = CitedClaim(claim=claim.id, text=claim.text, url=url)
             verdict = verdicts.get((claim.id, url))
             if verdict is not None:
-                told = ("label", "quote", "rationale", "failure", "replies")
-                found = found.model_copy(update={name: getattr(verdict, name) for name in told})
+                fields = ("label", "quote", "rationale", "failure", "replies")
+                found = found.model_copy(update={name: getattr(verdict, name) for name in fields})
             yield found
     sentences = {sentence.label: sentence for sentence in document.sentences}
     for lost in claims.extraction_failures:

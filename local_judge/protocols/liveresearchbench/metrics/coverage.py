@@ -14,7 +14,7 @@ from pydantic import Field
 
 from local_judge.base.model import Frozen
 from local_judge.prompts import fence, fill, load_prompt
-from local_judge.protocols.asking import Requirement, evaluated_on, given, rule, task_of
+from local_judge.protocols.asking import Requirement, evaluated_on, require_input, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
 from local_judge.protocols.liveresearchbench import original_prompts
@@ -60,7 +60,7 @@ class Coverage(ChecklistMetric[CoverageSettings, CoverageFindings]):
     async def examine(self, case: Case, context: EvalContext) -> CoverageFindings:
         """Judge each item of the task's checklist."""
         task = task_of(case)
-        checklist = given(task.checklist)
+        checklist = require_input(task.checklist)
         if context.prompts is not None:
             numbered = [
                 Requirement(f"q{number}", item.text) for number, item in enumerate(checklist.items, 1)

@@ -166,7 +166,7 @@ class IssueSettings(Frozen):
     """Steps of `[issues, score]`, from 0 issues, with scores that do not rise."""
 
 
-def examined(
+def decide_issues(
     metric: Kind, document: Document, listed: Sequence[Contradiction | Unlinked]
 ) -> tuple[Issue, ...]:
     """Decide the fate of each issue, in the order of the list."""
@@ -240,23 +240,27 @@ class Issues(Metric[IssueSettings, IssueFindings]):
         lacking = await room_for(context.judge, prompt, MIN_REPLY_TOKENS)
         if lacking is not None:
             return found.model_copy(update={"failure": lacking})
-        told = await context.judge.ask(prompt, answer_type(self.kind, limit), max_tokens=REPLY_TOKENS * limit)
-        if isinstance(told, Failure):
-            return found.model_copy(update={"failure": told})
-        issues = examined(self.kind, case.report, told.value.issues)
-        return found.model_copy(update={"issues": issues, "replies": told.replies})
+        answer = await context.judge.ask(
+            prompt, answer_type(self.kind, limit), max_tokens=REPLY_TOKENS * limit
+        )
+        if isinstance(answer, Failure):
+            return found.model_copy(update={"failure": answer})
+        issues = decide_issues(self.kind, case.report, answer.value.issues)
+        return found.model_copy(update={"issues": issues, "replies": answer.replies})
 
     async def _as_published(self, case: Case, context: EvalContext, source: PromptSource) -> IssueFindings:
         """Ask by the published prompt; its issues have no quotations and are not checked."""
-        told = await original_prompts.issues(self.kind, case, context, original_prompts.prompts_from(source))
+        answer = await original_prompts.issues(
+            self.kind, case, context, original_prompts.prompts_from(source)
+        )
         found = IssueFindings(
             metric=self.kind, limit=self.settings.limit, table=self.settings.penalties, checked=False
         )
-        if isinstance(told, Failure):
-            return found.model_copy(update={"failure": told})
-        issues = tuple(Issue(quoted=(), reason=text, fate="counted") for text in told.value.issues)
+        if isinstance(answer, Failure):
+            return found.model_copy(update={"failure": answer})
+        issues = tuple(Issue(quoted=(), reason=text, fate="counted") for text in answer.value.issues)
         return found.model_copy(
-            update={"issues": issues, "chosen": told.value.score, "replies": told.replies}
+            update={"issues": issues, "chosen": answer.value.score, "replies": answer.replies}
         )
 
     def score(self, judges: Sequence[IssueFindings], profile: Profile) -> ScoreNode:

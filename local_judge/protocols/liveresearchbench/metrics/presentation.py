@@ -18,7 +18,7 @@ from pydantic import model_validator
 
 from local_judge.base.model import Frozen
 from local_judge.prompts import fill, load_prompt
-from local_judge.protocols.asking import Requirement, evaluated_on, listed_references, requested, rule
+from local_judge.protocols.asking import Requirement, evaluated_on, listed_references, request_blocks, rule
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.checklist import ChecklistMetric, Item, ItemFindings, statuses
 from local_judge.protocols.liveresearchbench import original_prompts
@@ -71,7 +71,7 @@ class Presentation(ChecklistMetric[PresentationSettings, PresentationFindings]):
             )
         decided = {} if self.settings.judge_all else decide(document)
         references = listed_references(document)
-        shown = [*([] if references is None else [references]), *requested(case.task)]
+        shown = [*([] if references is None else [references]), *request_blocks(case.task)]
 
         def wording(asked: Sequence[Requirement]) -> str:
             question = fill(
