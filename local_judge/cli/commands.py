@@ -71,7 +71,11 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Evaluate reports with one or more protocols and print their scores.",
         EVALUATE,
     ),
-    "sweep": Lazy("sweep:app", "Evaluate reports by many runs, which one file describes.", EVALUATE),
+    "sweep": Lazy(
+        "sweep:sweep_",
+        "Evaluate reports by many runs, which one file describes, and print their scores in one table.",
+        EVALUATE,
+    ),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
     "demo": Lazy(
         "demo:demo",
@@ -123,11 +127,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "results.agree:agree",
                 "Compare the scores of runs with human ratings, or the answers to items with human labels.",
             ),
-            "correct": Lazy(
-                "results.correct:correct",
-                "Correct the share of supported claims by people's labels of a random sample of them.",
+            "stats": Lazy(
+                "results.stats:stats",
+                "Compute a statistic of runs: bias by length, stability of judges, or corrected support.",
             ),
-            "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
         },
     ),
     "judge": _group(
@@ -269,10 +272,18 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
         },
     ),
-    "ledger": Lazy(
-        "ledger:app",
-        "Check, merge and compact ledgers of replies.",
+    "ledger": _group(
         DATA,
+        "Check, merge and compact ledgers of replies.",
+        {
+            "verify": Lazy("ledger:verify", "Check every row of a ledger, and print its contents."),
+            "merge": Lazy(
+                "ledger:merge",
+                "Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes "
+                "nothing.",
+            ),
+            "gc": Lazy("ledger:gc", "Remove what is no longer needed from a ledger, and compact its file."),
+        },
     ),
     "lab": _group(
         RESEARCH,

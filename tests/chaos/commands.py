@@ -154,7 +154,7 @@ def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
         ),
         Command(
             "sweep merge",
-            words("sweep merge {inputs}/sweep.yaml --out sweep"),
+            words("sweep {inputs}/sweep.yaml --merge --out sweep"),
             tree_of("sweep"),
             starts_with=("second shard", "sweep"),
         ),

@@ -36,15 +36,13 @@ SMALL = ("--set", "deer.parts=[verification]")
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("@/mill.md", *JUDGE, "--snapshot", "@/snapshot", "--out", "@/out/run", *SMALL),
-    "sweep run": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
-    "sweep merge": ("@/sweep.yaml", "@/run/ledger.sqlite", "--out", "@/out/sweep"),
+    "sweep": ("@/sweep.yaml", "--base-url", "URL", "--out", "@/out/sweep"),
     "show": ("@/run", "--claims"),
     "report": ("@/run", "--out", "@/out/page.html"),
     "rescore": ("@/run",),
     "export": ("@/run", "@/out/exported", "--format", "csv"),
     "bundle": ("@/run", "--out", "@/out/run.ljz"),
     "audit": ("@/run",),
-    "results correct": ("@/run", "--labels", "@/labels.jsonl"),
     "import": ("@/validated.jsonl", "@/out/imported"),
     "verify": ("@/claims.jsonl", "--snapshot", "@/snapshot", *JUDGE, "--ledger", "@/out/ledger.sqlite"),
     "judge calibrate": (
@@ -102,9 +100,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "snapshot evaluate": ("@/snapshot", "--queries", "@/queries.jsonl"),
     "snapshot mcp": ("@/snapshot",),
     "ledger verify": ("@/run/ledger.sqlite",),
-    "ledger import": ("@/out/all.sqlite", "@/ledger.jsonl"),
-    "ledger export": ("@/run/ledger.sqlite", "--out", "@/out/ledger.jsonl"),
-    "ledger stats": ("@/run/ledger.sqlite",),
     "ledger gc": ("@/run/ledger.sqlite", "--dry-run"),
     "ledger merge": ("@/out/all.sqlite", "@/run/ledger.sqlite"),
     "judge list": (),
@@ -154,6 +149,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tasks build rank": ("@/built", "--voter", "ada", "--out", "@/out/paper.csv"),
     "results stats length": ("@/run",),
     "results stats stability": ("@/run", "@/again"),
+    "results stats support": ("@/run", "--labels", "@/labels.jsonl"),
     "lab label": (*("@/run", "--snapshot", "@/snapshot", "--annotator", " ", "--out", "@/out/labels.jsonl"),),
     "lab agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
     "lab agent transcript": ("@/asked",),
@@ -251,6 +247,5 @@ MADE_BY = {
     "plans.jsonl": "tasks draft plan",
     "built": "tasks build make",
     "asked": "lab agent ask",
-    "ledger.jsonl": "ledger export",
 }
 """What commands read that others write, in an order that works."""
