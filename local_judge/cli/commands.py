@@ -137,10 +137,8 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         JUDGES,
         "Choose, start, qualify and calibrate judges.",
         {
-            "list": Lazy("judge.presets:list_", "List the packaged presets."),
-            "show": Lazy("judge.presets:show", "Print a preset as YAML, with the path of its file."),
-            "copy": Lazy(
-                "judge.presets:copy", "Copy a preset to a new file, as a starting point for your own."
+            "show": Lazy(
+                "judge.presets:show", "List the packaged presets, print one, or list the running judges."
             ),
             "fetch": Lazy(
                 "judge.presets:fetch",
@@ -150,10 +148,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "judge.running:up_",
                 "Start a judge's vLLM servers, one per group of GPUs, and fetch its weights if need be. Ctrl-C stops "
                 "them.",
-            ),
-            "status": Lazy(
-                "judge.running:status_",
-                "List the running judges: health, GPUs, requests and KV cache of each server.",
             ),
             "down": Lazy(
                 "judge.running:down_",
@@ -173,7 +167,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         DATA,
         "Make, describe, verify and search snapshots of the web.",
         {
-            "import": Lazy("snapshot.make:import_", "Make a snapshot from pages that you already have."),
+            "import": Lazy(
+                "snapshot.make:import_",
+                "Make a snapshot from pages, archives or snapshots that you already have.",
+            ),
             "fetch": Lazy(
                 "snapshot.fetch:fetch",
                 "Fetch the pages that reports cite into a snapshot: each page once, at a polite rate.",
@@ -182,16 +179,13 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "snapshot.search_web:search_web_",
                 "Search the web for queries, and fetch the first results into a snapshot.",
             ),
-            "merge": Lazy(
-                "snapshot.make:merge", "Merge the captures of several snapshots into one snapshot."
-            ),
             "export": Lazy(
                 "snapshot.make:export",
                 "Write a snapshot as one WACZ 1.1.1 file, which other web archive tools can open.",
             ),
             "info": Lazy(
                 "snapshot.look:info",
-                "Describe a snapshot: pages by status, languages, hosts, dates, sizes.",
+                "Describe a snapshot, or the differences of two. The exit code is 1 if two differ.",
             ),
             "page": Lazy(
                 "snapshot.look:page",
@@ -201,18 +195,13 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "snapshot.look:verify",
                 "Rehash every byte of a snapshot and check that its pages, texts and archive agree.",
             ),
-            "diff": Lazy(
-                "snapshot.look:diff",
-                "List the pages and settings in which two snapshots differ. The exit code is 1 if they differ.",
+            "search": Lazy(
+                "snapshot.search:search",
+                "Search all chunks of a snapshot, offline, or measure how well the search finds known pages.",
             ),
-            "search": Lazy("snapshot.search:search", "Search all chunks of a snapshot, offline."),
             "index": Lazy(
                 "snapshot.search:index",
                 "Rebuild a snapshot's search indexes, or add a dense index. The snapshot's digest does not change.",
-            ),
-            "evaluate": Lazy(
-                "snapshot.search:evaluate_",
-                "Measure how well each search mode with an index finds the pages that are known to be relevant.",
             ),
             "mcp": Lazy(
                 "snapshot.mcp:mcp",
@@ -224,18 +213,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         DATA,
         "Make tasks; draft and review the requirements for their reports.",
         {
-            "classify": Lazy(
-                "tasks.topics:classify",
-                "Let the judge assign each task one of DeepResearch Bench's 22 topics.",
-            ),
-            "filter": Lazy(
-                "tasks.topics:filter_tasks",
-                "Let the judge decide which tasks need deep research. The output has all tasks, each with the reason.",
-            ),
-            "topics": Lazy(
-                "tasks.topics:topics",
-                "Show the distribution of tasks over topics, and how far a judge agrees with given topics.",
-            ),
             "draft": Lazy(
                 "tasks.drafts:draft",
                 "Let the judge draft data of a kind for the tasks that have none. The same command continues.",
@@ -251,7 +228,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "tasks.drafts:lint",
                 "Check checklists or plans against rules in code. The exit code is 1 if a rule is broken.",
             ),
-            "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
+            "build": Lazy(
+                "tasks.build:build",
+                "Make tasks in DIR, print what was made, or let a person rank and approve them.",
+            ),
         },
     ),
     "text": _group(

@@ -47,7 +47,6 @@ ENDS_WITH_1 = {
     "results rank",
     "snapshot fetch",
     "snapshot search-web",
-    "tasks build rank",
     "tasks lint plan",
 }
 """Commands that the small world gives nothing to do, and that say so."""
@@ -267,7 +266,7 @@ def test_a_defect_is_one_line_and_its_traceback_is_to_be_had(
 ) -> None:
     monkeypatch.delenv(DEBUG, raising=False)
     monkeypatch.setattr("local_judge.cli.judge.presets.list_presets", lambda: 1 / 0)
-    ended = command("judge", "list")
+    ended = command("judge", "show")
     assert ended.code == 70
     assert ended.line().startswith("local-judge: a defect of this program in tests/cli/test_conditions.py:")
     assert ended.line().endswith("shows the traceback; ZeroDivisionError: division by zero")

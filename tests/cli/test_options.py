@@ -29,7 +29,6 @@ OWN_HELP = {
     "--out": "what a command writes",
     "--pages": "pages of an agent, or a list of pages",
     "--port": "a port to listen on, or the first of several",
-    "--queries": "queries to search for, or queries with their relevant pages",
     "--ratings": "ratings of reports, or of plans",
     "--strict": "a problem of a report, or a check that was not made",
     "--reports": "reports to read, or a row for each report",
