@@ -20,7 +20,7 @@ from local_judge.cli.help import HelpAll, HelpGroup, Home, Quiet, Verbose, every
 
 
 class Lazy(TyperCommand):
-    """Command, or Typer app of one module, whose module is imported only when it is called."""
+    """Command whose module is imported only when it is called."""
 
     def __init__(self, target: str, help: str, panel: str | None = None) -> None:
         super().__init__(name=None, help=help, rich_help_panel=panel)
@@ -40,12 +40,8 @@ class Lazy(TyperCommand):
 @cache
 def _load(target: str, name: str) -> Any:
     module, _, attribute = target.partition(":")
-    found = getattr(import_module(f"local_judge.cli.{module}"), attribute)
     around: Any = import_module("local_judge.cli.options").CommandGroup()
-    if isinstance(found, typer.Typer):
-        around.add_typer(found, name=name)
-    else:
-        around.command(name)(found)
+    around.command(name)(getattr(import_module(f"local_judge.cli.{module}"), attribute))
     return get_group(around).commands[name]
 
 
@@ -236,12 +232,8 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
     ),
     "text": _group(
         DATA,
-        "Parse and check reports, and remove citations from them.",
+        "Check how reports are read, and remove citations from them.",
         {
-            "parse": Lazy(
-                "text:parse",
-                "Print a report's sentences, citations and references, and list unresolved citations.",
-            ),
             "check": Lazy(
                 "text:check",
                 "Check how much of the reports' citations and source lists is read.",
@@ -294,8 +286,8 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "Measure verdicts against labels by people, next to a baseline and to published verifiers.",
             ),
             "agent": Lazy(
-                "lab.agent:app",
-                "Answer questions with an agent that searches a snapshot, and print transcripts.",
+                "lab.agent:agent",
+                "Answer a question from the pages of a snapshot, with quotations that code has verified.",
             ),
         },
     ),

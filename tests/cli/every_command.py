@@ -78,7 +78,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "--out",
         "@/out/benchmark.json",
     ),
-    "text parse": ("@/mill.md",),
     "text check": ("@/mill.md",),
     "lab plant": ("@/snapshot", "--n", "8", "--out", "@/out/planted"),
     "text clean": ("@/mill.md", "--out", "@/out/cleaned.jsonl"),
@@ -143,8 +142,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "results stats stability": ("@/run", "@/again"),
     "results stats support": ("@/run", "--labels", "@/labels.jsonl"),
     "lab label": (*("@/run", "--snapshot", "@/snapshot", "--annotator", " ", "--out", "@/out/labels.jsonl"),),
-    "lab agent ask": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
-    "lab agent transcript": ("@/asked",),
+    "lab agent": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
 }
 
 
@@ -238,6 +236,6 @@ MADE_BY = {
     "checklists.jsonl": "tasks draft checklist",
     "plans.jsonl": "tasks draft plan",
     "built": "tasks build",
-    "asked": "lab agent ask",
+    "asked": "lab agent",
 }
 """What commands read that others write, in an order that works."""

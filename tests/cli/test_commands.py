@@ -42,7 +42,6 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "rescore",
         "export",
         "verify",
-        "text parse",
         "text check",
         "text clean",
         "judge up",
@@ -144,8 +143,8 @@ def test_wrong_usage_is_2(command: Command) -> None:
         assert command(*arguments).code == 2
 
 
-def test_parse_prints_tables(command: Command, report: Path) -> None:
-    ended = command("text", "parse", report)
+def test_check_prints_sentences_and_references(command: Command, report: Path) -> None:
+    ended = command("text", "check", report, "--sentences")
     assert ended.code == 0
     for text in (
         "L2.S1",
@@ -155,19 +154,10 @@ def test_parse_prints_tables(command: Command, report: Path) -> None:
         assert text in ended.out
 
 
-def test_parse_prints_json(command: Command, report: Path) -> None:
-    parsed = json.loads(command("text", "parse", report, "--json").out)
+def test_check_prints_the_parsed_report_as_json(command: Command, report: Path) -> None:
+    parsed = json.loads(command("text", "check", report, "--sentences", "--json").out)
     assert [sentence["label"] for sentence in parsed["sentences"]] == ["L2.S1", "L2.S2"]
     assert [reference["key"] for reference in parsed["references"]] == ["1", "2"]
-    assert parsed["summary"]
-
-
-def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "two.jsonl"
-    path.write_text('{"id": 1, "article": "One."}\n{"id": 2, "article": "Two."}\n')
-    ended = command("text", "parse", path)
-    assert ended.code == 1
-    assert ended.line() == f"local-judge: {path}: contains 2 reports; `text parse` takes one report"
 
 
 def test_info_of_a_snapshot_without_pages_prints_a_dash_for_each_missing_date(

@@ -41,7 +41,6 @@ which a shell shows as 130, where the interrupt fell into an `eval`, handled or 
 ENDS_WITH_1 = {
     "judge down",
     "judge fetch",
-    "lab agent transcript",
     "lab label",
     "results agree",
     "results rank",
@@ -255,7 +254,9 @@ def test_an_interrupt_while_asyncio_starts_is_one_line(
 
 
 def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:
-    done = run_alone("text", "parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
+    done = run_alone(
+        "text", "check", "mill.md", "--sentences", "--json", cwd=world, PYTHONIOENCODING="latin-1"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u6c34" in done.stdout
     assert "The \u6c34 retrofit" in json.loads(done.stdout)["sentences"][0]["text"]

@@ -33,7 +33,7 @@ READERS = (
     ("results", "rank", "--score", "overall"),
     ("export", "--format", "csv"),
     ("export", "--format", "deer"),
-    ("lab", "agent", "transcript"),
+    ("show", "--transcripts"),
 )
 
 
