@@ -202,7 +202,7 @@ class PlanOptions(Options):
 
 def draft(
     kind: Annotated[
-        KindName | Literal["topic", "need"],
+        Literal[KindName, "topic", "need"],
         typer.Argument(metavar="KIND", help=f"Kind of data: {REVIEWED}; topic or need of a task."),
     ],
     options: DraftOptions,
@@ -276,7 +276,7 @@ def _coverage(transcripts: PlanTranscripts, out: Path) -> dict[str, Tally]:
 
 def show(
     kind: Annotated[
-        KindName | Literal["topic"],
+        Literal[KindName, "topic"],
         typer.Argument(metavar="KIND", help=f"Kind of data: {REVIEWED}; topic."),
     ],
     file: FilePath,
