@@ -180,8 +180,8 @@ class ClaimOptions(Options):
 class CommandGroup(typer.Typer):
     """Group of commands with help pages of one screen, and with the options that every command has."""
 
-    def __init__(self, help: str = "", cls: type[HelpGroup] = HelpGroup) -> None:
-        super().__init__(cls=cls, help=help, callback=everywhere, no_args_is_help=True, rich_markup_mode=None)
+    def __init__(self) -> None:
+        super().__init__(cls=HelpGroup, callback=everywhere, no_args_is_help=True, rich_markup_mode=None)
 
     def command(
         self, name: str | None = None, *, help: str | None = None, **settings: Any

@@ -143,6 +143,34 @@ def test_wrong_usage_is_2(command: Command) -> None:
         assert command(*arguments).code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("results stats length run --labels l", "--labels: has no meaning for length"),
+        ("results stats stability run --measure words", "--measure: has no meaning for stability"),
+        ("results stats support run --score x --labels l", "--score: has no meaning for support"),
+        ("results stats support run", "support: give one run, and people's labels of its claims"),
+        ("sweep a.yaml --merge --shard 1/2", "--merge: excludes --shard"),
+        ("sweep a.yaml l.sqlite", "l.sqlite: only --merge takes ledgers"),
+        ("judge show qwen3-8b --running", "leave out JUDGE"),
+        ("tasks show plan a b", "OTHER: has no meaning for plan"),
+        ("tasks show topic a --task 1", "--task: has no meaning for topic"),
+        ("tasks build d --domains 1", "--domains: has no meaning for a build without --judge"),
+        ("tasks build d --out x", "--out: has no meaning for a build without --voter"),
+        ("tasks build d --voter a --drops", "--drops: has no meaning for a ballot"),
+        ("snapshot import PAGES PAGES out", "only archives, or only snapshots, can be imported together"),
+        ("snapshot search SNAPSHOT pump --seed 1", "--seed: has no meaning for a search"),
+        ("snapshot search SNAPSHOT pump --evaluate", "QUERY: has no meaning for --evaluate"),
+    ],
+)
+def test_an_option_of_another_use_of_a_command_is_refused(
+    command: Command, snapshot: Path, words: str, says: str
+) -> None:
+    places = {"PAGES": sample_folder() / "pages", "SNAPSHOT": snapshot}
+    ended = command(*(places.get(word, word) for word in words.split()))
+    assert (ended.code, says in ended.line()) == (1, True), ended.err
+
+
 def test_check_prints_sentences_and_references(command: Command, report: Path) -> None:
     ended = command("text", "check", report, "--sentences")
     assert ended.code == 0
