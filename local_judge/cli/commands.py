@@ -67,11 +67,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Evaluate reports with one or more protocols and print their scores.",
         EVALUATE,
     ),
-    "sweep": Lazy(
-        "sweep:sweep_",
-        "Evaluate reports by many runs, which one file describes, and print their scores in one table.",
-        EVALUATE,
-    ),
+    "sweep": Lazy("sweep:sweep_", "Evaluate reports by many runs, which one file describes.", EVALUATE),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
     "demo": Lazy(
         "demo:demo",
@@ -211,7 +207,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         {
             "draft": Lazy(
                 "tasks.drafts:draft",
-                "Let the judge draft data of a kind for the tasks that have none. The same command continues.",
+                "Let the judge draft data of a kind for the tasks that have none.",
             ),
             "show": Lazy(
                 "tasks.drafts:show",

@@ -13,7 +13,7 @@ from rich.markup import escape
 from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import ConfigError, RunError, plain
 from local_judge.claims.model import ClaimSet
-from local_judge.cli.help import ADVANCED
+from local_judge.cli.help import ADVANCED, AGENT
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
@@ -156,6 +156,7 @@ def show(
         typer.Option(
             "--transcripts",
             help="Print the questions, searches, pages and replies of the run's agents as Markdown.",
+            rich_help_panel=AGENT,
         ),
     ] = False,
     item: Annotated[
@@ -163,14 +164,14 @@ def show(
         typer.Option(
             "--item",
             help="With --transcripts: item that the agents work on, such as the id of a statement.",
+            rich_help_panel=AGENT,
         ),
     ] = None,
     verticals: Annotated[
         bool,
         typer.Option(
             "--verticals",
-            help="Print the metrics of all protocols in four groups: presentation, task compliance, depth and "
-            "sources; each on its own scale and from 0 to 100.",
+            help="Print the metrics of all protocols in four groups, such as `depth` or `sources`.",
         ),
     ] = False,
     watching: Annotated[

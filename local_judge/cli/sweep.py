@@ -94,7 +94,7 @@ def sweep_(
     print_config: PrintConfig = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate reports by many runs, which one file describes, and print their scores in one table."""
+    """Evaluate reports by many runs, which one file describes."""
     options, environment = given_keys(context)
     if merge:
         if shard is not None or ray is not None or dry_run or print_config:

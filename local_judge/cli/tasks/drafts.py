@@ -81,7 +81,7 @@ from local_judge.tasks.topics import (
 from local_judge.terminal import count, stdout
 
 KindName = Literal["guidance", "criteria", "dimensions", "checklist", "plan"]
-REVIEWED = "guidance, criteria, dimensions, checklist or plan"
+_KINDS = "Kind of data: guidance, criteria, dimensions, checklist, plan"
 FilePath = Annotated[Path, typer.Argument(metavar="FILE", help="File written by `tasks draft` or by hand.")]
 OneTask = Annotated[str | None, typer.Option("--task", help="Use only the task with this id.")]
 
@@ -203,18 +203,17 @@ class PlanOptions(Options):
 def draft(
     kind: Annotated[
         Literal[KindName, "topic", "need"],
-        typer.Argument(metavar="KIND", help=f"Kind of data: {REVIEWED}; topic or need of a task."),
+        typer.Argument(metavar="KIND", help=f"{_KINDS}, topic or need."),
     ],
     options: DraftOptions,
     guidance: GuidanceOptions,
     plan: PlanOptions,
     snapshot: SomeSnapshotDir = None,
 ) -> None:
-    """Let the judge draft data of a kind for the tasks that have none. The same command continues.
+    """Let the judge draft data of a kind for the tasks that have none.
 
-    Guidance may quote passages of --snapshot. For plans, an agent searches --snapshot by default. A topic is one of
-    DeepResearch Bench's 22; need is whether a task needs deep research, and its file contains all tasks, each with the
-    reason.
+    Guidance may quote passages of --snapshot; for plans, an agent searches it by default.
+    need: whether a task needs deep research.
     """
     for name, own in (("guidance", guidance), ("plan", plan)):
         if kind != name and own != type(own)():
@@ -277,7 +276,7 @@ def _coverage(transcripts: PlanTranscripts, out: Path) -> dict[str, Tally]:
 def show(
     kind: Annotated[
         Literal[KindName, "topic"],
-        typer.Argument(metavar="KIND", help=f"Kind of data: {REVIEWED}; topic."),
+        typer.Argument(metavar="KIND", help=f"{_KINDS} or topic."),
     ],
     file: FilePath,
     other: Annotated[
@@ -312,7 +311,7 @@ def _show_topics(file: Path, other: Path | None, as_json: bool) -> None:
 
 
 def review(
-    kind: Annotated[KindName, typer.Argument(metavar="KIND", help=f"Kind of data: {REVIEWED}.")],
+    kind: Annotated[KindName, typer.Argument(metavar="KIND", help=f"{_KINDS}.")],
     file: FilePath,
     reviewer: Annotated[str, typer.Option("--reviewer", help="Name of the reviewer, stored with each row.")],
     options: LabelOptions,
