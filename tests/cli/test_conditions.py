@@ -157,6 +157,7 @@ def run_all(forks: list[Forks], condition: str, *more: str) -> dict[str, Forked]
 def test_the_table_names_every_command() -> None:
     kinds = {entry: entry.rpartition(" ")[0] for entry in COMMANDS if entry not in set(commands())}
     assert set(kinds.values()) == {
+        "results stats",
         "tasks draft",
         "tasks show",
         "tasks review",
