@@ -68,7 +68,9 @@ def chosen_gpus(wanted: str | None, visible: Sequence[str], used: Collection[str
         if visible and gpu not in visible:
             raise LaunchFailed(f"--gpus {wanted}: no GPU {gpu}; visible are: {', '.join(visible)}")
         if gpu in used:
-            raise LaunchFailed(f"--gpus {wanted}: another judge uses GPU {gpu} (`local-judge judge status`)")
+            raise LaunchFailed(
+                f"--gpus {wanted}: another judge uses GPU {gpu} (`local-judge judge show --running`)"
+            )
     if not named or len(set(named)) < len(named):
         raise LaunchFailed(f"--gpus {wanted}: give a number of GPUs, or different ids such as 0,1")
     return tuple(named)

@@ -256,7 +256,7 @@ def preset_path(name_or_path: str | Path) -> Path:
     if text.endswith((".yaml", ".yml")) or "/" in text:
         path = Path(text)
         if not path.is_file():
-            raise PresetError(f"no preset file {path}; `local-judge judge list` lists the packaged ones")
+            raise PresetError(f"no preset file {path}; `local-judge judge show` lists the packaged ones")
         return path
     server = text.removesuffix(THINKING_SUFFIX)
     for name in (text, server, server.removesuffix(INVARIANT_SUFFIX)):
@@ -269,7 +269,7 @@ def preset_path(name_or_path: str | Path) -> Path:
 def _no_preset(name: str) -> PresetError:
     near = get_close_matches(name, list_presets(), 1)
     hint = f"did you mean {near[0]}? " if near else ""
-    return PresetError(f"no judge preset {name!r}; {hint}`local-judge judge list` lists all presets")
+    return PresetError(f"no judge preset {name!r}; {hint}`local-judge judge show` lists all presets")
 
 
 def _read(path: Path) -> Preset:

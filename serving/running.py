@@ -267,7 +267,7 @@ def _check_serves(url: str, preset: Preset) -> None:
         )
     if code != 200:
         raise LaunchFailed(
-            f"{name} is running, and {url} does not answer (`local-judge judge status`); if it stays so: "
+            f"{name} is running, and {url} does not answer (`local-judge judge show --running`); if it stays so: "
             f"local-judge judge down {name}"
         )
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import socket
@@ -13,10 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from local_judge.base.errors import InputError
 from local_judge.base.files import each_line, open_file, read_file, read_utf8, replacing
-from local_judge.ledger import jsonl
-from local_judge.ledger.jsonl import import_ledger
 
 
 def _fifo(path: Path) -> Path:
@@ -98,16 +94,6 @@ def test_lines_are_bounded_before_they_are_held() -> None:
     assert list(each_line(io.BytesIO(b"ab\ncd"), Path("x"), 3)) == [b"ab\n", b"cd"]
     with pytest.raises(OSError, match="a line of more than 2 bytes"):
         list(each_line(io.BytesIO(b"ab\n"), Path("x"), 2))
-
-
-def test_a_long_line_of_an_exported_ledger_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonl, "MOST_LINE", 1_000)
-    with gzip.open(tmp_path / "x.jsonl.gz", "wb") as file:
-        file.write(b'{"table": "texts", "body": "' + b"a" * 100_000_000)
-    with pytest.raises(InputError, match=r"x\.jsonl\.gz: cannot be read \(a line of more than 1,000 bytes\)"):
-        import_ledger(tmp_path / "ledger.sqlite", tmp_path / "x.jsonl.gz")
 
 
 def test_the_next_write_removes_what_killed_processes_left_of_the_same_file(tmp_path: Path) -> None:

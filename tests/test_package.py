@@ -220,7 +220,7 @@ def test_a_module_that_hides_a_package_is_named_in_one_line(tmp_path: Path, hidi
     path = tmp_path / hiding
     path.parent.mkdir(exist_ok=True)
     path.write_text("", encoding="utf-8")
-    for words in (["-m", "local_judge", "judge", "list"], ["-c", "import local_judge; local_judge.evaluate"]):
+    for words in (["-m", "local_judge", "judge", "show"], ["-c", "import local_judge; local_judge.evaluate"]):
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         ended = subprocess.run(
             [sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False

@@ -20,7 +20,7 @@ from local_judge.cli.help import HelpAll, HelpGroup, Home, Quiet, Verbose, every
 
 
 class Lazy(TyperCommand):
-    """Command, or Typer app of one module, whose module is imported only when it is called."""
+    """Command whose module is imported only when it is called."""
 
     def __init__(self, target: str, help: str, panel: str | None = None) -> None:
         super().__init__(name=None, help=help, rich_help_panel=panel)
@@ -40,12 +40,8 @@ class Lazy(TyperCommand):
 @cache
 def _load(target: str, name: str) -> Any:
     module, _, attribute = target.partition(":")
-    found = getattr(import_module(f"local_judge.cli.{module}"), attribute)
     around: Any = import_module("local_judge.cli.options").CommandGroup()
-    if isinstance(found, typer.Typer):
-        around.add_typer(found, name=name)
-    else:
-        around.command(name)(found)
+    around.command(name)(getattr(import_module(f"local_judge.cli.{module}"), attribute))
     return get_group(around).commands[name]
 
 
@@ -71,7 +67,7 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         "Evaluate reports with one or more protocols and print their scores.",
         EVALUATE,
     ),
-    "sweep": Lazy("sweep:app", "Evaluate reports by many runs, which one file describes.", EVALUATE),
+    "sweep": Lazy("sweep:sweep_", "Evaluate reports by many runs, which one file describes.", EVALUATE),
     "verify": Lazy("verify:verify", "Verify claims against their pages, without a report.", EVALUATE),
     "demo": Lazy(
         "demo:demo",
@@ -123,21 +119,18 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "results.agree:agree",
                 "Compare the scores of runs with human ratings, or the answers to items with human labels.",
             ),
-            "correct": Lazy(
-                "results.correct:correct",
-                "Correct the share of supported claims by people's labels of a random sample of them.",
+            "stats": Lazy(
+                "results.stats:stats",
+                "Compute a statistic of runs: bias by length, stability of judges, or corrected support.",
             ),
-            "stats": Lazy("results.stats:app", "Compute statistics over the reports of runs."),
         },
     ),
     "judge": _group(
         JUDGES,
         "Choose, start, qualify and calibrate judges.",
         {
-            "list": Lazy("judge.presets:list_", "List the packaged presets."),
-            "show": Lazy("judge.presets:show", "Print a preset as YAML, with the path of its file."),
-            "copy": Lazy(
-                "judge.presets:copy", "Copy a preset to a new file, as a starting point for your own."
+            "show": Lazy(
+                "judge.presets:show", "List the packaged presets, print one, or list the running judges."
             ),
             "fetch": Lazy(
                 "judge.presets:fetch",
@@ -147,10 +140,6 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "judge.running:up_",
                 "Start a judge's vLLM servers, one per group of GPUs, and fetch its weights if need be. Ctrl-C stops "
                 "them.",
-            ),
-            "status": Lazy(
-                "judge.running:status_",
-                "List the running judges: health, GPUs, requests and KV cache of each server.",
             ),
             "down": Lazy(
                 "judge.running:down_",
@@ -170,7 +159,10 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         DATA,
         "Make, describe, verify and search snapshots of the web.",
         {
-            "import": Lazy("snapshot.make:import_", "Make a snapshot from pages that you already have."),
+            "import": Lazy(
+                "snapshot.make:import_",
+                "Make a snapshot from pages, archives or snapshots that you already have.",
+            ),
             "fetch": Lazy(
                 "snapshot.fetch:fetch",
                 "Fetch the pages that reports cite into a snapshot: each page once, at a polite rate.",
@@ -179,16 +171,13 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "snapshot.search_web:search_web_",
                 "Search the web for queries, and fetch the first results into a snapshot.",
             ),
-            "merge": Lazy(
-                "snapshot.make:merge", "Merge the captures of several snapshots into one snapshot."
-            ),
             "export": Lazy(
                 "snapshot.make:export",
                 "Write a snapshot as one WACZ 1.1.1 file, which other web archive tools can open.",
             ),
             "info": Lazy(
                 "snapshot.look:info",
-                "Describe a snapshot: pages by status, languages, hosts, dates, sizes.",
+                "Describe a snapshot, or the differences of two. The exit code is 1 if two differ.",
             ),
             "page": Lazy(
                 "snapshot.look:page",
@@ -198,18 +187,13 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "snapshot.look:verify",
                 "Rehash every byte of a snapshot and check that its pages, texts and archive agree.",
             ),
-            "diff": Lazy(
-                "snapshot.look:diff",
-                "List the pages and settings in which two snapshots differ. The exit code is 1 if they differ.",
+            "search": Lazy(
+                "snapshot.search:search",
+                "Search all chunks of a snapshot, offline, or measure how well the search finds known pages.",
             ),
-            "search": Lazy("snapshot.search:search", "Search all chunks of a snapshot, offline."),
             "index": Lazy(
                 "snapshot.search:index",
                 "Rebuild a snapshot's search indexes, or add a dense index. The snapshot's digest does not change.",
-            ),
-            "evaluate": Lazy(
-                "snapshot.search:evaluate_",
-                "Measure how well each search mode with an index finds the pages that are known to be relevant.",
             ),
             "mcp": Lazy(
                 "snapshot.mcp:mcp",
@@ -221,21 +205,9 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
         DATA,
         "Make tasks; draft and review the requirements for their reports.",
         {
-            "classify": Lazy(
-                "tasks.topics:classify",
-                "Let the judge assign each task one of DeepResearch Bench's 22 topics.",
-            ),
-            "filter": Lazy(
-                "tasks.topics:filter_tasks",
-                "Let the judge decide which tasks need deep research. The output has all tasks, each with the reason.",
-            ),
-            "topics": Lazy(
-                "tasks.topics:topics",
-                "Show the distribution of tasks over topics, and how far a judge agrees with given topics.",
-            ),
             "draft": Lazy(
                 "tasks.drafts:draft",
-                "Let the judge draft data of a kind for the tasks that have none. The same command continues.",
+                "Let the judge draft data of a kind for the tasks that have none.",
             ),
             "show": Lazy(
                 "tasks.drafts:show",
@@ -248,17 +220,16 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "tasks.drafts:lint",
                 "Check checklists or plans against rules in code. The exit code is 1 if a rule is broken.",
             ),
-            "build": Lazy("tasks.build:app", "Make tasks: `build DIR`, `build rank DIR`, `build show DIR`."),
+            "build": Lazy(
+                "tasks.build:build",
+                "Make tasks in DIR, print what was made, or let a person rank and approve them.",
+            ),
         },
     ),
     "text": _group(
         DATA,
-        "Parse and check reports, and remove citations from them.",
+        "Check how reports are read, and remove citations from them.",
         {
-            "parse": Lazy(
-                "text:parse",
-                "Print a report's sentences, citations and references, and list unresolved citations.",
-            ),
             "check": Lazy(
                 "text:check",
                 "Check how much of the reports' citations and source lists is read.",
@@ -269,10 +240,18 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
             ),
         },
     ),
-    "ledger": Lazy(
-        "ledger:app",
-        "Check, merge and compact ledgers of replies.",
+    "ledger": _group(
         DATA,
+        "Check, merge and compact ledgers of replies.",
+        {
+            "verify": Lazy("ledger:verify", "Check every row of a ledger, and print its contents."),
+            "merge": Lazy(
+                "ledger:merge",
+                "Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes "
+                "nothing.",
+            ),
+            "gc": Lazy("ledger:gc", "Remove what is no longer needed from a ledger, and compact its file."),
+        },
     ),
     "lab": _group(
         RESEARCH,
@@ -303,8 +282,8 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "Measure verdicts against labels by people, next to a baseline and to published verifiers.",
             ),
             "agent": Lazy(
-                "lab.agent:app",
-                "Answer questions with an agent that searches a snapshot, and print transcripts.",
+                "lab.agent:agent",
+                "Answer a question from the pages of a snapshot, with quotations that code has verified.",
             ),
         },
     ),

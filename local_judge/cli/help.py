@@ -176,20 +176,6 @@ class HelpGroup(_Help, TyperGroup):
     """Group of commands with a help page of one screen."""
 
 
-def group_with_default(default: str) -> type[HelpGroup]:
-    """Return a class of groups in which `GROUP FIRST` is short for `GROUP DEFAULT FIRST` unless FIRST is a command."""
-
-    class WithDefault(HelpGroup):
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Insert the default command if the first argument, apart from flags of every command, is no command."""
-            first = next((one for one in args if one not in ("--quiet", "--verbose")), None)
-            if first is not None and first not in (*self.commands, *ctx.help_option_names, "--help-all"):
-                args = [default, *args]
-            return super().parse_args(ctx, args)
-
-    return WithDefault
-
-
 def _panels(params: Sequence[Any]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """Return the common parameters and the others, each by panel; required options come first."""
     found: dict[str, list[Any]] = {panel: [] for panel in ("Arguments", "Options", *_MORE)}

@@ -24,7 +24,7 @@ from serving.engines import PERSISTENT, Persistence
 from serving.preset_code import ALLOWING
 
 _JUDGE = "LOCAL_JUDGE_JUDGE"
-JUDGE_HELP = "Judge preset (`local-judge judge list`) or preset file."
+JUDGE_HELP = "Judge preset (`local-judge judge show`) or preset file."
 
 
 def run_option(

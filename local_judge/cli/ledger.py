@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -13,19 +11,15 @@ from typing import Annotated
 
 import typer
 
-from local_judge.base.errors import InputError, os_errors, plain
-from local_judge.base.files import replacing
-from local_judge.cli.options import AsJson, CommandGroup
+from local_judge.base.errors import InputError, plain
+from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.ledger.jsonl import export_ledger, import_ledger
 from local_judge.ledger.merge import Merged
 from local_judge.ledger.merge import merge as merge_ledgers
-from local_judge.ledger.upkeep import Removed, collect, contents, ledger_problems, remove_damaged
+from local_judge.ledger.upkeep import Contents, Removed, collect, contents, ledger_problems, remove_damaged
 from local_judge.runs.proof.audit import used_replies
 from local_judge.runs.proof.material import Places, material_of_run
 from local_judge.runs.storage.store import RunStore
-
-app = CommandGroup(help="Check, merge and compact ledgers of replies.")
 
 SHOWN = 100
 """Maximum number of problems listed."""
@@ -38,16 +32,8 @@ LedgerArgument = Annotated[
         help="A ledger file, such as RUN/ledger.sqlite.",
     ),
 ]
-IntoLedger = Annotated[
-    Path,
-    typer.Argument(
-        metavar="INTO",
-        help="Ledger that gets the replies. It is created if it is missing.",
-    ),
-]
 
 
-@app.command()
 def verify(
     ledger: LedgerArgument,
     remove: Annotated[
@@ -59,7 +45,11 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check every row of a ledger against its digest, and the file with SQLite's integrity check."""
+    """Check every row of a ledger, and print its contents.
+
+    Rows are checked against their digests, and the file by SQLite's integrity check. The contents are rows and bytes by
+    table, replies by judge, and failures by kind.
+    """
     if not ledger.exists():
         raise InputError(f"{ledger}: no such file")
     removed = Removed(0, 0, False)
@@ -67,8 +57,11 @@ def verify(
         removed = remove_damaged(ledger)
     problems = list(islice(ledger_problems(ledger), SHOWN + 1))
     shown, more = problems[:SHOWN], len(problems) > SHOWN
+    found = None if problems else contents(ledger)
     if as_json:
-        print_json({"ledger": str(ledger), **removed._asdict(), "problems": shown, "more": more})
+        calls = {"calls": [one._asdict() for one in found.calls]} if found else {}
+        listed = {"problems": shown, "more": more, "contents": found and found.model_dump() | calls}
+        print_json({"ledger": str(ledger), **removed._asdict(), **listed})
     else:
         if removed.rebuilt:
             print("the file was damaged and has been rebuilt from its readable rows")
@@ -77,74 +70,15 @@ def verify(
         if removed.calibrations:
             print(f"{removed.calibrations} calibrations removed because some are damaged; fit them again")
         _print_lines(shown, more)
-        if not problems:
+        if found:
             print(plain(f"{ledger}: every row matches its digest"))
+            _print_contents(found)
     if problems:
         raise SystemExit(1)
 
 
-@app.command()
-def merge(
-    into: IntoLedger,
-    parts: Annotated[
-        list[Path],
-        typer.Argument(metavar="PARTS...", help="Ledgers to merge into it. They may be in use."),
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes nothing.
-
-    Of different replies to one request, the one in the ledger stays, or else the one that was made first; each such
-    request is named. Damaged rows are named and left out, and the exit code is 1.
-    """
-    _print_merged(into, merge_ledgers(into, parts), as_json)
-
-
-@app.command("import")
-def import_(
-    into: IntoLedger,
-    file: Annotated[Path, typer.Argument(help="File that `ledger export` wrote.")],
-    as_json: AsJson = False,
-) -> None:
-    """Merge an exported ledger into a ledger, as `ledger merge` does."""
-    _print_merged(into, import_ledger(into, file), as_json)
-
-
-@app.command()
-def export(
-    ledger: LedgerArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", help="New JSONL file; compressed if it ends in .gz.")],
-    as_json: AsJson = False,
-) -> None:
-    """Write all rows of a ledger as JSONL, a row per line."""
-    if out.exists():
-        raise InputError(f"{out}: already exists; choose another file")
-    damaged, n_rows = list[str](), 0
-    with (
-        os_errors(InputError, f"{out}: cannot be written"),
-        replacing(out) as file,
-        gzip.GzipFile("", "wb", fileobj=file) if out.suffix == ".gz" else nullcontext(file) as rows,
-    ):
-        for line in export_ledger(ledger, damaged):
-            rows.write(line.encode())
-            n_rows += 1
-    if as_json:
-        print_json({"file": str(out), "rows": n_rows, "damaged": damaged})
-    else:
-        print(plain(f"{out}: {_number(n_rows, 'row')}"))
-        _print_lines(damaged[:SHOWN], len(damaged) > SHOWN)
-    if damaged:
-        raise SystemExit(1)
-
-
-@app.command()
-def stats(ledger: LedgerArgument, as_json: AsJson = False) -> None:
-    """Print what a ledger contains: rows and bytes by table, replies by judge, failures by kind."""
-    found = contents(ledger)
-    if as_json:
-        print_json(found.model_dump() | {"calls": [one._asdict() for one in found.calls]})
-        return
-    print(plain(f"{ledger}: {found.bytes:,} bytes, of which {found.free_bytes:,} are unused"))
+def _print_contents(found: Contents) -> None:
+    print(f"{found.bytes:,} bytes, of which {found.free_bytes:,} are unused")
     for name, number in found.rows.items():
         print(f"  {name:<14}{number:>14,} rows{found.stored[name]:>18,} bytes")
     for one in found.calls:
@@ -158,7 +92,39 @@ def stats(ledger: LedgerArgument, as_json: AsJson = False) -> None:
         print(plain(f"failures: {kind} {number:,}"))
 
 
-@app.command()
+def merge(
+    into: Annotated[
+        Path,
+        typer.Argument(metavar="INTO", help="Ledger that gets the replies. It is created if it is missing."),
+    ],
+    parts: Annotated[
+        list[Path],
+        typer.Argument(metavar="PARTS...", help="Ledgers to merge into it. They may be in use."),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Merge ledgers by key. The order of the parts makes no difference, and a repeated merge changes nothing.
+
+    Of different replies to one request, the one in the ledger stays, or else the one that was made first; each such
+    request is named. Damaged rows are named and left out, and the exit code is 1.
+    """
+    merged = merge_ledgers(into, parts)
+    if as_json:
+        print_json({"ledger": str(into), **asdict(merged)})
+    else:
+        print(plain(f"{into}: {_counts(merged)} added, {_number(merged.present, 'reply')} present"))
+        lines = [*merged.conflicts, *merged.damaged]
+        _print_lines(lines[:SHOWN], len(lines) > SHOWN)
+        if merged.conflicts:
+            print(f"{_number(len(merged.conflicts), 'conflict')}; the first reply of each request stays")
+        if merged.damaged:
+            print(
+                f"{_number(len(merged.damaged), 'damaged row')} left out; `ledger verify` lists a file's damage"
+            )
+    if merged.damaged:
+        raise SystemExit(1)
+
+
 def gc(
     ledger: LedgerArgument,
     keep_run: Annotated[
@@ -192,24 +158,6 @@ def gc(
     print(plain(f"{ledger}: {removed} {'would be ' if dry_run else ''}removed"))
     if not dry_run:
         print(f"{done.bytes_before:,} bytes before, {done.bytes_after:,} after")
-
-
-def _print_merged(into: Path, merged: Merged, as_json: bool) -> None:
-    """Print the result of a merge; the exit code is 1 for damage."""
-    if as_json:
-        print_json({"ledger": str(into), **asdict(merged)})
-    else:
-        print(plain(f"{into}: {_counts(merged)} added, {_number(merged.present, 'reply')} present"))
-        lines = [*merged.conflicts, *merged.damaged]
-        _print_lines(lines[:SHOWN], len(lines) > SHOWN)
-        if merged.conflicts:
-            print(f"{_number(len(merged.conflicts), 'conflict')}; the first reply of each request stays")
-        if merged.damaged:
-            print(
-                f"{_number(len(merged.damaged), 'damaged row')} left out; `ledger verify` lists a file's damage"
-            )
-    if merged.damaged:
-        raise SystemExit(1)
 
 
 def _counts(merged: Merged) -> str:

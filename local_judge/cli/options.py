@@ -8,7 +8,7 @@ in all commands, except for those that tests/cli/test_options.py lists.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
@@ -180,8 +180,8 @@ class ClaimOptions(Options):
 class CommandGroup(typer.Typer):
     """Group of commands with help pages of one screen, and with the options that every command has."""
 
-    def __init__(self, help: str = "", cls: type[HelpGroup] = HelpGroup) -> None:
-        super().__init__(cls=cls, help=help, callback=everywhere, no_args_is_help=True, rich_markup_mode=None)
+    def __init__(self) -> None:
+        super().__init__(cls=HelpGroup, callback=everywhere, no_args_is_help=True, rich_markup_mode=None)
 
     def command(
         self, name: str | None = None, *, help: str | None = None, **settings: Any
@@ -280,6 +280,13 @@ def chosen(option: str, named: Sequence[str] | None, known: Sequence[str]) -> tu
         if name not in known:
             raise ConfigError(f"{option} {name}: unknown name; choose from {', '.join(known)}")
     return tuple(one for one in known if one in names) or None
+
+
+def refuse(options: Mapping[str, bool], kind: str) -> None:
+    """Refuse the options that are in use although they have no meaning for a kind of input. Raises ConfigError."""
+    for option, used in options.items():
+        if used:
+            raise ConfigError(f"{option}: has no meaning for {kind}; leave it out")
 
 
 _LONGEST_LIST = 50

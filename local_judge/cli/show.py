@@ -10,9 +10,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.markup import escape
 
-from local_judge.base.errors import ConfigError, RunError
+from local_judge.agents.transcript import render_transcript
+from local_judge.base.errors import ConfigError, RunError, plain
 from local_judge.claims.model import ClaimSet
-from local_judge.cli.help import ADVANCED
+from local_judge.cli.help import ADVANCED, AGENT
 from local_judge.cli.modified import AllowModified, marked, print_found, print_marks
 from local_judge.cli.options import AsJson, OneOfJudges, OneReport
 from local_judge.cli.output import print_json
@@ -37,6 +38,7 @@ from local_judge.reporting.tables import cost_table, score_notes, score_table, t
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as metrics_by_vertical
 from local_judge.reporting.warnings import unread_citations
+from local_judge.runs.execution.agent_runs import StoredRun, stored_runs
 from local_judge.runs.proof.costs import RunCost, tokens_of
 from local_judge.runs.proof.material import material_of_run
 from local_judge.runs.results.attributes import NO_ATTRIBUTES, OpenRun, groups_of, load_attributes, open_runs
@@ -149,12 +151,27 @@ def show(
         bool,
         typer.Option("--differences", help="Print the differences of all pairs of systems, paired by task."),
     ] = False,
+    transcripts: Annotated[
+        bool,
+        typer.Option(
+            "--transcripts",
+            help="Print the questions, searches, pages and replies of the run's agents as Markdown.",
+            rich_help_panel=AGENT,
+        ),
+    ] = False,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            "--item",
+            help="With --transcripts: item that the agents work on, such as the id of a statement.",
+            rich_help_panel=AGENT,
+        ),
+    ] = None,
     verticals: Annotated[
         bool,
         typer.Option(
             "--verticals",
-            help="Print the metrics of all protocols in four groups: presentation, task compliance, depth and "
-            "sources; each on its own scale and from 0 to 100.",
+            help="Print the metrics of all protocols in four groups, such as `depth` or `sources`.",
         ),
     ] = False,
     watching: Annotated[
@@ -186,9 +203,9 @@ def show(
     groups = GroupOptions(tuple(score or ()), mean, ranks, labels, attributes)
     tables = TableOptions(profile or "paper", with_reports, all_scores, bounds)
     plain_tables = tables == TableOptions(tables.profile)
-    of_one = report is not None or claims or items
+    of_one = report is not None or claims or items or transcripts
     if cost:
-        whole = (by, report, profile, judge) == (None,) * 4 and not (claims or items or differences)
+        whole = (by, report, profile, judge) == (None,) * 4 and not (of_one or differences)
         _require(
             whole and groups == GroupOptions() and tables == TableOptions(),
             "--cost prints the cost of whole runs: it allows only --allow-modified and --json",
@@ -198,8 +215,8 @@ def show(
     if by is not None or (swept and report is None):
         _require(
             not of_one and plain_tables,
-            "--by prints groups of reports: leave out --report, --reports, --claims, --items, --all-scores and "
-            "--bounds",
+            "--by prints groups of reports: leave out --report, --reports, --claims, --items, --transcripts, "
+            "--all-scores and --bounds",
         )
         opened = open_runs(runs, judge, unfinished=swept)
         keys = [name.strip() for name in (by or BY_RUN).split(",")]
@@ -212,7 +229,14 @@ def show(
         "--report, --claims and --items print all scores of one report: leave out --reports, --all-scores and "
         "--bounds",
     )
-    if differences:
+    _require(item is None or transcripts, "--item needs --transcripts")
+    if transcripts:
+        _require(
+            plain_tables and not (claims or items or differences or verticals),
+            "--transcripts allows only --report, --item, --judge, --allow-modified and --json",
+        )
+        _print_transcripts(stored_runs(RunStore(runs[0]), report, item, judge), as_json)
+    elif differences:
         _require(not of_one, "--differences compares systems: leave out --report, --claims and --items")
         _show_differences(runs, judge, tables, as_json)
     elif verticals:
@@ -301,6 +325,17 @@ def _show_groups(
         unread = dict.fromkeys(one.text for run in opened for one in unread_citations(run.records))
         dumped, parts = found.model_dump(mode="json"), [*map(escape, unread), *group_tables(found)]
     print_found(dumped, parts, as_json)
+
+
+def _print_transcripts(found: Sequence[StoredRun], as_json: bool) -> None:
+    """Print the runs of agents as Markdown."""
+    if as_json:
+        print_json(marked({"runs": [one._asdict() for one in found]}))
+        return
+    print_marks()
+    for one in found:
+        print(f"# {plain(one.protocol)}, {plain(one.report)}: {plain(one.item)}\n")
+        print(render_transcript(one.result))
 
 
 def _show_verticals(

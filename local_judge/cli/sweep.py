@@ -13,9 +13,8 @@ import typer
 
 from local_judge.base.errors import ConfigError, RunError, brief, plain
 from local_judge.cli.ending import leave_runs, stoppable
-from local_judge.cli.help import group_with_default
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
-from local_judge.cli.options import AsJson, CommandGroup, DryRun
+from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json, print_left_out
 from local_judge.cli.run import given_keys
 from local_judge.cli.show import print_groups
@@ -35,30 +34,29 @@ from local_judge.runs.sweeps.sharding import merge_shards, parse_shard, part_of,
 from local_judge.runs.sweeps.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
 from local_judge.terminal import count, is_quiet, stdout
 
-app = CommandGroup(
-    cls=group_with_default("run"),
-    help="Evaluate reports by many runs, which one file describes.",
-)
 
-SweepFilePath = Annotated[Path, typer.Argument(metavar="FILE", help="A sweep file (YAML).")]
-Out = Annotated[
-    Path | None, typer.Option("--out", help="The folder of the sweep; the same command continues it.")
-]
-
-
-@app.command("run")
-def run_(
+def sweep_(
     context: typer.Context,
-    file: SweepFilePath,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A sweep file (YAML).")],
     servers: ServerOptions,
-    out: Out = None,
+    ledgers: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[LEDGER...]",
+            help="With --merge: ledgers of shards; by default those in the sweep's folder.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder of the sweep; the same command continues it.")
+    ] = None,
     replay: Replay = False,
     shard: Annotated[
         str | None,
-        typer.Option(
-            "--shard", metavar="I/N", help="Evaluate only the I-th of N shards; then use `sweep merge`."
-        ),
+        typer.Option("--shard", metavar="I/N", help="Evaluate only the I-th of N shards; then use --merge."),
     ] = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge the shards of the sweep, without model calls.")
+    ] = False,
     ray: Annotated[
         str | None,
         typer.Option(
@@ -96,8 +94,15 @@ def run_(
     print_config: PrintConfig = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate all runs of a sweep file and print their scores in one table."""
+    """Evaluate reports by many runs, which one file describes."""
     options, environment = given_keys(context)
+    if merge:
+        if shard is not None or ray is not None or dry_run or print_config:
+            raise ConfigError("--merge: excludes --shard, --ray, --dry-run and --print-config")
+        _merge(open_sweep(file, options, environment, replay=True), ledgers or (), as_json)
+        return
+    if ledgers:
+        raise ConfigError(f"{ledgers[0]}: only --merge takes ledgers")
     sweep = open_sweep(file, options, environment, replay=replay, allow_preset_code=servers.allow_preset_code)
     if print_config:
         print("---\n".join(f"# {one.name}\n{one.file.as_yaml()}" for one in sweep.runs), end="")
@@ -125,24 +130,6 @@ def run_(
     with stoppable(sweep.ledger):
         found = asyncio.run(run_sweep(sweep, watch))
     _end(sweep, found, watch, replay, as_json)
-
-
-@app.command("merge")
-def merge_(
-    context: typer.Context,
-    file: SweepFilePath,
-    ledgers: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[LEDGER...]",
-            help="Ledgers of shards; by default those in the sweep's folder.",
-        ),
-    ] = None,
-    out: Out = None,
-    as_json: AsJson = False,
-) -> None:
-    """Merge the shards of a sweep: its runs get the files that an undivided sweep has. Makes no model calls."""
-    _merge(open_sweep(file, *given_keys(context), replay=True), ledgers or (), as_json)
 
 
 def _merge(sweep: Sweep, ledgers: Sequence[Path], as_json: bool) -> None:
@@ -198,7 +185,7 @@ def _evaluate_on_ray(
         first = failed[0]
         raise RunError(
             f"{len(failed)} of {count(len(tasks), 'shard')} not evaluated: {first.task.name}: {first.problem}; "
-            "the same command continues, and `local-judge sweep merge` merges the others"
+            "the same command continues, and `local-judge sweep --merge` merges the others"
         )
 
 

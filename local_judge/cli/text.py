@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OptionalJudge
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json, print_left_out
-from local_judge.documents import UnreadableReport, check_health, describe
+from local_judge.documents import UnreadableReport, check_health
 from local_judge.documents.cleaning.diff import unified_diff
 from local_judge.documents.model import Document
 from local_judge.reporting.health import CheckedReport, health_lines, health_table
@@ -37,31 +36,8 @@ from local_judge.terminal import plain_table, safe, stdout
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def parse(
-    report: Annotated[
-        Path, typer.Argument(help="A Markdown, text or HTML file, or a JSONL file of one report.")
-    ],
-    as_json: AsJson = False,
-) -> None:
-    """Print a report's sentences, citations and references, and list unresolved citations."""
-    reports = load_reports([report])
-    if len(reports) > 1:
-        raise InputError(f"{report}: contains {len(reports)} reports; `text parse` takes one report")
-    document = reports[0].parse()
-    if as_json:
-        print_json({**document.model_dump(mode="json"), "summary": describe(document)})
-        return
-    console = stdout()
-    console.print(_sentences(document))
-    console.print(_references(document))
-    for key, entry in describe(document).items():
-        console.print(
-            f"{key}: {safe(entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False))}"
-        )
-
-
-def _sentences(document: Document, title: str = "sentences") -> Table:
-    table = plain_table(title)
+def _sentences(document: Document, report: str) -> Table:
+    table = plain_table(f"sentences of {safe(report)}")
     table.add_column("label", no_wrap=True)
     table.add_column("text", overflow="fold")
     table.add_column("citations", overflow="fold")
@@ -73,8 +49,8 @@ def _sentences(document: Document, title: str = "sentences") -> Table:
     return table
 
 
-def _references(document: Document) -> Table:
-    table = plain_table("references")
+def _references(document: Document, report: str) -> Table:
+    table = plain_table(f"references of {safe(report)}")
     table.add_column("key", no_wrap=True)
     table.add_column("url", overflow="fold")
     table.add_column("state")
@@ -94,14 +70,14 @@ def check(
     sentences: Annotated[
         bool,
         typer.Option(
-            "--sentences", help="Also print the sentences with their citations, as `text parse` does."
+            "--sentences", help="Also print the sentences with their citations, and the references."
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check how much of the reports' citations and source lists is read.
 
-    Makes no model calls. With --json, prints one object per report.
+    Makes no model calls. With --json, prints one object per report; --sentences adds the whole parsed report.
     """
     found: list[CheckedReport] = []
     unreadable = 0
@@ -117,14 +93,10 @@ def check(
             continue
         found.append(CheckedReport(report.id, report.format, health))
         if as_json:
-            listed = (
-                {"sentences": [one.model_dump(mode="json") for one in document.sentences]}
-                if sentences
-                else {}
-            )
-            print_json({"id": report.id, "format": report.format, **health.model_dump(mode="json"), **listed})
+            parsed = document.model_dump(mode="json") if sentences else {}
+            print_json({**parsed, "id": report.id, "format": report.format, **health.model_dump(mode="json")})
         elif sentences:
-            stdout().print(_sentences(document, f"sentences of {safe(report.id)}"))
+            stdout().print(_sentences(document, report.id), _references(document, report.id), sep="\n")
     if found and not as_json:
         stdout().print(health_table(found))
         for line in health_lines(found):

@@ -1,6 +1,5 @@
 """A report's text -> `Document`: blocks, sentences (Lx.Sy), citations, references, language."""
 
-from local_judge.documents.describe import describe
 from local_judge.documents.health import Problem, ReportHealth, check_health
 from local_judge.documents.model import (
     Block,
@@ -38,7 +37,6 @@ __all__ = [
     "Span",
     "UnreadableReport",
     "check_health",
-    "describe",
     "document_id",
     "parse_report",
 ]

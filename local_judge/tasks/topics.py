@@ -106,7 +106,7 @@ class AnswerRow(TaskRow):
 
 
 class TopicRow(AnswerRow):
-    """One line of the output of `tasks classify`."""
+    """One line of the output of `tasks draft topic`."""
 
     topic: str
     """Topic according to the judge."""
@@ -115,7 +115,7 @@ class TopicRow(AnswerRow):
 
 
 class NeedRow(AnswerRow):
-    """One line of the output of `tasks filter`; read as tasks, only rows that were kept count."""
+    """One line of the output of `tasks draft need`; read as tasks, only rows that were kept count."""
 
     topic: str | None = None
     """Topic in the task's own file."""
@@ -227,7 +227,7 @@ class TopicAgreement(NamedTuple):
 
 
 def count_topics(path: Path) -> TopicCounts:
-    """Count the topics in a file of tasks, such as the output of `tasks classify`. Raises InputError."""
+    """Count the topics in a file of tasks, such as the output of `tasks draft topic`. Raises InputError."""
     topics = [task.topic for task in load_tasks(path).values()]
     found = Counter(topic for topic in topics if topic is not None)
     others = sorted(set(found) - set(TOPICS))
@@ -249,7 +249,7 @@ def total_variation(one: Mapping[str, int], other: Mapping[str, int]) -> float |
 
 
 def agreement_with_given(path: Path) -> TopicAgreement | None:
-    """Return the agreement of topics from `tasks classify` with given ones; None without any. Raises InputError."""
+    """Return the agreement of topics from `tasks draft topic` with given ones; None without any. Raises InputError."""
     both = [
         (str(row.get("id")), str(row["given"]), str(row["topic"]))
         for _, row in (read_jsonl(path) if path.is_file() and path.suffix.lower() != ".csv" else ())

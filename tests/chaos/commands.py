@@ -154,7 +154,7 @@ def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
         ),
         Command(
             "sweep merge",
-            words("sweep merge {inputs}/sweep.yaml --out sweep"),
+            words("sweep {inputs}/sweep.yaml --merge --out sweep"),
             tree_of("sweep"),
             starts_with=("second shard", "sweep"),
         ),
@@ -164,7 +164,9 @@ def commands(inputs: Path, url: str, host: str) -> dict[str, Command]:
         Command(
             "bundle", words(BUNDLE), tree_of("run.ljz"), continues=False, whole=True, starts_with=examined
         ),
-        Command("merge", words("snapshot merge merged {inputs}/snapshot {inputs}/others"), tree_of("merged")),
+        Command(
+            "merge", words("snapshot import {inputs}/snapshot {inputs}/others merged"), tree_of("merged")
+        ),
         Command("index", words("snapshot index snapshot --k1 1.2"), snapshot, starts_with=made),
         Command(
             "wacz",

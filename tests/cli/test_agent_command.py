@@ -1,4 +1,4 @@
-"""`agent ask` against a server, what it leaves, and a fetch of what it missed."""
+"""`lab agent` against a server, what it leaves, and a fetch of what it missed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUESTION = "dwellings that the retrofit connected"
 
 def ask(command: Command, snapshot: Path, preset: Path, server: StubThread, *more: str | Path) -> Ended:
     where = ("--judge", preset, "--base-url", server.url)
-    return command("lab", "agent", "ask", snapshot, *where, *more)
+    return command("lab", "agent", snapshot, *where, *more)
 
 
 def test_a_question_is_answered_with_a_quotation_that_was_looked_up(

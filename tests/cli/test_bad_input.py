@@ -60,12 +60,12 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("name", "content"), UNREADABLE)
-def test_an_unreadable_report_is_one_line_of_parse(
+def test_an_unreadable_report_is_one_line_of_check(
     command: Command, tmp_path: Path, name: str, content: bytes
 ) -> None:
     path = tmp_path / f"{name}.md"
     path.write_bytes(content)
-    ended = command("text", "parse", path)
+    ended = command("text", "check", path)
     assert ended.code == 1
     assert ended.line().startswith("local-judge: ")
 
@@ -121,7 +121,7 @@ def test_five_megabytes_in_one_line_are_parsed_or_refused(
 ) -> None:
     path = tmp_path / "long.md"
     path.write_text(unit * (5_000_000 // len(unit)), encoding="utf-8")
-    ended = command("text", "parse", path, "--json")
+    ended = command("text", "check", path, "--sentences", "--json")
     assert ended.code in (0, 1)
     if ended.code:
         assert ended.line().startswith("local-judge: ")
@@ -462,7 +462,7 @@ def test_a_page_that_was_not_rated_is_a_missing_answer(run: Run, report: Path, t
 
 def test_a_mistake_cannot_write_on_the_terminal(command: Command, tmp_path: Path) -> None:
     """One line, whatever the name that it quotes holds."""
-    ended = command("text", "parse", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
+    ended = command("text", "check", f"{tmp_path}/\x1b[31mred\u202e\nsecond.md")
     assert ended.code == 1
     assert " [31mred  second.md: no such file" in ended.line()
 

@@ -68,17 +68,16 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
     n_calls = len(server.chats)
     assert command(*make).out == ended.out
     assert command(*make[:2], *make[3:], out).out == ended.out  # wherever the directory stands
-    assert "make" in command("tasks", "build", "--help").out
     assert len(server.chats) == n_calls
-    shown = command("tasks", "build", "show", out, "--drops").out.splitlines()
+    shown = command("tasks", "build", out, "--drops").out.splitlines()
     assert shown[: len(lines) - 1] == lines[:-1]
     assert any(line.endswith("not_confident: confidence 0.7 is not above 0.7") for line in shown)
-    dumped = json.loads(command("tasks", "build", "show", out, "--json").out)
+    dumped = json.loads(command("tasks", "build", out, "--json").out)
     assert len(dumped["kept"]) == 7 and len(dumped["audit"]) == 5
 
     papers = {voter: tmp_path / f"{voter}.csv" for voter in ("ada", "ben")}
     for voter, paper in papers.items():
-        said = command("tasks", "build", "rank", out, "--voter", voter, "--out", paper).out
+        said = command("tasks", "build", out, "--voter", voter, "--out", paper).out
         assert said == f"7 tasks to rank: {paper}\n"
     written = {
         voter: list(csv.DictReader(paper.read_text("utf-8").splitlines())) for voter, paper in papers.items()
@@ -93,15 +92,15 @@ def test_build_show_and_rank(command: Command, tmp_path: Path, server: StubThrea
             writer = csv.DictWriter(file, list(written[voter][0]))
             writer.writeheader()
             writer.writerows(written[voter])
-        ended = command("tasks", "build", "rank", out, "--voter", voter, "--read", papers[voter])
+        ended = command("tasks", "build", out, "--voter", voter, "--read", papers[voter])
         assert ended.out == f"7 tasks ranked; 7 kept: {out / 'tasks.jsonl'}\n"
-    again = command("tasks", "build", "rank", out, "--voter", "ben", "--read", papers["ben"])
+    again = command("tasks", "build", out, "--voter", "ben", "--read", papers["ben"])
     assert "replacing an earlier ranking" in again.out
     tasks = [json.loads(line) for line in (out / "tasks.jsonl").read_text("utf-8").splitlines()]
     assert (tasks[0]["prompt"], tasks[0]["place"]) == (matter("032"), 1)
     votes = [json.loads(line)["voter"] for line in (out / "votes.jsonl").read_text("utf-8").splitlines()]
     assert votes == ["ada", "ben"]
-    assert "ranked by 2 people" in command("tasks", "build", "show", out).out
+    assert "ranked by 2 people" in command("tasks", "build", out).out
     # What people voted outlives the next start.
     assert command(*make).code == 0
     assert json.loads((out / "tasks.jsonl").read_text("utf-8").splitlines()[0])["place"] == 1
@@ -152,7 +151,7 @@ def test_a_missing_answer_ends_with_3_and_is_asked_for_again(
         )
         ended = command(*make)
         assert ended.code == 3
-        assert "build show" in ended.line()
+        assert "--drops" in ended.line()
         assert "12 tasks failed in qualify: invalid_reply" in ended.out
         assert ended.out.splitlines()[-1] == f"0 tasks: {out / 'tasks.jsonl'}"
 
@@ -205,13 +204,10 @@ def test_inputs_exclude_each_other(command: Command, tmp_path: Path, preset: Pat
 
 
 def test_nothing_to_show_or_rank(command: Command, tmp_path: Path) -> None:
-    assert "contains no build" in command("tasks", "build", "show", tmp_path).line()
+    assert "contains no build" in command("tasks", "build", tmp_path).line()
     paper = tmp_path / "paper.csv"
-    assert (
-        "contains no build"
-        in command("tasks", "build", "rank", tmp_path, "--voter", "A", "--out", paper).line()
-    )
-    assert command("tasks", "build", "rank", tmp_path, "--voter", "A").code == 2
+    assert "contains no build" in command("tasks", "build", tmp_path, "--voter", "A", "--out", paper).line()
+    assert command("tasks", "build", tmp_path, "--voter", "A").code == 2
 
 
 @pytest.mark.slow

@@ -69,17 +69,14 @@ def test_one_object_per_report(command: Command, tmp_path: Path) -> None:
     ]
 
 
-def test_sentences_as_text_parse_prints_them(command: Command, folder: Path, tmp_path: Path) -> None:
-    def tables(*arguments: object) -> list[str]:
-        lines = command("text", *arguments).out.splitlines()
+def test_sentences_have_labels_and_citations(command: Command, folder: Path, tmp_path: Path) -> None:
+    def table(report: Path) -> list[str]:
+        lines = command("text", "check", report, "--sentences").out.splitlines()
         return [line for line in lines if line.startswith("L")]
 
-    parsed = tables("parse", folder / "read.md")
+    parsed = table(folder / "read.md")
     assert [line.split("│")[2].strip() for line in parsed] == ["1", "2, 3"]
-    assert tables("check", folder / "read.md", "--sentences") == parsed
-    # The JSON of `text parse` is a report itself: its text is under `text`.
-    whole = command("text", "parse", folder / "read.md", "--json").out
+    # The parsed report is a report itself: its text is under `text`.
+    whole = command("text", "check", folder / "read.md", "--sentences", "--json").out
     (tmp_path / "parsed.jsonl").write_text(whole, encoding="utf-8")
-    assert tables("check", tmp_path / "parsed.jsonl", "--sentences") == parsed
-    row = json.loads(command("text", "check", folder / "read.md", "--sentences", "--json").out)
-    assert row["sentences"] == json.loads(whole)["sentences"]
+    assert table(tmp_path / "parsed.jsonl") == parsed

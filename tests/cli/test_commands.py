@@ -42,7 +42,6 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         "rescore",
         "export",
         "verify",
-        "text parse",
         "text check",
         "text clean",
         "judge up",
@@ -96,7 +95,7 @@ finally:
         (["--help"], "rescore"),
         (["lab", "--help"], "benchmark-verifier"),
         (["--version"], f"local-judge {__version__}"),
-        (["snapshot", "--help"], "evaluate"),
+        (["snapshot", "--help"], "search-web"),
         (["tasks", "--help"], "review"),
     ],
 )
@@ -144,8 +143,36 @@ def test_wrong_usage_is_2(command: Command) -> None:
         assert command(*arguments).code == 2
 
 
-def test_parse_prints_tables(command: Command, report: Path) -> None:
-    ended = command("text", "parse", report)
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("results stats length run --labels l", "--labels:"),
+        ("results stats stability run --measure words", "--measure:"),
+        ("results stats support run --score x --labels l", "--score:"),
+        ("results stats support run", "--labels"),
+        ("sweep a.yaml --merge --shard 1/2", "--merge:"),
+        ("sweep a.yaml l.sqlite", "--merge"),
+        ("judge show qwen3-8b --running", "--running"),
+        ("tasks show plan a b", "OTHER:"),
+        ("tasks show topic a --task 1", "--task:"),
+        ("tasks build d --domains 1", "--domains:"),
+        ("tasks build d --out x", "--out:"),
+        ("tasks build d --voter a --drops", "--drops:"),
+        ("snapshot import PAGES PAGES out", "together"),
+        ("snapshot search SNAPSHOT pump --seed 1", "--seed:"),
+        ("snapshot search SNAPSHOT pump --evaluate", "QUERY:"),
+    ],
+)
+def test_an_option_of_another_use_of_a_command_is_refused(
+    command: Command, snapshot: Path, words: str, says: str
+) -> None:
+    places = {"PAGES": sample_folder() / "pages", "SNAPSHOT": snapshot}
+    ended = command(*(places.get(word, word) for word in words.split()))
+    assert (ended.code, says in ended.line()) == (1, True), ended.err
+
+
+def test_check_prints_sentences_and_references(command: Command, report: Path) -> None:
+    ended = command("text", "check", report, "--sentences")
     assert ended.code == 0
     for text in (
         "L2.S1",
@@ -155,19 +182,10 @@ def test_parse_prints_tables(command: Command, report: Path) -> None:
         assert text in ended.out
 
 
-def test_parse_prints_json(command: Command, report: Path) -> None:
-    parsed = json.loads(command("text", "parse", report, "--json").out)
+def test_check_prints_the_parsed_report_as_json(command: Command, report: Path) -> None:
+    parsed = json.loads(command("text", "check", report, "--sentences", "--json").out)
     assert [sentence["label"] for sentence in parsed["sentences"]] == ["L2.S1", "L2.S2"]
     assert [reference["key"] for reference in parsed["references"]] == ["1", "2"]
-    assert parsed["summary"]
-
-
-def test_parse_of_a_file_of_several_reports_is_refused(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "two.jsonl"
-    path.write_text('{"id": 1, "article": "One."}\n{"id": 2, "article": "Two."}\n')
-    ended = command("text", "parse", path)
-    assert ended.code == 1
-    assert ended.line() == f"local-judge: {path}: contains 2 reports; `text parse` takes one report"
 
 
 def test_info_of_a_snapshot_without_pages_prints_a_dash_for_each_missing_date(
@@ -228,11 +246,11 @@ def test_what_a_snapshot_lacks_is_said(command: Command, snapshot: Path, tmp_pat
 
 
 def test_judges_lists_presets(command: Command) -> None:
-    rows: list[dict[str, Any]] = json.loads(command("judge", "list", "--json").out)
+    rows: list[dict[str, Any]] = json.loads(command("judge", "show", "--json").out)
     names = [row["name"] for row in rows]
     assert names == sorted(names)
     assert {"qwen3-14b", "qwen3-14b-thinking", "qwen2.5-coder-1.5b"} <= set(names)
-    listed = command("judge", "list").out
+    listed = command("judge", "show").out
     assert all(name in listed for name in names)
 
 
@@ -252,14 +270,12 @@ def test_a_copied_preset_is_the_judge_that_it_was_copied_from(
     command: Command, tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / "mine.yaml"
-    assert command("judge", "copy", name, file).code == 0
+    file.write_text(command("judge", "show", name).out)
     ours, theirs = (load_preset(judge).model_dump(exclude={"name", "reasoning"}) for judge in (file, name))
     assert ours == theirs
     shown = command("judge", "show", file).out
     assert shown.startswith(f"# {file}\n# commit of ") and shown.endswith(file.read_text())
     assert json.loads(command("judge", "show", file, "--json").out)["model"] == ours["model"]
-    assert "already exists" in command("judge", "copy", name, file).line()
-    assert "has to end in .yaml" in command("judge", "copy", name, tmp_path / "mine").line()
 
 
 def test_show_says_what_a_preset_needs(command: Command) -> None:
@@ -267,7 +283,7 @@ def test_show_says_what_a_preset_needs(command: Command) -> None:
         "# commit of the weights: 9216db5781bf21249d130ec9da846c4624c16137",
         "# memory: 61 GiB of weights, 8.0 GiB for one context of 32,768 tokens; at least 2 x 48 GB",
     ]
-    listed: list[dict[str, Any]] = json.loads(command("judge", "list", "--json").out)
+    listed: list[dict[str, Any]] = json.loads(command("judge", "show", "--json").out)
     assert {row["name"]: row["gpus"] for row in listed}["qwen3-32b-thinking"] == "2 x 48 GB"
     assert json.loads(command("judge", "show", "qwen3-32b", "--json").out)["gpus"] == "2 x 48 GB"
 
@@ -419,7 +435,7 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     ended = subprocess.run(
-        [sys.executable, "-m", "local_judge", "judge", "list"],
+        [sys.executable, "-m", "local_judge", "judge", "show"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=write,
@@ -432,7 +448,7 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("judge", "list"), ("judge", "list", "--json"), ("--help",), ("--version",)]
+    "words", [("judge", "show"), ("judge", "show", "--json"), ("--help",), ("--version",)]
 )
 def test_a_full_disk_behind_standard_output_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:

@@ -41,13 +41,11 @@ which a shell shows as 130, where the interrupt fell into an `eval`, handled or 
 ENDS_WITH_1 = {
     "judge down",
     "judge fetch",
-    "lab agent transcript",
     "lab label",
     "results agree",
     "results rank",
     "snapshot fetch",
     "snapshot search-web",
-    "tasks build rank",
     "tasks lint plan",
 }
 """Commands that the small world gives nothing to do, and that say so."""
@@ -159,6 +157,7 @@ def run_all(forks: list[Forks], condition: str, *more: str) -> dict[str, Forked]
 def test_the_table_names_every_command() -> None:
     kinds = {entry: entry.rpartition(" ")[0] for entry in COMMANDS if entry not in set(commands())}
     assert set(kinds.values()) == {
+        "results stats",
         "tasks draft",
         "tasks show",
         "tasks review",
@@ -256,7 +255,9 @@ def test_an_interrupt_while_asyncio_starts_is_one_line(
 
 
 def test_characters_that_the_output_lacks_are_escaped_as_in_json(world: Path) -> None:
-    done = run_alone("text", "parse", "mill.md", "--json", cwd=world, PYTHONIOENCODING="latin-1")
+    done = run_alone(
+        "text", "check", "mill.md", "--sentences", "--json", cwd=world, PYTHONIOENCODING="latin-1"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u6c34" in done.stdout
     assert "The \u6c34 retrofit" in json.loads(done.stdout)["sentences"][0]["text"]
@@ -267,7 +268,7 @@ def test_a_defect_is_one_line_and_its_traceback_is_to_be_had(
 ) -> None:
     monkeypatch.delenv(DEBUG, raising=False)
     monkeypatch.setattr("local_judge.cli.judge.presets.list_presets", lambda: 1 / 0)
-    ended = command("judge", "list")
+    ended = command("judge", "show")
     assert ended.code == 70
     assert ended.line().startswith("local-judge: a defect of this program in tests/cli/test_conditions.py:")
     assert ended.line().endswith("shows the traceback; ZeroDivisionError: division by zero")

@@ -51,14 +51,12 @@ def test_from_a_report_to_files_and_back(
     dumped: Any = json.loads(command("show", run, "--items", "--json").out)["deepresearcheval"]["facts"]
     steps = dumped["runs"][0]["result"]["transcript"]["steps"]
     assert [step["action"]["tool"] for step in steps] == ["search", "finish"]
-    script = command("lab", "agent", "transcript", run, "L2.S2.1").out
+    script = command("show", run, "--transcripts", "--item", "L2.S2.1").out
     assert script.startswith("# deepresearcheval, mill: L2.S2.1\n\n# answered after 2 turns\n")
     assert script.count("## Turn") == 2 and "address:" not in script
-    assert command("lab", "agent", "transcript", run).out.count("# answered") == 2
-    assert (
-        "contains no run of an agent about 'L9.S9.1'"
-        in command("lab", "agent", "transcript", run, "L9.S9.1").line()
-    )
+    assert command("show", run, "--transcripts").out.count("# answered") == 2
+    unknown = command("show", run, "--transcripts", "--item", "L9.S9.1").line()
+    assert "contains no run of an agent about 'L9.S9.1'" in unknown
     assert {gap.tool for gap in read_evidence_gaps(run)} <= {"search"}
 
     before = files(run)
@@ -136,8 +134,8 @@ def test_two_judges_of_the_claim_set_vote(
     assert (ended.code, ended.err) == (0, "")
     rows = [json.loads(line) for line in (run / "agreement.jsonl").read_text().splitlines()]
     assert {row["metric"] for row in rows} == {"facts"}
-    assert "--judge: stub, second" in command("lab", "agent", "transcript", run).line()
-    assert command("lab", "agent", "transcript", run, "--judge", "second").out.count("# answered") == 2
+    assert "--judge: stub, second" in command("show", run, "--transcripts").line()
+    assert command("show", run, "--transcripts", "--judge", "second").out.count("# answered") == 2
 
 
 @pytest.mark.slow

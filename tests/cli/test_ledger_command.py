@@ -31,15 +31,3 @@ async def test_merge_names_conflicts_and_damage(tmp_path: Path, command: Command
     assert ended.code == 1
     assert ended.out.splitlines()[-1] == "1 damaged row left out; `ledger verify` lists a file's damage"
     assert f"{tmp_path / 'none'}: no such file" in command("ledger", "merge", into, tmp_path / "none").line()
-
-
-async def test_export_stats_and_import(tmp_path: Path, command: Command) -> None:
-    ledger, file = await write(tmp_path / "l", ("q", "yes", 1)), tmp_path / "l.jsonl.gz"
-    assert command("ledger", "export", ledger, "-o", file).out == f"{file}: 7 rows\n"
-    assert "already exists" in command("ledger", "export", ledger, "-o", file).line()
-    assert command("ledger", "import", tmp_path / "back", file).code == 0
-    both = [
-        json.loads(command("ledger", "stats", path, "--json").out) for path in (ledger, tmp_path / "back")
-    ]
-    assert both[0]["rows"] == both[1]["rows"]
-    assert "m (" in command("ledger", "stats", ledger).out

@@ -21,6 +21,7 @@ OWN_HELP = {
     "--all": "all of what a command would do in part",
     "--dry-run": "model calls that are not made, or rows that are not removed",
     "--host": "an address to listen on, or a host of pages",
+    "--item": "item of agents, or of a label",
     "--items": "items of a plan, or of a report's scores",
     "--judge": "a judge to ask, or one of a run's judges",
     "--labels": "a file of people's labels, or the distribution of labels",
@@ -29,7 +30,6 @@ OWN_HELP = {
     "--out": "what a command writes",
     "--pages": "pages of an agent, or a list of pages",
     "--port": "a port to listen on, or the first of several",
-    "--queries": "queries to search for, or queries with their relevant pages",
     "--ratings": "ratings of reports, or of plans",
     "--strict": "a problem of a report, or a check that was not made",
     "--reports": "reports to read, or a row for each report",
@@ -102,10 +102,10 @@ def test_help_names_all_options_and_help_all_describes_them(command: Command) ->
 
 
 def test_quiet_and_verbose_stand_anywhere(command: Command, report: Path) -> None:
-    for words in (("text", "parse", report, "--verbose"), ("text", "--verbose", "parse", report)):
+    for words in (("text", "check", report, "--verbose"), ("text", "--verbose", "check", report)):
         ended = command(*words)
         assert ended.code == 0 and ended.err.count("took ") == 1
-    assert command("--verbose", "text", "parse", report, "--verbose").err.count("took ") == 1
+    assert command("--verbose", "text", "check", report, "--verbose").err.count("took ") == 1
     assert "LOCAL_JUDGE_DEBUG" not in os.environ
 
 

@@ -414,7 +414,7 @@ def test_a_dry_run_prints_the_commands(command: Command, tmp_path: Path, results
                     for out in ([], ["run"], ["{results}"], ["--system=ada", "{out}"])
                 ),
                 ["import", "--system", "{out}", "{results}", "run"],
-                *([*command, "{results}"] for command in (["run"], ["sweep"], ["sweep", "merge"])),
+                *([*command, "{results}"] for command in (["run"], ["sweep"])),
             )
         ),
         ({"command": [["run", "{results}", "--set", "out=run"]]}, "name the output folder by --out"),

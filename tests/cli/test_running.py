@@ -42,12 +42,12 @@ def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: W
     assert lives(server["pid"]) and lives(server["child"])
     assert server["env"]["HF_HUB_OFFLINE"] == "1"
 
-    [listed] = json.loads(command("judge", "status", "--json").out)
+    [listed] = json.loads(command("judge", "show", "--running", "--json").out)
     [replica] = listed["replicas"]
     assert (listed["name"], listed["model"], listed["detached"]) == ("tiny", "owner/tiny", True)
     shown = ("base_url", "state", "running", "waiting", "kv_usage", "pid")
     assert [replica[key] for key in shown] == [url, "ready", 0, 0, None, server["pid"]]
-    table = command("judge", "status").out
+    table = command("judge", "show", "--running").out
     assert "tiny" in table and "ready" in table
 
     again = command("judge", "up", preset)
@@ -58,7 +58,10 @@ def test_a_judge_starts_is_listed_is_reused_and_stops(command: Command, world: W
     stopped = command("judge", "down", "tiny")
     assert (stopped.code, stopped.err) == (0, "tiny is stopped\n")
     assert gone(server["pid"]) and gone(server["child"])
-    assert command("judge", "status").err == "no judge is running; start one: local-judge judge up NAME\n"
+    assert (
+        command("judge", "show", "--running").err
+        == "no judge is running; start one: local-judge judge up NAME\n"
+    )
     assert command("judge", "down", preset).line() == (
         "local-judge: tiny is not running on this machine; no judge is running"
     )
@@ -158,7 +161,7 @@ def test_a_server_that_was_killed_is_started_again(command: Command, world: Worl
     os.kill(first["pid"], signal.SIGKILL)
     assert gone(first["pid"])
     assert lives(first["child"])  # holds a GPU's memory in the real server
-    [listed] = json.loads(command("judge", "status", "--json").out)
+    [listed] = json.loads(command("judge", "show", "--running", "--json").out)
     assert listed["replicas"][0]["state"] == "ended"
     again = command("judge", "up", preset, "--detach")
     assert again.code == 0, again.err
@@ -193,7 +196,9 @@ def test_a_record_whose_number_belongs_to_another_process_is_stale(command: Comm
     # The number now belongs to this test, which started at another time.
     record["replicas"][0]["process"]["pid"] = os.getpid()
     path.write_text(json.dumps(record), encoding="utf-8")
-    assert json.loads(command("judge", "status", "--json").out)[0]["replicas"][0]["state"] == "ended"
+    assert (
+        json.loads(command("judge", "show", "--running", "--json").out)[0]["replicas"][0]["state"] == "ended"
+    )
     assert command("judge", "down", "tiny").err == "tiny had ended already\n"
     assert gone(first["pid"])
 

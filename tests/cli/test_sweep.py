@@ -418,7 +418,7 @@ def test_a_ledger_in_the_folder_may_have_any_name(
     for number, ledger in enumerate(("out/replies.db", "out/replies/all.db")):
         folder = write(tmp_path / str(number), systems=["alder"], ledger=ledger, limit=1)
         assert command(*swept(folder, server, "--shard", "1/1")).code == 0
-        merged = command("sweep", "merge", folder / "sweep.yaml")
+        merged = command("sweep", folder / "sweep.yaml", "--merge")
         assert merged.code == 0, merged.err
         assert (folder / ledger).exists()
         (folder / "out/sweep.json").unlink()
@@ -446,11 +446,11 @@ def test_shards_are_merged_to_the_bytes_of_an_undivided_sweep(
         assert distinct(server.chats[seen:]).isdisjoint(answered)
         assert not (divided / "out/runs").exists()
         n_calls = len(server.chats)
-        merged = finish(start("sweep", "merge", "sweep.yaml", cwd=divided))
+        merged = finish(start("sweep", "sweep.yaml", "--merge", cwd=divided))
         assert merged.code == 0 and " replies merged, 0 present before" in merged.err
         once = undivided(divided)
         assert once == undivided(whole)
-        again = finish(start("sweep", "merge", "sweep.yaml", cwd=divided))
+        again = finish(start("sweep", "sweep.yaml", "--merge", cwd=divided))
         assert again.code == 0 and "0 replies merged" in again.err
         assert undivided(divided) == once
         # The undivided command continues the merged sweep, and a shard of a longer file reads the sweep's ledger.
@@ -469,7 +469,7 @@ def test_a_missing_shard_is_counted_and_can_follow(
     command: Command, write: Any, tmp_path: Path, server: StubThread
 ) -> None:
     folder = write(tmp_path / "a")
-    merge = ("sweep", "merge", folder / "sweep.yaml")
+    merge = ("sweep", folder / "sweep.yaml", "--merge")
     assert "no shard there" in command(*merge).line()
     assert "expected i/n with i from 1 to n" in command(*swept(folder, server, "--shard", "3/2")).line()
     assert command(*swept(folder, server, "--shard", "2/2")).code == 0

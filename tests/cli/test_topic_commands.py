@@ -1,4 +1,4 @@
-"""`local-judge tasks classify`, `filter` and `topics`."""
+"""`local-judge tasks draft topic`, `draft need` and `show topic`."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_classify_and_compare(
     command: Command, tasks: Path, tmp_path: Path, server: StubThread, preset: Path
 ) -> None:
     out = tmp_path / "topics.jsonl"
-    classify = ("tasks", "classify", tasks, "--judge", preset, "--base-url", server.url, "--out", out)
-    assert command(*classify).out == f"3 classified, 0 had a row, 0 failed: {out}\n"
-    assert command(*classify).out == f"0 classified, 3 had a row, 0 failed: {out}\n"
+    classify = ("tasks", "draft", "topic", tasks, "--judge", preset, "--base-url", server.url, "--out", out)
+    assert command(*classify).out == f"3 drafted, 0 had a row, 0 failed: {out}\n"
+    assert command(*classify).out == f"0 drafted, 3 had a row, 0 failed: {out}\n"
     assert len(server.chats) == 3
-    ended = command("tasks", "topics", out, tasks)
+    ended = command("tasks", "show", "topic", out, tasks)
     lines = ended.out.splitlines()
     history = next(line for line in lines if line.startswith("History"))
     assert [cell.strip() for cell in history.split("│")] == ["History", "3", "100.0%", "1", "50.0%", "-50.0"]
@@ -61,37 +61,37 @@ def test_classify_and_compare(
         # By chance as often: one of them has a single topic.
         "topics.jsonl: the topic given is the judge's in 1 of 2 tasks (50.0%), Cohen's kappa 0.000",
     ]
-    dumped = json.loads(command("tasks", "topics", out, tasks, "--json").out)
+    dumped = json.loads(command("tasks", "show", "topic", out, tasks, "--json").out)
     assert dumped["total_variation"] == 0.5
     assert dumped["agreement"]["differ"] == [{"id": "2", "given": "Finance & Business", "judge": "History"}]
     assert [file["without_topic"] for file in dumped["files"]] == [0, 1]
-    alone = command("tasks", "topics", tasks)
+    alone = command("tasks", "show", "topic", tasks)
     assert "difference" not in alone.out and "distance" not in alone.out and "kappa" not in alone.out
     other = tmp_path / "other"
     other.mkdir()
     same_name = write_jsonl(other / "tasks.jsonl", TASKS)
-    assert "other/tasks.jsonl: 1 task" in command("tasks", "topics", tasks, same_name).out
+    assert "other/tasks.jsonl: 1 task" in command("tasks", "show", "topic", tasks, same_name).out
 
 
 def test_filter(command: Command, tasks: Path, tmp_path: Path, server: StubThread, preset: Path) -> None:
     out = tmp_path / "needs.jsonl"
-    keep = ("tasks", "filter", tasks, "--judge", preset, "--base-url", server.url, "--out", out)
-    assert command(*keep).out == f"1 kept, 2 dropped\n3 decided on, 0 had a row, 0 failed: {out}\n"
+    keep = ("tasks", "draft", "need", tasks, "--judge", preset, "--base-url", server.url, "--out", out)
+    assert command(*keep).out == f"1 kept, 2 dropped\n3 drafted, 0 had a row, 0 failed: {out}\n"
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [(row["id"], row["kept"], row["topic"]) for row in rows] == [
         ("1", False, "History"),
         ("2", True, "Finance & Business"),
         ("3", False, None),
     ]
-    assert json.loads(command("tasks", "topics", out, "--json").out)["files"][0]["n"] == 1
+    assert json.loads(command("tasks", "show", "topic", out, "--json").out)["files"][0]["n"] == 1
 
 
 def test_what_failed_is_kept_apart_and_asked_again(command: Command, tasks: Path, tmp_path: Path) -> None:
     out = tmp_path / "topics.jsonl"
     with StubThread(StubPlan(answer=judged, faults=(Fault("400"),))) as server:
         options = ("--judge", write_preset(tmp_path), "--base-url", server.url, "--out", out)
-        ended = command("tasks", "classify", tasks, *options)
-        assert (ended.code, ended.out) == (3, f"2 classified, 0 had a row, 1 failed: {out}\n")
+        ended = command("tasks", "draft", "topic", tasks, *options)
+        assert (ended.code, ended.out) == (3, f"2 drafted, 0 had a row, 1 failed: {out}\n")
         assert ": refused: " in ended.line()
-        assert command("tasks", "classify", tasks, *options).out.startswith("1 classified, 2 had a row")
+        assert command("tasks", "draft", "topic", tasks, *options).out.startswith("1 drafted, 2 had a row")
     assert [json.loads(line)["id"] for line in out.read_text("utf-8").splitlines()] == ["1", "2", "3"]

@@ -1,6 +1,6 @@
 import pytest
 
-from local_judge.documents import Document, Source, UnreadableReport, describe, parse_report
+from local_judge.documents import Document, Source, UnreadableReport, parse_report
 
 REPORT = """# Rivers [2]
 
@@ -81,29 +81,6 @@ def test_citations_stand_on_their_sentences_and_name_their_entries() -> None:
 def test_what_judges_read_leaves_out_references() -> None:
     labelled = parse_report("# A\n\nOne. Two.\n\n## References\n\n[1] T: https://a.example\n").labelled()
     assert labelled == "# A\n\nL2.S1: One.\nL2.S2: Two."
-
-
-def test_description_names_what_is_unresolved() -> None:
-    text = "A claim [1] and [7].\n\n## References\n\n1. With: https://a.example/x\n2. Without\n4. Unused: https://b.example"
-    assert describe(parse_report(text)) == {
-        "id": parse_report(text).id,
-        "language": "und",
-        "characters": len(text),
-        "notes": ["unknown_language"],
-        "blocks": {"heading": 1, "list_item": 3, "paragraph": 1},
-        "roles": {"body": 1, "references": 4},
-        "sentences": 1,
-        "cited_sentences": 1,
-        "citations": {"number": 2},
-        "citation_states": {"dangling": 1, "resolved": 1},
-        "references": 3,
-        "distinct_urls": 2,
-        "dangling": ["7"],
-        "without_url": ["r2"],
-        "uncited": ["r2", "r3"],
-        "duplicate_keys": [],
-        "missing_numbers": {"0": [3]},
-    }
 
 
 def test_same_text_same_document_in_either_form() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from indexes.urls import normalise_url
-from local_judge.documents import Document, Span, UnreadableReport, describe, parse_report
+from local_judge.documents import Document, Span, UnreadableReport, parse_report
 from local_judge.documents.clean import clean
 from local_judge.documents.cleaning.model import applied
 from tests.fuzz.mutation import mutated
@@ -104,7 +104,6 @@ def check(data: bytes) -> None:
     _check_spans(document)
     assert parse_report(document.text) == document
     assert Document.model_validate_json(document.model_dump_json()) == document
-    describe(document)
     document.labelled()
     _check_cleaned(document)
 

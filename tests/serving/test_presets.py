@@ -349,7 +349,7 @@ def test_properties_of_an_embedded_engine_may_not_load_libraries(tmp_path: Path)
 
 
 def test_an_unknown_name_says_where_the_known_ones_are() -> None:
-    with pytest.raises(PresetError, match="no judge preset 'x'; `local-judge judge list` lists all presets"):
+    with pytest.raises(PresetError, match="no judge preset 'x'; `local-judge judge show` lists all presets"):
         load_preset("x")
     with pytest.raises(
         PresetError, match=r"no judge preset 'qwen3-14'; did you mean qwen3-14b\? `local-judge "

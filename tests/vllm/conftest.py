@@ -96,7 +96,7 @@ def starting(random_judge: RandomJudge) -> Generator[subprocess.Popen[str]]:
     with random_judge.start("judge", "up", random_judge.preset, "--detach") as process:
         yield process
     random_judge.run("judge", "down", load_preset(random_judge.preset).name)
-    assert json.loads(random_judge.run("judge", "status", "--json")) == []
+    assert json.loads(random_judge.run("judge", "show", "--running", "--json")) == []
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,7 @@ def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(
     random_judge.run("snapshot", "import", sample_folder() / "pages", tmp_path / "snapshot")
     evaluate = ("run", report, "--snapshot", tmp_path / "snapshot", "--judge", random_judge.preset)
     settings = ("--terse", "--set", "deer.parts=[verification]")
-    [listed] = json.loads(random_judge.run("judge", "status", "--json"))
+    [listed] = json.loads(random_judge.run("judge", "show", "--running", "--json"))
     assert [(one["base_url"], one["state"]) for one in listed["replicas"]] == [(random_url, "ready")]
     random_judge.run(*evaluate, *settings, "--out", tmp_path / "found", statuses=ENDED)
     other = tmp_path / "home"  # where no judge is running
@@ -61,7 +61,7 @@ def test_a_running_judge_and_one_that_a_run_serves_give_the_same_results(
     random_judge.run(
         *evaluate, *settings, "--serve", "--out", tmp_path / "served", home=other, statuses=ENDED
     )
-    assert json.loads(random_judge.run("judge", "status", "--json", home=other)) == []
+    assert json.loads(random_judge.run("judge", "show", "--running", "--json", home=other)) == []
     assert sorted(results(tmp_path / "found")) == [
         "claims.jsonl",
         "findings/deer.jsonl",

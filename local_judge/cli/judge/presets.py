@@ -1,8 +1,9 @@
-"""`local-judge judge list`, `show`, `copy` and `fetch`: presets of judges and their weights."""
+"""`local-judge judge show` and `fetch`: presets of judges and their weights."""
 
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,21 +17,53 @@ from local_judge.base.errors import ConfigError, plain
 from local_judge.base.files import MOST_YAML, read_utf8
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import plain_table, stdout
+from local_judge.terminal import NONE, plain_table, safe, stdout
 from serving.fetching import fetch as fetch_weights
+from serving.judge_records import status
 from serving.memory import context_gib, gpus
 from serving.preset_code import ALLOWING, code_settings
 from serving.presets import Preset, list_presets, load_preset, preset_path
 from serving.weights import has_weights, weights_commit
 
 JudgeName = Annotated[
-    str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge list`) or preset file.")
+    str, typer.Argument(metavar="JUDGE", help="Judge preset (`local-judge judge show`) or preset file.")
 ]
 
 
-def list_(as_json: AsJson = False) -> None:
-    """List the packaged presets."""
+def show(
+    judge: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="JUDGE", help="Judge preset or preset file.", show_default="all packaged presets"
+        ),
+    ] = None,
+    running: Annotated[
+        bool,
+        typer.Option(
+            "--running", help="List the running judges: health, GPUs, requests and KV cache of each server."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the packaged presets, print one, or list the running judges.
+
+    One is printed as YAML that is a preset file itself: `judge show NAME > my-judge.yaml` copies it.
+    """
+    if running and judge is not None:
+        raise ConfigError("--running lists all running judges: leave out JUDGE")
+    if running:
+        _show_running(as_json)
+    elif judge is None:
+        _list(as_json)
+    elif as_json:
+        preset = load_preset(judge)
+        facts = {"file": str(preset_path(judge)), "gpus": gpus(preset), "code": code_settings(preset)}
+        print_json({**facts, **preset.model_dump(mode="json")})
+    else:
+        sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_facts(load_preset(judge))}{_as_yaml(judge)}")
+
+
+def _list(as_json: bool) -> None:
     presets = [load_preset(name) for name in list_presets()]
     if as_json:
         print_json(
@@ -47,32 +80,32 @@ def list_(as_json: AsJson = False) -> None:
         stdout().print(_table(presets))
 
 
-def show(judge: JudgeName, as_json: AsJson = False) -> None:
-    """Print a preset as YAML, with the path of its file."""
+def _show_running(as_json: bool) -> None:
+    found = status()
     if as_json:
-        preset = load_preset(judge)
-        facts = {"file": str(preset_path(judge)), "gpus": gpus(preset), "code": code_settings(preset)}
-        print_json({**facts, **preset.model_dump(mode="json")})
-    else:
-        sys.stdout.write(f"# {plain(str(preset_path(judge)))}\n{_facts(load_preset(judge))}{_as_yaml(judge)}")
-
-
-def copy(
-    judge: JudgeName,
-    file: Annotated[Path, typer.Argument(help="The new preset file; it must not exist.")],
-    as_json: AsJson = False,
-) -> None:
-    """Copy a preset to a new file, as a starting point for your own."""
-    text = _as_yaml(judge)
-    if file.suffix not in (".yaml", ".yml"):
-        raise ConfigError(f"{file}: the name of a preset file has to end in .yaml")
-    if file.exists():
-        raise ConfigError(f"{file}: already exists; choose another name, or delete it")
-    RunStore(file.parent).write_text(file.name, text)
-    if as_json:
-        print_json({"judge": judge, "file": str(file)})
-    else:
-        print(plain(f"{file}: a copy of {judge}; use it with --judge {file}"))
+        print_json(found)
+        return
+    if not found:
+        sys.stderr.write("no judge is running; start one: local-judge judge up NAME\n")
+        return
+    table = plain_table(
+        texts=("judge", "server", "state", "GPUs"), numbers=("running", "waiting", "KV cache", "up", "pid")
+    )
+    for judge in found:
+        minutes = int((datetime.now(UTC) - judge.since).total_seconds() // 60)
+        for one in judge.replicas:
+            table.add_row(
+                safe(judge.name),
+                one.base_url,
+                one.state if one.state != "ended" else f"ended (log: {safe(str(one.log))})",
+                ",".join(one.gpus),
+                NONE if one.running is None else str(one.running),
+                NONE if one.waiting is None else str(one.waiting),
+                NONE if one.kv_usage is None else f"{100 * one.kv_usage:.0f} %",
+                f"{minutes // 60}:{minutes % 60:02d} h",
+                str(one.pid),
+            )
+    stdout().print(table)
 
 
 def fetch(

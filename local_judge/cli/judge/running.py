@@ -1,10 +1,9 @@
-"""`local-judge judge up`, `status` and `down`: judges on vLLM servers of this machine."""
+"""`local-judge judge up` and `down`: judges on vLLM servers of this machine."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -17,9 +16,9 @@ from local_judge.cli.judging import AllowPresetCode
 from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
 from local_judge.runs.execution.judges import say
-from local_judge.terminal import NONE, plain_table, safe, stdout
+from local_judge.terminal import safe
 from serving.gpus import check_accelerator, visible_gpus
-from serving.judge_records import read_records, sharing, status
+from serving.judge_records import read_records, sharing
 from serving.launch import Wanted, check_served, command_line, plan_replicas
 from serving.presets import Preset, load_preset
 from serving.processes import stopping_on_signals
@@ -123,38 +122,10 @@ def _say(started: Started, detach: bool, as_json: bool) -> None:
     sys.stderr.write(f"{plain(judge.name)} {how}. Use it with --judge {plain(judge.name)}\n")
 
 
-def status_(as_json: AsJson = False) -> None:
-    """List the running judges: health, GPUs, requests and KV cache of each server."""
-    found = status()
-    if as_json:
-        print_json(found)
-        return
-    if not found:
-        sys.stderr.write("no judge is running; start one: local-judge judge up NAME\n")
-        return
-    table = plain_table(
-        texts=("judge", "server", "state", "GPUs"), numbers=("running", "waiting", "KV cache", "up", "pid")
-    )
-    for judge in found:
-        minutes = int((datetime.now(UTC) - judge.since).total_seconds() // 60)
-        for one in judge.replicas:
-            table.add_row(
-                safe(judge.name),
-                one.base_url,
-                one.state if one.state != "ended" else f"ended (log: {safe(str(one.log))})",
-                ",".join(one.gpus),
-                NONE if one.running is None else str(one.running),
-                NONE if one.waiting is None else str(one.waiting),
-                NONE if one.kv_usage is None else f"{100 * one.kv_usage:.0f} %",
-                f"{minutes // 60}:{minutes % 60:02d} h",
-                str(one.pid),
-            )
-    stdout().print(table)
-
-
 def down_(
     judge: Annotated[
-        str | None, typer.Argument(metavar="JUDGE", help="Running judge (`local-judge judge status`).")
+        str | None,
+        typer.Argument(metavar="JUDGE", help="Running judge (`local-judge judge show --running`)."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Stop all running judges.")] = False,
     as_json: AsJson = False,
@@ -162,7 +133,9 @@ def down_(
     """Stop the servers of a judge that `judge up` or --serve started on this machine."""
     running = [one.name for one in read_records()]
     if (judge is None) == (not every):
-        raise ConfigError("name one judge to stop, or give --all; `local-judge judge status` lists them")
+        raise ConfigError(
+            "name one judge to stop, or give --all; `local-judge judge show --running` lists them"
+        )
     name = judge if judge is None or judge in running else server_name(load_preset(judge))
     if name is not None and name not in running:
         there = f"running are: {', '.join(running)}" if running else "no judge is running"

@@ -14,18 +14,13 @@ from local_judge.agents.ask import AskedQuestion, ask_question
 from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import Toolbox, ToolSettings
 from local_judge.agents.transcript import render_transcript
-from local_judge.base.errors import plain
 from local_judge.cli.ending import stoppable
 from local_judge.cli.judging import OneJudge
-from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     AsJson,
-    CommandGroup,
     MaxCalls,
     MaxTokens,
     MaxTurns,
-    OneOfJudges,
-    OneReport,
     Tools,
     said,
     tools_named,
@@ -33,20 +28,15 @@ from local_judge.cli.options import (
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
 from local_judge.reporting.agents import answer_text
-from local_judge.runs.execution.agent_runs import claim_answer, stored_runs, write_answer
+from local_judge.runs.execution.agent_runs import claim_answer, write_answer
 from local_judge.runs.storage.lock import locked
 from local_judge.runs.storage.store import RunStore
-
-app = CommandGroup(
-    help="Answer questions with an agent that searches a snapshot, and print transcripts.",
-)
 
 _LIMITS = AgentLimits()
 _TOOLS = ToolSettings()
 
 
-@app.command()
-def ask(
+def agent(
     snapshot: SnapshotPath,
     question: Annotated[str, typer.Argument(help="The question.")],
     judge: OneJudge,
@@ -100,31 +90,3 @@ def ask(
             print(f"\n{render_transcript(asked.result)}", end="")
     if asked.result.answer is None:
         raise SystemExit(3)
-
-
-@app.command()
-def transcript(
-    run: Annotated[Path, typer.Argument(help="A run directory.")],
-    item: Annotated[
-        str | None,
-        typer.Argument(
-            help="Item that the agents work on, such as the id of a statement.", show_default="all items"
-        ),
-    ] = None,
-    report: OneReport = None,
-    judge: OneOfJudges = None,
-    texts: Annotated[
-        bool, typer.Option("--texts/--no-texts", help="Print passages in full, or only their first words.")
-    ] = True,
-    allow_modified: AllowModified = False,
-    as_json: AsJson = False,
-) -> None:
-    """Print the questions, searches, pages and replies of a run's agents as Markdown."""
-    found = stored_runs(RunStore(run), report, item, judge)
-    if as_json:
-        print_json(marked({"runs": [one._asdict() for one in found]}))
-        return
-    print_marks()
-    for one in found:
-        print(f"# {plain(one.protocol)}, {plain(one.report)}: {plain(one.item)}\n")
-        print(render_transcript(one.result, texts=texts))

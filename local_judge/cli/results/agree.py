@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +22,7 @@ from local_judge.cli.options import (
     Seed,
     SomeProtocol,
     protocol_and_score,
+    refuse,
 )
 from local_judge.cli.output import print_json
 from local_judge.lab.experiments.plan_agreement import has_plan_ratings, load_plan_ratings, rated_aspects
@@ -102,17 +103,17 @@ def agree(
             raise ConfigError(
                 "--rating: names the score of a run that serves as RATINGS; give both or neither"
             )
-        _refuse({"--same": bool(same), "--unfiltered": unfiltered}, "scores as ratings")
+        refuse({"--same": bool(same), "--unfiltered": unfiltered}, "scores as ratings")
     elif has_plan_ratings(ratings):
-        _refuse(of_reports | {"--same": bool(same)}, "ratings of plans")
+        refuse(of_reports | {"--same": bool(same)}, "ratings of plans")
         _agree_on_plans(ratings, runs, seed, resamples, as_json)
         return
     elif has_item_labels(ratings):
-        _refuse(of_reports, "labels")
+        refuse(of_reports, "labels")
         _agree_on_items(ratings, runs, protocol, profile, judge, differ, same, seed, resamples, as_json)
         return
     else:
-        _refuse({"--same": bool(same)}, "ratings")
+        refuse({"--same": bool(same)}, "ratings")
     protocol, named = protocol_and_score(protocol, score)
     score = named or score
     if rating is None:
@@ -140,13 +141,6 @@ def agree(
             console.print(table)
     for line in agreement_notes(found):
         console.print(line)
-
-
-def _refuse(options: Mapping[str, bool], kind: str) -> None:
-    """Refuse options that files of this kind have no use for."""
-    for option, used in options.items():
-        if used:
-            raise ConfigError(f"{option}: has no meaning for {kind}; leave it out")
 
 
 def _agree_on_plans(path: Path, runs: Sequence[Path], seed: int, resamples: int, as_json: bool) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from local_judge.base.errors import ConfigError
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
+    LABELS,
     SCORE,
     AsJson,
-    CommandGroup,
     OneOfJudges,
     ProfileName,
     Resamples,
@@ -19,8 +21,10 @@ from local_judge.cli.options import (
     Seed,
     SomeProtocol,
     protocol_and_score,
+    refuse,
 )
 from local_judge.cli.output import print_json
+from local_judge.cli.results.support import print_corrected
 from local_judge.reporting.stats import (
     LengthRow,
     StabilityRow,
@@ -31,35 +35,76 @@ from local_judge.reporting.stats import (
     stability_notes,
     stability_table,
 )
+from local_judge.runs.results.joining import Differ
 from local_judge.runs.results.side_by_side import Measure, judged_runs, score_columns
+from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.stability import stability_of_judges
 from local_judge.stats.estimate import DRAWS as STABILITY_DRAWS
 from local_judge.stats.length import DRAWS, LEAST, Observation, length_bias
 from local_judge.terminal import safe, stdout
 
-app = CommandGroup(help="Compute statistics over the reports of runs.")
 
-
-ScorePath = Annotated[str | None, SCORE]
-
-
-@app.command()
-def length(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run directories; each report counts once.")
+def stats(
+    kind: Annotated[
+        Literal["length", "stability", "support"],
+        typer.Argument(metavar="KIND", help="Kind of statistic: length, stability or support."),
     ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     protocol: SomeProtocol = None,
     profile: ProfileName = "paper",
-    score: ScorePath = None,
-    measure: Annotated[Measure, typer.Option("--measure", help="Unit of length.")] = "words",
+    score: Annotated[str | None, SCORE] = None,
+    measure: Annotated[
+        Measure | None, typer.Option("--measure", help="Of length: unit of length.", show_default="words")
+    ] = None,
     judge: OneOfJudges = None,
+    differ: RunsDiffer = None,
+    labels: Annotated[list[Path] | None, LABELS] = None,
     seed: Seed = 0,
+    resamples: Resamples = STABILITY_DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Correlate scores with the length of reports: overall, within tasks, and per task."""
-    named, score = protocol_and_score(protocol, score)
-    protocol = named or "deer"
+    """Compute a statistic of runs: bias by length, stability of judges, or corrected support.
+
+    length: correlation of scores with the length of reports: overall, within tasks, and per task.
+    stability: agreement of judges on scores and order: Kendall's W, correlations, alpha, ICC. Of a run with several
+    judges, or several runs on the same reports.
+    support: share of supported claims of a run, corrected by --labels of a random sample of them.
+    """
+    of_scores = {
+        "--protocol": protocol is not None,
+        "--profile": profile != "paper",
+        "--score": score is not None,
+        "--seed": seed != 0,
+    }
+    of_stability = {"--differ": differ is not None, "--resamples": resamples != STABILITY_DRAWS}
+    of_length, of_support = {"--measure": measure is not None}, {"--labels": bool(labels)}
+    if kind == "support":
+        refuse(of_scores | of_stability | of_length, kind)
+        if not labels or len(runs) > 1:
+            raise ConfigError("support: give one run, and people's labels of its claims with --labels")
+        print_corrected(runs[0], labels, judge, as_json)
+        return
+    protocol, score = protocol_and_score(protocol, score)
+    if kind == "length":
+        refuse(of_stability | of_support, kind)
+        _print_length(runs, protocol or "deer", profile, score, measure or "words", judge, seed, as_json)
+    else:
+        refuse(of_length | of_support | {"--judge": judge is not None}, kind)
+        _print_stability(runs, protocol, profile, score, differ, seed, resamples, as_json)
+
+
+def _print_length(
+    runs: Sequence[Path],
+    protocol: str,
+    profile: Profile,
+    score: str | None,
+    measure: Measure,
+    judge: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Print correlations of scores with the length of reports."""
     columns = score_columns(runs, protocol, profile, score, measure, judge)
     rows = [
         LengthRow(
@@ -108,25 +153,17 @@ def length(
         console.print(f"tasks with fewer than {LEAST} reports, not listed separately: {listed}")
 
 
-@app.command()
-def stability(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN...", help="A run with several judges, or several runs on the same reports."
-        ),
-    ],
-    protocol: SomeProtocol = None,
-    profile: ProfileName = "paper",
-    score: ScorePath = None,
-    differ: RunsDiffer = None,
-    seed: Seed = 0,
-    resamples: Resamples = STABILITY_DRAWS,
-    allow_modified: AllowModified = False,
-    as_json: AsJson = False,
+def _print_stability(
+    runs: Sequence[Path],
+    protocol: str | None,
+    profile: Profile,
+    score: str | None,
+    differ: Differ | None,
+    seed: int,
+    resamples: int,
+    as_json: bool,
 ) -> None:
-    """Measure whether judges give reports the same scores and order: Kendall's W, correlations, alpha, ICC."""
-    protocol, score = protocol_and_score(protocol, score)
+    """Print whether judges give reports the same scores and order."""
     judged = judged_runs(runs, protocol, profile, score, differ)
     rows = [
         StabilityRow(

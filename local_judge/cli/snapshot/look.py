@@ -1,4 +1,4 @@
-"""`local-judge snapshot info`, `page`, `verify` and `diff`: inspection of snapshots."""
+"""`local-judge snapshot info`, `page` and `verify`: inspection of snapshots."""
 
 from __future__ import annotations
 
@@ -36,9 +36,40 @@ SearchMode = Annotated[
 ]
 
 
-def info(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
-    """Describe a snapshot: pages by status, languages, hosts, dates, sizes."""
-    show_info(Snapshot.open(snapshot).info(), as_json)
+def info(
+    snapshot: SnapshotPath,
+    other: Annotated[
+        Path | None,
+        typer.Argument(help="Another snapshot: list the pages and settings in which they differ."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a snapshot, or the differences of two. The exit code is 1 if two differ.
+
+    A description has the pages by status, languages, hosts, dates and sizes.
+    """
+    if other is None:
+        show_info(Snapshot.open(snapshot).info(), as_json)
+    else:
+        _show_differences(Snapshot.open(snapshot), Snapshot.open(other), as_json)
+
+
+def _show_differences(first: Snapshot, second: Snapshot, as_json: bool) -> None:
+    found = compare(first, second)
+    if as_json:
+        print_json(found)
+    else:
+        for setting in found.settings:
+            print(plain(setting))
+        for one in found.pages:
+            sides = f"{one.first or '-'} -> {one.second or '-'}"
+            print(plain(f"{one.kind:8} {sides:24} {one.url}"))
+        kinds = Counter(one.kind for one in found.pages)
+        counts = ", ".join(f"{kind} {kinds[kind]}" for kind in sorted(kinds))
+        same = "the same snapshot" if found.equal else f"{len(found.pages)} pages differ ({counts})"
+        print(f"{same}: {found.first[:12]} and {found.second[:12]}")
+    if not found.equal:
+        raise SystemExit(1)
 
 
 def page(
@@ -113,25 +144,6 @@ def verify(snapshot: SnapshotPath, as_json: AsJson = False) -> None:
         digest = f"digest {report.digest}" if report.ok else f"not confirmed: digest {report.digest}"
         print(f"{report.n_files} files, {len(report.problems)} wrong; {digest}")
     if not report.ok:
-        raise SystemExit(1)
-
-
-def diff(first: SnapshotPath, second: SnapshotPath, as_json: AsJson = False) -> None:
-    """List the pages and settings in which two snapshots differ. The exit code is 1 if they differ."""
-    found = compare(Snapshot.open(first), Snapshot.open(second))
-    if as_json:
-        print_json(found)
-    else:
-        for setting in found.settings:
-            print(plain(setting))
-        for one in found.pages:
-            sides = f"{one.first or '-'} -> {one.second or '-'}"
-            print(plain(f"{one.kind:8} {sides:24} {one.url}"))
-        kinds = Counter(one.kind for one in found.pages)
-        counts = ", ".join(f"{kind} {kinds[kind]}" for kind in sorted(kinds))
-        same = "the same snapshot" if found.equal else f"{len(found.pages)} pages differ ({counts})"
-        print(f"{same}: {found.first[:12]} and {found.second[:12]}")
-    if not found.equal:
         raise SystemExit(1)
 
 

@@ -1,4 +1,4 @@
-"""`local-judge snapshot import`, `merge` and `export`: snapshots from existing pages and archives."""
+"""`local-judge snapshot import` and `export`: snapshots from existing pages and archives."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from rich.progress import Progress as Bar
 
 from indexes.archive.signing import read_public_key
 from indexes.archive.wacz import Trust
-from indexes.errors import ImportRefused
+from indexes.errors import ImportRefused, NotASnapshot, SnapshotMissing
 from indexes.making.building import Progress
 from indexes.making.exporting import export_wacz
 from indexes.making.importing import import_archives, import_pages, merge_snapshots
+from indexes.manifest import load_manifest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import one_line, plain
 from local_judge.cli.options import AsJson
@@ -32,11 +33,12 @@ Workers = Annotated[int, typer.Option("--workers", min=1, help="Number of proces
 
 
 def import_(
-    source: Annotated[
-        Path,
+    sources: Annotated[
+        list[Path],
         typer.Argument(
-            help="A folder of pages with a pages.jsonl (url, file, …); a JSONL file of texts (url, text, …); a WARC "
-            "or WACZ file; or a folder of these."
+            metavar="SOURCE...",
+            help="A folder of pages with a pages.jsonl (url, file, …); a JSONL file of texts (url, text, …); WARC or "
+            "WACZ files, or folders of these; or snapshots, which are merged.",
         ),
     ],
     out: Out,
@@ -57,31 +59,24 @@ def import_(
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Make a snapshot from pages that you already have."""
-    archives = _archives(source)
+    """Make a snapshot from pages, archives or snapshots that you already have."""
+    source, merging = sources[0], any(map(_is_snapshot, sources))
+    archives = [] if merging else [path for one in sources for path in _archives(one)]
     key = None if signed_by is None else read_public_key(signed_by)
     trust = Trust(require_signature or key is not None, key)
     if trust.required and not archives:
         raise ImportRefused(f"{source} is not an archive; only WACZ files have a signature")
+    if len(sources) > 1 and not (merging or all(map(_archives, sources))):
+        raise ImportRefused(f"{sources[1]}: only archives, or only snapshots, can be imported together")
     with page_bar() as progress:
-        if archives:
+        if merging:
+            merge_snapshots(sources, out, progress=progress, workers=workers)
+        elif archives:
             import_archives(archives, out, warn=_warn, progress=progress, workers=workers, trust=trust)
         elif source.is_file():
             import_pages(source.parent, out, pages=source, progress=progress, workers=workers)
         else:
             import_pages(source, out, pages=pages, progress=progress, workers=workers)
-    show_info(Snapshot.open(out).info(), as_json)
-
-
-def merge(
-    out: Out,
-    snapshots: Annotated[list[Path], typer.Argument(help="The snapshots to merge.")],
-    workers: Workers = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Merge the captures of several snapshots into one snapshot."""
-    with page_bar() as progress:
-        merge_snapshots(snapshots, out, progress=progress, workers=workers)
     show_info(Snapshot.open(out).info(), as_json)
 
 
@@ -105,6 +100,14 @@ def export(
         print_json({**written, "snapshot": opened.digest})
     else:
         print(plain(f"{wacz}: {len(opened)} pages, {wacz.stat().st_size:,} bytes; snapshot {opened.digest}"))
+
+
+def _is_snapshot(path: Path) -> bool:
+    try:
+        load_manifest(path, check_digest=False)
+    except (NotASnapshot, SnapshotMissing):
+        return False
+    return True
 
 
 def _archives(source: Path) -> list[Path]:

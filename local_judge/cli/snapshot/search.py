@@ -1,4 +1,4 @@
-"""`local-judge snapshot search`, `index` and `evaluate`: search in snapshots."""
+"""`local-judge snapshot search` and `index`: search in snapshots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from pydantic import ValidationError
 from rich.table import Table
 
-from indexes.corpus import Filters, Hit
+from indexes.corpus import Corpus, Filters, Hit
 from indexes.making.reindexing import reindex
 from indexes.search.dense import DenseSettings
 from indexes.search.encoder import PRESETS, Encoder, EncoderPreset
@@ -26,7 +26,7 @@ from indexes.search.weights import Bm25Settings, Method
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import UserError, first_problem
 from local_judge.base.files import read_utf8
-from local_judge.cli.options import QUERIES, AsJson, Seed
+from local_judge.cli.options import QUERIES, AsJson, Seed, refuse
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import AsOf, SearchMode, SnapshotPath, day
 from local_judge.terminal import plain_table, safe, stdout
@@ -104,13 +104,22 @@ def search(
     embeddings_url: Endpoint = None,
     embeddings_model: ServedAs = None,
     revision: Revision = None,
+    evaluating: Annotated[
+        bool,
+        typer.Option(
+            "--evaluate",
+            help="Measure how well each search mode with an index finds the pages that --queries name as `relevant`.",
+        ),
+    ] = False,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Search all chunks of a snapshot, offline."""
+    """Search all chunks of a snapshot, offline, or measure how well the search finds known pages."""
     asked = [*(query or []), *(query_lines(queries) if queries is not None else [])]
     if not asked:
         raise typer.BadParameter("give a query, or a file of them with --queries")
-    corpus = Snapshot.open(snapshot).corpus(
+    opened = Snapshot.open(snapshot)
+    corpus = opened.corpus(
         encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision),
         fusion=_fusion(fusion, alpha),
         scorer=None if rerank is None else CrossEncoder(rerank),
@@ -126,6 +135,14 @@ def search(
         )
     except ValidationError as error:
         raise UserError(first_problem(error, "the filters", Filters)) from None
+    if evaluating:
+        refuse({"QUERY": bool(query), "-k": k != 5, "--mode": mode != "bm25"}, "--evaluate")
+        refuse({"a filter": filters != Filters()}, "--evaluate")
+        if queries is None:
+            raise typer.BadParameter("--evaluate needs --queries, with `query` and `relevant`")
+        _evaluate(opened, corpus, queries, seed, as_json)
+        return
+    refuse({"--seed": seed != 0}, "a search")
     found = corpus.search(asked, k, mode, filters)
     for one, hits in zip(asked, found, strict=True):
         if as_json:
@@ -183,20 +200,8 @@ def index(
     stdout().print(table)
 
 
-def evaluate_(
-    snapshot: SnapshotPath,
-    queries: Annotated[Path, typer.Option("--queries", help="Queries: JSONL with `query` and `relevant`.")],
-    seed: Seed = 0,
-    model: Model = None,
-    preset: Preset = None,
-    embeddings_url: Endpoint = None,
-    embeddings_model: ServedAs = None,
-    revision: Revision = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure how well each search mode with an index finds the pages that are known to be relevant."""
-    opened = Snapshot.open(snapshot)
-    corpus = opened.corpus(encoder=_encoder(model, preset, embeddings_url, embeddings_model, revision))
+def _evaluate(opened: Snapshot, corpus: Corpus, queries: Path, seed: int, as_json: bool) -> None:
+    """Print how well each search mode with an index finds the pages that are known to be relevant."""
     judged = [
         under_own_urls(one, lambda url: corpus.shown_as(opened.page(url))) for one in read_queries(queries)
     ]

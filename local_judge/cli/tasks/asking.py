@@ -1,10 +1,10 @@
-"""Commands that ask a judge about tasks without an answer, and print how many got one."""
+"""Drafting by a judge for the tasks without a row, and how many got one."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +22,6 @@ from local_judge.tasks.drafting import Drafts, draft_all, waiting
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
-
-Command = Callable[..., None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,41 +55,10 @@ class Outcome:
     failed: Sequence[tuple[Task, Failure]]
 
 
-def asking_command(
-    file: Callable[[Path], RowFile[R]],
-    drafts: Drafts[R],
-    one: str,
-    help: str,
-    done: str = "drafted",
-    tally: Callable[[Sequence[R]], Mapping[str, int]] = lambda rows: {},
-) -> Command:
-    """Return a command that lets a judge write rows, with the common options only.
-
-    Args:
-        file: function that opens the output file.
-        drafts: prompts and parsing of the rows.
-        one: name of a row in the last line.
-        help: help text of the command.
-        done: past participle of the verb in the last line.
-        tally: function that counts all rows by a word, for another line.
-    """
-
-    def command(options: DraftOptions) -> None:
-        written = file(options.out)
-        outcome = ask_about(options, written, drafts)
-        counts = tally(list(written.rows().values()))
-        lines = [", ".join(f"{n} {word}" for word, n in counts.items())] if counts else []
-        leave_drafts(one, outcome, options, done, lines=lines, data=counts)
-
-    command.__doc__ = help
-    return command
-
-
 def leave_drafts(
     what: str,
     outcome: Outcome,
     options: DraftOptions,
-    done: str = "drafted",
     *,
     lines: Sequence[str] = (),
     data: Mapping[str, Any] | None = None,
@@ -102,7 +69,6 @@ def leave_drafts(
         what: name of a row.
         outcome: counts and failures.
         options: options of the command.
-        done: past participle of what the judge did.
         lines: further lines, printed first.
         data: what the lines say, for JSON output.
     """
@@ -114,7 +80,7 @@ def leave_drafts(
     else:
         for line in lines:
             print(line)
-        print(f"{written} {done}, {had} had {what}, {len(outcome.failed)} failed: {options.out}")
+        print(f"{written} drafted, {had} had {what}, {len(outcome.failed)} failed: {options.out}")
     for task, failure in outcome.failed:
         sys.stderr.write(plain(f"task {task.id}: {failure.kind}: {failure.detail}") + "\n")
     if outcome.failed:

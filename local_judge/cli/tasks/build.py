@@ -11,9 +11,8 @@ import typer
 
 from local_judge.base.rows import write_lines
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
-from local_judge.cli.help import group_with_default
-from local_judge.cli.judging import OneJudge
-from local_judge.cli.options import PROFILE, AsJson, CommandGroup, ConfigFile, Day, said
+from local_judge.cli.judging import OptionalJudge
+from local_judge.cli.options import PROFILE, AsJson, ConfigFile, Day, refuse, said
 from local_judge.cli.output import print_json
 from local_judge.lab.task_construction.commands import (
     build_tasks,
@@ -37,18 +36,9 @@ N_STAGES = 5
 """Number of stages that ask or filter, before the human ranking."""
 
 
-app = CommandGroup(
-    cls=group_with_default("make"),
-    help="Make tasks: `build DIR`, `build rank DIR`, `build show DIR`.",
-)
-
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the build.")]
-
-
-@app.command("make")
-def make_(
-    directory: Directory,
-    judge: OneJudge,
+def build(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the build.")],
+    judge: OptionalJudge,
     config: ConfigFile = None,
     clarify: Annotated[
         Path | None,
@@ -76,9 +66,55 @@ def make_(
     change: Annotated[
         bool, typer.Option("--change", help="Replace the settings that the directory was started with.")
     ] = False,
+    drops: Annotated[
+        bool, typer.Option("--drops", help="Also print every dropped task, with the reason.")
+    ] = False,
+    voter: Annotated[
+        str | None,
+        typer.Option("--voter", help="Name of a person who ranks the tasks, stored with the votes."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="With --voter: write the ballot, a CSV file with empty columns `rank` and `approved`.",
+        ),
+    ] = None,
+    read: Annotated[
+        Path | None, typer.Option("--read", help="With --voter: read and count a completed ballot.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make tasks in DIR. The same command continues after an interruption."""
+    """Make tasks in DIR, print what was made, or let a person rank and approve them.
+
+    With --judge, makes tasks; the same command continues after an interruption. Without, prints how many tasks reached
+    each stage. With --voter, writes a ballot (--out): write 1 for the best task into `rank`, and yes or no into
+    `approved`, and give it to --read.
+    """
+    spec = judge.spec()
+    making = {
+        "--judge": spec is not None,
+        "--config": config is not None,
+        "--clarify": clarify is not None,
+        "--reformulate": reformulate is not None,
+        "--from": given is not None,
+        "--domains": domains is not None,
+        "--personas": personas is not None,
+        "--tasks": tasks is not None,
+        "--duplicates": duplicates is not None,
+        "--profile": profile is not None,
+        "--date": date is not None,
+        "--change": change,
+    }
+    if voter is not None:
+        refuse(making | {"--drops": drops}, "a ballot")
+        _rank(directory, voter, out, read, as_json)
+        return
+    refuse({"--out": out is not None, "--read": read is not None}, "a build without --voter")
+    if spec is None:
+        refuse(making, "a build without --judge")
+        _show(outcome_of(BuildStore(directory)), as_json, drops)
+        return
     changes = {
         "make": {"domains": domains, "personas": personas, "tasks": tasks},
         "duplicates": {"method": duplicates},
@@ -90,50 +126,25 @@ def make_(
     store = BuildStore(directory)
     store.manifest()  # rejects a directory that is not a build before opening a judge
     method = method_of(settings.duplicates)
-    spec, replies = _seeded(judge.spec(), settings.seed), judge.ledger_or(store.ledger)
+    seeded, replies = _seeded(spec, settings.seed), judge.ledger_or(store.ledger)
 
-    async def build() -> Outcome:
-        async with judge.open(spec, replies, settings.reasks) as opened:
+    async def made() -> Outcome:
+        async with judge.open(seeded, replies, settings.reasks) as opened:
             with RunProgress(opened, N_STAGES, unit="stages", at_once=1) as progress:
                 return await build_tasks(
                     store, settings, begun, opened, method, change=change, stage_done=progress.one_done
                 )
 
     with locked(directory), stoppable(replies):
-        outcome = asyncio.run(build())
-    _show(outcome, as_json, drops=False)
+        outcome = asyncio.run(made())
+    _show(outcome, as_json, drops)
     if not as_json:
         print(f"{count(len(outcome.kept), 'task')}: {directory / 'tasks.jsonl'}")
     _leave(outcome, directory)
 
 
-@app.command()
-def show(
-    directory: Directory,
-    drops: Annotated[
-        bool, typer.Option("--drops", help="Also print every dropped task, with the reason.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Print how many tasks reached each stage, and why others were dropped."""
-    _show(outcome_of(BuildStore(directory)), as_json, drops)
-
-
-@app.command()
-def rank(
-    directory: Directory,
-    voter: Annotated[str, typer.Option("--voter", help="Name of the voter, stored with the votes.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Write the ballot: a CSV file with empty columns `rank` and `approved`."),
-    ] = None,
-    read: Annotated[Path | None, typer.Option("--read", help="Read and count a completed ballot.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a person rank and approve the tasks: write a ballot with --out, read it with --read.
-
-    In the ballot, write 1 for the best task into `rank`, and yes or no into `approved`.
-    """
+def _rank(directory: Path, voter: str, out: Path | None, read: Path | None, as_json: bool) -> None:
+    """Write a ballot, or read and count one."""
     if (out is None) == (read is None):
         raise typer.BadParameter("give either --out or --read")
     name = said("--voter", voter)
@@ -180,7 +191,7 @@ def _leave(outcome: Outcome, directory: Path) -> None:
     if any(counts.failed for counts in outcome.counts):
         sys.stderr.write(
             "Some tasks could not be made or decided on: "
-            f"`local-judge tasks build show {directory} --drops` lists them with the reasons. {ASKS_AGAIN} "
+            f"`local-judge tasks build {directory} --drops` lists them with the reasons. {ASKS_AGAIN} "
             "If replies were unusable, another seed or judge may help.\n"
         )
         raise SystemExit(3)

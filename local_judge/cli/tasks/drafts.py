@@ -23,6 +23,7 @@ from local_judge.cli.options import (
     Options,
     SomeSnapshotDir,
     Tools,
+    refuse,
     said,
     tools_named,
 )
@@ -44,6 +45,7 @@ from local_judge.reporting.drafts import (
     unchecked_lines,
 )
 from local_judge.reporting.plans import coverage_lines, plan_table, plan_view, stand_line
+from local_judge.reporting.topics import topic_notes, topic_table, topics_json
 from local_judge.tasks import checklist_lint, plan_lint
 from local_judge.tasks.checklist_draft import CHECKLIST_DRAFTS
 from local_judge.tasks.checklist_lint import Linted, RuleText
@@ -67,13 +69,19 @@ from local_judge.tasks.plans import (
     all_coverage,
     all_evidence_gaps,
 )
-from local_judge.terminal import count
+from local_judge.tasks.topics import (
+    NEED_DRAFTS,
+    TOPIC_DRAFTS,
+    agreement_with_given,
+    count_topics,
+    need_file,
+    topic_file,
+    total_variation,
+)
+from local_judge.terminal import count, stdout
 
 KindName = Literal["guidance", "criteria", "dimensions", "checklist", "plan"]
-KindArgument = Annotated[
-    KindName,
-    typer.Argument(metavar="KIND", help="Kind of data: guidance, criteria, dimensions, checklist or plan."),
-]
+_KINDS = "Kind of data: guidance, criteria, dimensions, checklist, plan"
 FilePath = Annotated[Path, typer.Argument(metavar="FILE", help="File written by `tasks draft` or by hand.")]
 OneTask = Annotated[str | None, typer.Option("--task", help="Use only the task with this id.")]
 
@@ -92,7 +100,7 @@ SHOWN: Mapping[KindName, Shown[Any]] = {
 }
 """Kinds of data, and the views of their rows."""
 
-_DRAFTS: Mapping[KindName, tuple[Drafts[Any], str]] = {
+_DRAFTS: Mapping[str, tuple[Drafts[Any], str]] = {
     "criteria": (CRITERIA_DRAFTS, "criteria"),
     "dimensions": (DIMENSIONS_DRAFTS, "dimensions"),
     "checklist": (CHECKLIST_DRAFTS, "a checklist"),
@@ -193,15 +201,19 @@ class PlanOptions(Options):
 
 
 def draft(
-    kind: KindArgument,
+    kind: Annotated[
+        Literal[KindName, "topic", "need"],
+        typer.Argument(metavar="KIND", help=f"{_KINDS}, topic or need."),
+    ],
     options: DraftOptions,
     guidance: GuidanceOptions,
     plan: PlanOptions,
     snapshot: SomeSnapshotDir = None,
 ) -> None:
-    """Let the judge draft data of a kind for the tasks that have none. The same command continues.
+    """Let the judge draft data of a kind for the tasks that have none.
 
-    Guidance may quote passages of --snapshot. For plans, an agent searches --snapshot by default.
+    Guidance may quote passages of --snapshot; for plans, an agent searches it by default.
+    need: whether a task needs deep research.
     """
     for name, own in (("guidance", guidance), ("plan", plan)):
         if kind != name and own != type(own)():
@@ -215,8 +227,25 @@ def draft(
     else:
         if snapshot is not None:
             raise ConfigError(f"draft {kind}: --snapshot belongs to `tasks draft guidance` and `plan`")
+        if kind == "need":
+            _draft_needs(options)
+            return
+        if kind == "topic":
+            leave_drafts("a row", ask_about(options, topic_file(options.out), TOPIC_DRAFTS), options)
+            return
         drafts, row = _DRAFTS[kind]
     leave_drafts(row, ask_about(options, SHOWN[kind].kind.file(options.out), drafts), options)
+
+
+def _draft_needs(options: DraftOptions) -> None:
+    """Decide which tasks need deep research, and print how many do."""
+    file = need_file(options.out)
+    outcome = ask_about(options, file, NEED_DRAFTS)
+    rows = file.rows().values()
+    kept = sum(row.kept for row in rows)
+    counts = {"kept": kept, "dropped": len(rows) - kept}
+    lines = [", ".join(f"{n} {word}" for word, n in counts.items())]
+    leave_drafts("a row", outcome, options, lines=lines, data=counts)
 
 
 def _draft_plans(options: DraftOptions, snapshot: Path | None, settings: PlanSettings) -> None:
@@ -244,13 +273,45 @@ def _coverage(transcripts: PlanTranscripts, out: Path) -> dict[str, Tally]:
     return all_coverage(results)
 
 
-def show(kind: KindArgument, file: FilePath, task: OneTask = None, as_json: AsJson = False) -> None:
-    """Print a table of the rows of a file, or with --task all details of one task."""
-    show_rows(file, SHOWN[kind], task, as_json)
+def show(
+    kind: Annotated[
+        Literal[KindName, "topic"],
+        typer.Argument(metavar="KIND", help=f"{_KINDS} or topic."),
+    ],
+    file: FilePath,
+    other: Annotated[
+        Path | None, typer.Argument(help="With topic: other tasks, to compare the shares of topics.")
+    ] = None,
+    task: OneTask = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a table of the rows of a file, or with --task all details of one task.
+
+    With topic: the distribution of the tasks of any file over topics, and how far a judge agrees with given topics.
+    """
+    if kind == "topic":
+        refuse({"--task": task is not None}, kind)
+        _show_topics(file, other, as_json)
+    else:
+        refuse({"OTHER": other is not None}, kind)
+        show_rows(file, SHOWN[kind], task, as_json)
+
+
+def _show_topics(file: Path, other: Path | None, as_json: bool) -> None:
+    """Print the distribution of tasks over topics, and how far a judge agrees with given topics."""
+    corpora = [count_topics(path) for path in (file, other) if path is not None]
+    apart = total_variation(corpora[0].counts, corpora[1].counts) if len(corpora) == 2 else None
+    agreement = agreement_with_given(file)
+    if as_json:
+        print_json(topics_json(corpora, apart, agreement))
+        return
+    stdout().print(topic_table(corpora))
+    for note in topic_notes(corpora, apart, agreement):
+        print(note)
 
 
 def review(
-    kind: KindArgument,
+    kind: Annotated[KindName, typer.Argument(metavar="KIND", help=f"{_KINDS}.")],
     file: FilePath,
     reviewer: Annotated[str, typer.Option("--reviewer", help="Name of the reviewer, stored with each row.")],
     options: LabelOptions,

@@ -134,7 +134,7 @@ def _wrong(report: AnnotatedReport, claim: GoldClaim) -> Iterator[str]:
     labels = {one.label for one in report.body}
     unknown = [label for label in (claim.sentence, *claim.evidence) if label not in labels]
     if unknown:
-        yield f"the report has no sentence {unknown[0]}; `local-judge text parse` shows its labels"
+        yield f"the report has no sentence {unknown[0]}; `local-judge text check --sentences` shows its labels"
         return
     if claim.type == "A":
         yield from _wrong_cited(report, claim)

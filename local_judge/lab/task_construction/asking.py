@@ -166,7 +166,7 @@ async def request(
 
 
 def prompts_digest() -> str:
-    """Return the SHA-256 of the names and texts of all prompts of a build, including the one of `tasks filter`."""
+    """Return the SHA-256 of the names and texts of all prompts of a build, including the one of `tasks draft need`."""
     folder = files("local_judge.lab.task_construction").joinpath("prompts")
     texts = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.name.endswith(".md")}
     texts["need.md"] = load_prompt("local_judge.tasks", "need").encode()

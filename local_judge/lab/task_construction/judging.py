@@ -42,7 +42,7 @@ class AssessmentReply(Reply):
 
 
 async def qualify(candidate: Candidate, persona: Persona | None, judge: Judge) -> Qualification | Failure:
-    """Return whether a task needs deep research, by the prompt of `tasks filter`. Raises LedgerError."""
+    """Return whether a task needs deep research, by the prompt of `tasks draft need`. Raises LedgerError."""
     answer = await judge.ask(qualify_prompt(candidate, persona), NeedReply, max_tokens=NEED_TOKENS)
     if isinstance(answer, Failure):
         return answer

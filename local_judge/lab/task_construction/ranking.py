@@ -129,7 +129,7 @@ def read_ballot(path: Path, voter: str, known: Mapping[str, Candidate]) -> Ballo
     for place, row in read_csv(path):
         if not {"rank", "id"} <= row.keys():
             raise InputError(
-                f"{path}: expected columns `rank` and `id`, as `tasks build rank --out` writes them"
+                f"{path}: expected columns `rank` and `id`, as `tasks build --voter --out` writes them"
             )
         said, rank = row["id"].strip(), row["rank"].strip()
         identity = names.get(said, said)

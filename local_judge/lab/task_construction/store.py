@@ -131,7 +131,7 @@ class BuildStore:
         found = self.manifest()
         if found is None:
             raise RunError(
-                f"{self.root}: contains no build; start one with `local-judge tasks build {self.root}`"
+                f"{self.root}: contains no build; start one with `local-judge tasks build {self.root} --judge`"
             )
         return found
 

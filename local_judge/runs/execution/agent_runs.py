@@ -1,7 +1,7 @@
-"""Runs of agents: those stored in a run directory, and the directory that `lab agent ask` writes.
+"""Runs of agents: those stored in a run directory, and the directory that `lab agent` writes.
 
 Invariants: a stored run is what was written with the findings, so reading it needs no snapshot and no judge; the
-directory of `lab agent ask` contains one question, and never replaces a run or the answer to another question.
+directory of `lab agent` contains one question, and never replaces a run or the answer to another question.
 """
 
 from __future__ import annotations
