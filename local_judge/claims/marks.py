@@ -34,7 +34,7 @@ def cite_claims(document: Document, sentence: Sentence, claims: Sequence[Claim])
     places = _places([words for words, _ in parts], [set(tokenise(claim.text)) for claim in claims])
     if len(claims) == 1 or not all(number in places for number, (_, marks) in enumerate(parts) if marks):
         places = [None] * len(claims)
-    shared = len(claims) > 1 and len(parts) != 1 and bool(sentence.citations)
+    shared = len(claims) > 1 and (len(parts) > 1 or (not parts and len(sentence.citations) > 1))
     return [
         claim.model_copy(update={"shares_citations": shared})
         if place is None or (claim.type == "A" and not parts[place][1])
