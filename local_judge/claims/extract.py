@@ -5,8 +5,8 @@ names each of its sentences exactly once; a claim's position and citations come 
 judge; code decides whether a claim is numeric. A sentence whose claims are unknown is an `ExtractionFailure`.
 
 The judge names the type of each claim, and code never changes it: of the two claims of "Most are unstable [1], but ours
-is stable." the second needs another source, or none (DEER, Figure 9). All claims of a sentence have its citations; each
-protocol says which of them it counts.
+is stable." the second needs another source, or none (DEER, Figure 9). `claims.marks` says which citations of its
+sentence a claim has; each protocol says which of its claims it counts.
 
 A sentence with a citation claims something: if the judge finds no claim in it, the sentence itself is the claim, so
 that every citation is verified.
@@ -31,6 +31,7 @@ from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.evidence import shared_report
+from local_judge.claims.marks import cite_claims
 from local_judge.claims.model import Claim, ClaimType, ExtractionFailure
 from local_judge.documents.model import Document, Sentence
 from local_judge.judge.fitting import Part, fitting_parts
@@ -264,7 +265,7 @@ def _claims_of(document: Document, sentence: Sentence, read: FullSentence | Ters
                 }
             )
         )
-    return claims
+    return cite_claims(document, sentence, claims)
 
 
 def without_marks(document: Document, sentence: Sentence, statement: str) -> str:

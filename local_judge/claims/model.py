@@ -63,7 +63,9 @@ class Claim(Frozen):
     salient: bool | None = None
     """The report's message rests on it; None if the judge was not asked."""
     citations: tuple[str, ...] = ()
-    """Citation ids written on the sentence, whatever the type."""
+    """Ids of the citations on the sentence that belong to this claim, whatever the type (`claims.marks`)."""
+    shares_citations: bool = False
+    """It has all citations of its sentence, whose words do not show which of them belong to it."""
     evidence_positions: tuple[str, ...] = ()
     """Sentences that the judge named as this claim's support."""
     recovered: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from local_judge.base.model import Frozen
 from local_judge.claims.backtrack import Rule
 from local_judge.claims.build import cited_urls, further
+from local_judge.claims.marks import most_uncited
 from local_judge.claims.model import Claim, ClaimSet, ExtractionFailure, Traced
 from local_judge.documents.health import check_health, n_unread_citations
 from local_judge.documents.model import Document, Sentence
@@ -31,7 +32,9 @@ class UnreadSentence(Frozen):
     most: int
     """Largest number of claims that it may have."""
     cited: bool
-    """The sentence has a citation, with a URL or without: each of its claims has it."""
+    """The sentence has a citation, with a URL or without."""
+    uncited: int = 0
+    """Largest number of its claims that may be without a citation."""
     written: tuple[str, ...] = ()
     """URLs that its claims may have without back-tracking."""
 
@@ -164,6 +167,7 @@ def unread_among(
                 label=one.label,
                 most=lost[one.label].most,
                 cited=bool(one.citations),
+                uncited=most_uncited(document, one, lost[one.label].most),
                 written=urls if lost[one.label].any_citation else places[one.label],
             )
             for one in document.sentences

@@ -20,6 +20,7 @@ from local_judge.base.failures import Failure
 from local_judge.claims.backtrack import citations_by_sentence, sections_by_sentence, trace
 from local_judge.claims.build import cited_urls, urls_of
 from local_judge.claims.extract import MOST_CLAIMS, claim_on
+from local_judge.claims.marks import cite_claims
 from local_judge.claims.model import Claim, ClaimSet, ClaimType, ExtractionFailure, Label, Source, Verdict
 from local_judge.claims.unread import unread_of
 from local_judge.documents import parse_report
@@ -61,6 +62,10 @@ class Case(NamedTuple):
     """Returns a generator whose numbers depend on the arguments alone, so that both sets have the same answers."""
 
 
+WOOD = ("ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew")
+"""Words of three parts of a sentence, and of the claims that stand in them."""
+
+
 @cache
 def drawn(seed: int, judge: str) -> tuple[Case, Case]:
     """Return a complete claim set, and an incomplete one of the same report."""
@@ -76,7 +81,9 @@ def drawn(seed: int, judge: str) -> tuple[Case, Case]:
         for _ in range(some.randint(1, 3)):
             marks = ["", "", *(f" [{number}]" for number in range(1, n_urls + 2))]
             sentences = (
-                f"The mill number {some.randint(1, 6)} was opened again{some.choice(marks)}{some.choice(marks)}."
+                f"The mill number {some.randint(1, 6)} sawed {', '.join(WOOD[:4])}{some.choice(marks)}{some.choice(marks)}"
+                f"{some.choice(['', f', then {chr(44).join(WOOD[4:8])}' + some.choice(marks)])}"
+                f"{some.choice(['', ', and ' + ', '.join(WOOD[8:])])}."
                 for _ in range(some.randint(1, 4))
             )
             lines.append(" ".join(sentences) + "\n")
@@ -90,11 +97,12 @@ def drawn(seed: int, judge: str) -> tuple[Case, Case]:
         here = draw("claims", sentence.label)
         least = 1 if sentence.citations else 0
         number = max(here.choice((0, 1, 1, 2, 3, MOST_CLAIMS)), least)
-        for n, word in enumerate(here.sample(range(12), number), 1):
+        found: list[Claim] = []
+        for n, word in enumerate(here.sample(WOOD, number), 1):
             support = tuple(here.sample(labels, min(here.randint(0, 3), len(labels))))
             judged: ClaimType = here.choice(get_args(ClaimType))
-            claims.append(
-                claim_on(sentence, n, f"Claim {word} holds.", judged).model_copy(
+            found.append(
+                claim_on(sentence, n, f"The wood was {word}.", judged).model_copy(
                     update={
                         "evidence_positions": support,
                         "checkable": here.choice((True, True, False, None)),
@@ -102,6 +110,7 @@ def drawn(seed: int, judge: str) -> tuple[Case, Case]:
                     }
                 )
             )
+        claims += cite_claims(document, sentence, found)
     lost = [label for label in labels if some.random() < 0.25] or [some.choice(labels)]
     return (
         Case(document, _verified(document, claims, (), draw, judge), True, draw),

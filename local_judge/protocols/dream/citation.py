@@ -206,7 +206,7 @@ def _integrity(attribution: Score, faithfulness: Score, cited: bool, note: str) 
 
 
 def _attribution(found: CitationFindings) -> Score:
-    """Return CA. The claims of a sentence whose claims are unknown are cited if the sentence is.
+    """Return CA.
 
     Bounds: none of them repeats a known claim, and only those without citation exist; only those with one exist, and
     each repeats a known claim without, as long as there are any.

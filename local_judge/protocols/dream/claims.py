@@ -177,7 +177,7 @@ class CitationFindings(MetricFindings):
     @property
     def most_uncited(self) -> int:
         """Largest number of claims in unread sentences that may turn out not to be cited."""
-        return sum(one.most for one in self.unread.sentences if not one.cited)
+        return sum(one.uncited for one in self.unread.sentences)
 
 
 def cited_claims(document: Document, claims: ClaimSet, settings: CitationSettings) -> CitationFindings:

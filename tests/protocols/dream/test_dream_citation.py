@@ -79,7 +79,9 @@ def unread(n: int, cited: int = 0, uncited: int = 0, most: int = 8) -> Unread:
     """Unread sentences of `n`, some with a citation; four of a report's sentences have one."""
     return Unread(
         sentences=tuple(
-            UnreadSentence(label=f"L9.S{number}", most=most, cited=number < cited)
+            UnreadSentence(
+                label=f"L9.S{number}", most=most, cited=number < cited, uncited=0 if number < cited else most
+            )
             for number in range(cited + uncited)
         ),
         urls=("https://a.example/",),
