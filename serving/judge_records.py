@@ -62,7 +62,7 @@ class RunningJudge(Frozen):
     @property
     def base_urls(self) -> tuple[str, ...]:
         """Base URLs of the servers whose processes live."""
-        return tuple(one.place.base_url for one in self.replicas if one.process.lives)
+        return tuple(replica.place.base_url for replica in self.replicas if replica.process.lives)
 
     def with_members(self) -> RunningJudge:
         """Return the judge with the processes that its living servers have now."""
@@ -71,12 +71,12 @@ class RunningJudge(Frozen):
     @property
     def gpus(self) -> tuple[str, ...]:
         """GPUs of all servers."""
-        return tuple(gpu for one in self.replicas for gpu in one.place.gpus)
+        return tuple(gpu for replica in self.replicas for gpu in replica.place.gpus)
 
 
 def end_replicas(replicas: Sequence[Replica]) -> None:
     """End servers with all their processes."""
-    end([one.process for one in replicas], [member for one in replicas for member in one.members])
+    end([replica.process for replica in replicas], [member for one in replicas for member in one.members])
 
 
 def _with_members(replica: Replica) -> Replica:
@@ -229,7 +229,7 @@ def status() -> list[JudgeStatus]:
             model=judge.model,
             since=judge.since,
             detached=judge.detached,
-            replicas=tuple(_replica_status(one, judge.ready) for one in judge.replicas),
+            replicas=tuple(_replica_status(replica, judge.ready) for replica in judge.replicas),
         )
         for judge in read_records()
     ]

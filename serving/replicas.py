@@ -93,7 +93,7 @@ class Replicas:
         if len(self._replicas) == 1:
             return list(self._replicas)
         now = self._clock()
-        present = [one for one in self._replicas.values() if one.away_since is None]
+        present = [replica for replica in self._replicas.values() if replica.away_since is None]
         total = sum(one.load for one in present)
         mean = (total + 1) / max(1, len(present))
         warm = self._warm.get(prefix, set())
@@ -115,7 +115,7 @@ class Replicas:
 
     def pause(self) -> float:
         """Return the seconds until a replica that answers may be asked; 0 if one may be asked now."""
-        ends = [one.rests_until for one in self._replicas.values() if one.away_since is None]
+        ends = [replica.rests_until for replica in self._replicas.values() if replica.away_since is None]
         return max(0.0, min(ends, default=0.0) - self._clock())
 
     def overload(self, url: str) -> EngineOverloaded | None:
@@ -199,13 +199,14 @@ class Replicas:
         now = self._clock()
         return tuple(
             ReplicaUse(
-                url=one.url,
-                requests=one.requests,
-                prompt_tokens=one.prompt_tokens,
-                cached_tokens=one.cached_tokens,
-                failures=one.failures,
-                seconds_away=one.seconds_away + (0.0 if one.away_since is None else now - one.away_since),
-                away=one.away_since is not None,
+                url=replica.url,
+                requests=replica.requests,
+                prompt_tokens=replica.prompt_tokens,
+                cached_tokens=replica.cached_tokens,
+                failures=replica.failures,
+                seconds_away=replica.seconds_away
+                + (0.0 if replica.away_since is None else now - replica.away_since),
+                away=replica.away_since is not None,
             )
-            for one in self._replicas.values()
+            for replica in self._replicas.values()
         )

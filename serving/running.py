@@ -122,7 +122,7 @@ async def up(
             _check_same(there, preset, wanted)
         with stopping_on_signals():
             judge = await _start(preset, name, there, wanted, detached, progress)
-        before = [one.process for one in there.replicas] if there is not None else []
+        before = [replica.process for replica in there.replicas] if there is not None else []
         return Started(judge, [one.process for one in judge.replicas] == before)
 
 
@@ -154,7 +154,9 @@ async def _start(
                     begun.append(judge.replicas[-1].process)
                     write_record(judge)
         assert judge is not None
-        servers = [(one.process, program(preset, one.place, log=one.log)) for one in judge.replicas]
+        servers = [
+            (replica.process, program(preset, replica.place, log=replica.log)) for replica in judge.replicas
+        ]
         await wait_until_healthy(servers, wanted.seconds, watch)
         changes = {"ready": True, "detached": judge.detached or detached}
         ready = judge.with_members().model_copy(update=changes)
@@ -195,7 +197,7 @@ def _starts(
         used_gpus = [gpu for judge in others for gpu in judge.gpus]
         replicas, todo = list[Replica](), plan_replicas(preset, wanted, used_gpus, held)
     else:
-        replicas = [one for one in there.replicas if one.process.lives]
+        replicas = [replica for replica in there.replicas if replica.process.lives]
         todo = [one.place for one in there.replicas if not one.process.lives]
     for place in todo:
         log = log_folder() / f"{name}-{place.port}.log"
@@ -221,7 +223,7 @@ def _check_same(there: RunningJudge, preset: Preset, wanted: Wanted) -> None:
     stop = f"stop it first: local-judge judge down {there.name}"
     if there.settings != settings_digest(preset):
         raise LaunchFailed(f"{there.name} is running with other settings of the preset; {stop}")
-    places = [one.place for one in there.replicas]
+    places = [replica.place for replica in there.replicas]
     if wanted.port is not None and wanted.port != places[0].port:
         raise LaunchFailed(f"{there.name} is running on port {places[0].port}; {stop}")
     if wanted.host not in (Wanted().host, places[0].host):
@@ -328,7 +330,7 @@ async def hold(judge: RunningJudge) -> None:
     """
     async with _recording_members(judge.name):
         while True:
-            ended = next((one for one in judge.replicas if not one.process.lives), None)
+            ended = next((replica for replica in judge.replicas if not replica.process.lives), None)
             if ended is not None:
                 break
             await asyncio.sleep(0.5)

@@ -225,7 +225,9 @@ def _truncation(truncated: bool) -> dict[str, str]:
 
 def longest_head(capture: Capture) -> int:
     """Bytes of the longest of the heads and header fields that a capture is written with."""
-    heads = [len(head(one)) for one in capture.exchanges for head in (_response_head, _request_head)]
+    heads = [
+        len(head(exchange)) for exchange in capture.exchanges for head in (_response_head, _request_head)
+    ]
     title = capture.imported.title if capture.imported is not None else ""
     return max([*heads, len(title.encode("utf-8", "replace"))])
 

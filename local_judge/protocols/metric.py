@@ -160,7 +160,7 @@ def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) ->
         >>> mean_over_judges_of(score, [2, 3]).score.value
         0.625
     """
-    return score(judges[0]) if len(judges) == 1 else mean_trees([(score(one),) for one in judges])[0]
+    return score(judges[0]) if len(judges) == 1 else mean_trees([(score(judge),) for judge in judges])[0]
 
 
 class PartSettings(Frozen):
@@ -380,7 +380,7 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
     def _findings_by_metric(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
         """Yield each metric that was run, in their order, with what each judge found."""
         for id, metric in self._all.items():
-            found = [own for one in judges if (own := getattr(one, id, None)) is not None]
+            found = [own for judge in judges if (own := getattr(judge, id, None)) is not None]
             if found:
                 yield metric, found
 

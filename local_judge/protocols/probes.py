@@ -64,7 +64,9 @@ class InjectionProbe(NamedTuple):
     """Settings of the protocol."""
     path: str = ""
     """Path of the score, `a/b/c`; empty for the points of its contests."""
-    shown: Callable[[Document], str] = lambda document: "\n".join(one.text for one in document.sentences)
+    shown: Callable[[Document], str] = lambda document: "\n".join(
+        sentence.text for sentence in document.sentences
+    )
     """The words of a report that the judge reads."""
 
 

@@ -52,11 +52,11 @@ class Stated(Frozen):
 def stated_trees(stated: Stated, profile: Profile) -> tuple[ScoreNode, ...]:
     """Return the score trees of one profile."""
     note = PUBLISHED if stated.of == "report" else MEAN
-    return _below("", [one for one in stated.scores if profile in one.profiles], note)
+    return _below("", [score for score in stated.scores if profile in score.profiles], note)
 
 
 def _below(above: str, scores: Sequence[StatedScore], note: str) -> tuple[ScoreNode, ...]:
-    own = [one for one in scores if one.path.rpartition("/")[0] == above]
+    own = [score for score in scores if score.path.rpartition("/")[0] == above]
     return tuple(
         ScoreNode(
             id=one.path.rpartition("/")[2],

@@ -65,7 +65,9 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
     return {
         "query_id": int(task) if task.isascii() and task.isdecimal() else task,
         "query_prompt": findings.request,
-        "all_dims_with_definition": {key_of(one): one.definition for one in dimensions.dimensions},
+        "all_dims_with_definition": {
+            key_of(dimension): dimension.definition for dimension in dimensions.dimensions
+        },
         "additional_dimensions": [
             {"meta_dimension_name": one.name, "definition": one.definition}
             for one in dimensions.dimensions
@@ -252,7 +254,7 @@ def _facts(run: RunFindings[DreFindings]) -> Exported:
 
 
 def _failures(rows: Sequence[ExportedFacts]) -> list[str]:
-    n_failed, n_unread = sum(one.n_failed for one in rows), sum(one.n_unread for one in rows)
+    n_failed, n_unread = sum(row.n_failed for row in rows), sum(one.n_unread for one in rows)
     if not n_failed and not n_unread:
         return []
     return [

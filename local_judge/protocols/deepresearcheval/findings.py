@@ -46,23 +46,23 @@ class QualityFindings(MetricFindings):
     @property
     def n_failed(self) -> int:
         """Number of criteria without an answer, or 1 if there are no dimensions."""
-        return sum(one.failure is not None for one in self.scores) + (self.failure is not None)
+        return sum(score.failure is not None for score in self.scores) + (self.failure is not None)
 
     @property
     def n_rejected(self) -> int:
         """Number of quotations that do not occur in the report."""
-        return sum(one.quote_rejected is not None for one in self.scores)
+        return sum(score.quote_rejected is not None for score in self.scores)
 
     @property
     def by_criterion(self) -> dict[str, Rating]:
         """Answers by the ids of their criteria."""
-        return {one.id: one for one in self.scores}
+        return {score.id: score for score in self.scores}
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         dimensions = self.dimensions.dimensions if self.dimensions else ()
-        wanted = [one.id for dimension in dimensions for one in dimension.criteria]
-        found = [one.id for one in self.scores]
+        wanted = [criterion.id for dimension in dimensions for criterion in dimension.criteria]
+        found = [score.id for score in self.scores]
         if found != wanted or max(Counter(found).values(), default=1) > 1:
             raise ValueError(f"scores of {found}, not of {wanted}")
         if (self.failure is None) is (self.dimensions is None):

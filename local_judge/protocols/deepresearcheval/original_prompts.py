@@ -217,7 +217,10 @@ async def score_criteria(
     """Return the judge's answer to each criterion of all dimensions, in their order."""
 
     async def rate_dimension(dimension: QualityDimension) -> list[Rating]:
-        shown = [{"criterion": one.criterion, "explanation": one.explanation} for one in dimension.criteria]
+        shown = [
+            {"criterion": criterion.criterion, "explanation": criterion.explanation}
+            for criterion in dimension.criteria
+        ]
         answer = await _ask(
             judge,
             prompts,

@@ -181,7 +181,7 @@ def _dimensions(result: Object, place: str) -> QualityDimensions:
         raise InputError(f"{place}: has no entry for {str(error.args[0])[:60]!r}") from None
     except (TypeError, AttributeError):
         raise InputError(f"{place}: not in the form of DeepResearchEval") from None
-    ids = [one.id for one in dimensions]
+    ids = [dimension.id for dimension in dimensions]
     if len(set(ids)) < len(ids):
         raise InputError(f"{place}: two dimensions of the task have one name")
     return found

@@ -127,7 +127,11 @@ class Quality(Metric[QualitySettings, QualityFindings]):
             yield f"quality: failed: no dimensions were drafted ({kind})"
             return
         dimensions = findings.dimensions.dimensions
-        names = [f"{safe(one.name)} ({one.weight:.2f})" for one in dimensions if one.kind == "specific"]
+        names = [
+            f"{safe(dimension.name)} ({dimension.weight:.2f})"
+            for dimension in dimensions
+            if dimension.kind == "specific"
+        ]
         origin = (
             "drafted by this judge"
             if findings.origin == "judge"

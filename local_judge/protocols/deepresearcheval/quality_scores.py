@@ -70,7 +70,7 @@ def _score_failure(found: QualityFindings) -> Tree:
 
 
 def _score_judges(judges: Sequence[QualityFindings], dimensions: QualityDimensions, profile: Profile) -> Tree:
-    parts = [(one, _dimension(one, judges, profile)) for one in dimensions.dimensions]
+    parts = [(dimension, _dimension(dimension, judges, profile)) for dimension in dimensions.dimensions]
     general, specific = (
         _group(kind, [part for part in parts if part[0].kind == kind], profile) for kind in KINDS
     )
@@ -93,12 +93,12 @@ def _dimension(dimension: QualityDimension, judges: Sequence[QualityFindings], p
     given = [found.by_criterion for found in judges]
     criteria = tuple(
         node(
-            one.id.rpartition(".")[2],
-            one.criterion,
-            answers([found[one.id].score for found in given], 0.0, TOP),
+            criterion.id.rpartition(".")[2],
+            criterion.criterion,
+            answers([found[criterion.id].score for found in given], 0.0, TOP),
             of_task=True,
         )
-        for one in dimension.criteria
+        for criterion in dimension.criteria
     )
     parts = zip(dimension.criteria, criteria, strict=True)
     score = weighted([(one.weight, node.score) for one, node in parts])

@@ -115,7 +115,7 @@ def raw_scores(found: QualityFindings) -> dict[str, list[dict[str, Any]]]:
     answers = found.by_criterion
     raw: dict[str, list[dict[str, Any]]] = {}
     for dimension in found.dimensions.dimensions if found.dimensions else ():
-        given = [answers[one.id] for one in dimension.criteria]
+        given = [answers[criterion.id] for criterion in dimension.criteria]
         raw[key_of(dimension)] = [
             {"criterion": one.criterion, "analysis": answer.rationale, "report_score_0_to_10": answer.score}
             for one, answer in zip(dimension.criteria, given, strict=True)
@@ -128,8 +128,12 @@ def criteria_json(dimensions: QualityDimensions) -> dict[str, list[dict[str, Any
     """Return the criteria by dimension, in the published form."""
     return {
         key_of(dimension): [
-            {"criterion": one.criterion, "explanation": one.explanation, "weight": one.weight}
-            for one in dimension.criteria
+            {
+                "criterion": criterion.criterion,
+                "explanation": criterion.explanation,
+                "weight": criterion.weight,
+            }
+            for criterion in dimension.criteria
         ]
         for dimension in dimensions.dimensions
     }

@@ -53,7 +53,7 @@ def _report(judges: Sequence[DeerFindings], profile: Profile = "upstream") -> Re
     """Return the parts of a report's findings."""
     stated = judges[0].stated
     return Report(
-        [one.rows for one in judges if one.rows is not None],
+        [judge.rows for judge in judges if judge.rows is not None],
         [one.rubric for one in judges if one.rubric is not None],
         stated_trees(stated, profile) if stated is not None else (),
     )

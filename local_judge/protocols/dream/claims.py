@@ -170,14 +170,18 @@ class CitationFindings(MetricFindings):
     def most_cited(self) -> int:
         """Largest number of cited claims that are unknown, or that may turn out to be cited."""
         unread = self.unread
-        found = sum(one.most for one in unread.sentences if one.cited or (self.recovered and unread.urls))
+        found = sum(
+            sentence.most
+            for sentence in unread.sentences
+            if sentence.cited or (self.recovered and unread.urls)
+        )
         found += unread.n_untraced if self.recovered and unread.urls else 0
         return found + unread.citations.pairs(traced=self.recovered)
 
     @property
     def most_uncited(self) -> int:
         """Largest number of claims in unread sentences that may turn out not to be cited."""
-        return sum(one.uncited for one in self.unread.sentences)
+        return sum(sentence.uncited for sentence in self.unread.sentences)
 
 
 def cited_claims(document: Document, claims: ClaimSet, settings: CitationSettings) -> CitationFindings:
@@ -231,7 +235,7 @@ def _sources(
 def _urls(claim: Claim, document: Document, recovered: bool) -> Iterator[str | None]:
     """Yield the URLs that a claim cites, each once; None once for all citations without a URL."""
     citations = (*claim.citations, *(claim.recovered if recovered else ()))
-    yield from dict.fromkeys(document.citation(one).url for one in citations)
+    yield from dict.fromkeys(document.citation(citation).url for citation in citations)
 
 
 def _source(url: str | None, sources: dict[str, Source], verdict: Verdict | None) -> CheckedSource:

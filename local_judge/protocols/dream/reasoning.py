@@ -141,7 +141,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
 
     def lines(self, findings: ReasoningFindings) -> Iterator[str]:
         """Yield the numbers of questions by status, and of deductions by fate."""
-        statuses = [one.status for one in findings.questions]
+        statuses = [question.status for question in findings.questions]
         parts = [f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses)]
         fates = [f"{n} {fate}" for fate in FATES if (n := sum(one.count(fate) for one in findings.questions))]
         how = "by agents" if findings.searched else "without tools"
@@ -190,7 +190,7 @@ def _answer(points: float | None, full: bool) -> Answer:
 
 
 def _notes(judges: Sequence[ReasoningFindings]) -> list[str]:
-    questions = [one for found in judges for one in found.questions]
+    questions = [question for found in judges for question in found.questions]
     n_unanswered = sum(one.status == "unanswered" for one in questions)
     n_given = sum(len(one.deductions) for one in questions)
     n_out = n_given - sum(one.count("counted") for one in questions)

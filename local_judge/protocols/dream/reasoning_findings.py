@@ -162,7 +162,7 @@ class QuestionFindings(Frozen):
 
     def count(self, fate: Fate) -> int:
         """Count the deductions with this fate."""
-        return sum(one.fate == fate for one in self.deductions)
+        return sum(deduction.fate == fate for deduction in self.deductions)
 
     @property
     def points(self) -> float | None:
@@ -171,7 +171,11 @@ class QuestionFindings(Frozen):
             return None
         if self.status == "unanswered":
             return 0.0
-        return max(0.0, 10.0 - sum_in_order(one.points for one in self.deductions if one.fate == "counted"))
+        return max(
+            0.0,
+            10.0
+            - sum_in_order(deduction.points for deduction in self.deductions if deduction.fate == "counted"),
+        )
 
 
 class ReasoningFindings(MetricFindings):
@@ -189,4 +193,4 @@ class ReasoningFindings(MetricFindings):
     @property
     def n_failed(self) -> int:
         """Number of questions without an assessment."""
-        return sum(one.status == "failed" for one in self.questions)
+        return sum(question.status == "failed" for question in self.questions)

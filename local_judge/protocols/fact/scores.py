@@ -377,7 +377,7 @@ def _aggregate(reports: Sequence[_Counted], profile: Profile, n_missing: int) ->
     if partly:  # and never sees a report whose extraction failed
         n_missing += sum(not one.extracted for one in reports)
         reports = [one for one in reports if one.extracted]
-    counts = [one.tally for one in reports]
+    counts = [report.tally for report in reports]
     citing = [one.tally for one in reports if one.cites]
 
     def means(score: Callable[[Tally], Score], most: float | None) -> dict[str, Score]:

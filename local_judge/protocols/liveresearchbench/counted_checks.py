@@ -152,7 +152,7 @@ def _numbering(document: Document) -> Decided | None:
     """Check the numbers of entries; None if the text cites by number and no entry has one."""
     numbered = [(number, entry) for entry in document.references if (number := _number(entry)) is not None]
     if not numbered:
-        cited = any(one.style == "number" for one in document.citations)
+        cited = any(citation.style == "number" for citation in document.citations)
         return None if cited else Decided("not_applicable", "The sources are not numbered.")
     places = [*_doubles(document, numbered)]
     numbers = sorted({number for number, _ in numbered})

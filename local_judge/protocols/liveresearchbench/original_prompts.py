@@ -246,4 +246,4 @@ def order_of(reply: Mapping[str, Any], report_first: bool) -> Order:
 def _texts(flaws: object, place: str) -> tuple[str, ...]:
     found = cast("dict[str, object]", flaws).get(place) if isinstance(flaws, dict) else None
     entries = cast("list[object]", found) if isinstance(found, list) else []
-    return tuple(one for one in entries if isinstance(one, str))
+    return tuple(entry for entry in entries if isinstance(entry, str))

@@ -261,7 +261,9 @@ class _Asked(NamedTuple):
 
 async def _compare(question: Question, pairing: _Pairing, judge: Judge, settings: RaceSettings) -> Comparison:
     dimensions = question.criteria.dimensions if question.criteria else ()
-    by_dimension = [[_Asked(one.id, one) for one in dimension.criteria] for dimension in dimensions]
+    by_dimension = [
+        [_Asked(criterion.id, criterion) for criterion in dimension.criteria] for dimension in dimensions
+    ]
     every = [asked for part in by_dimension for asked in part] or [_Asked(WHOLE, None)]
     if settings.scoring == "expected":
         scores = [CriterionScore(id=asked.id) for asked in every]

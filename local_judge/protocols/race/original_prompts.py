@@ -114,7 +114,8 @@ def criteria_text(criteria: Criteria) -> str:
     """Return the criteria as the prompt shows them, without weights."""
     listed = {
         dimension.id: [
-            {"criterion": one.criterion, "explanation": one.explanation} for one in dimension.criteria
+            {"criterion": criterion.criterion, "explanation": criterion.explanation}
+            for criterion in dimension.criteria
         ]
         for dimension in criteria.dimensions
     }
@@ -166,9 +167,9 @@ async def compare_articles(
 def fail_all(criteria: Criteria, failure: Failure) -> tuple[CriterionScore, ...]:
     """Return a failure for each criterion."""
     return tuple(
-        CriterionScore(id=one.id, failure=failure)
+        CriterionScore(id=criterion.id, failure=failure)
         for dimension in criteria.dimensions
-        for one in dimension.criteria
+        for criterion in dimension.criteria
     )
 
 
@@ -187,7 +188,7 @@ def _scores(
     judged: Mapping[str, Any], criteria: Criteria, target_first: bool, replies: tuple[str, ...]
 ) -> Iterator[CriterionScore]:
     for dimension in criteria.dimensions:
-        names = {one.criterion: 1.0 for one in dimension.criteria}
+        names = {criterion.criterion: 1.0 for criterion in dimension.criteria}
         found = judged.get(dimension.id)
         entries = cast("list[object]", found) if isinstance(found, list) else []
         by_name: dict[str, tuple[Item, object]] = {}

@@ -48,7 +48,10 @@ def comparison_scores(comparison: Comparison, findings: RaceFindings) -> Scores:
     if findings.criteria is None:
         return Scores({}, {}, _score(_criterion(comparison.scores[0]), compared))
     items = {item.id: item for item in comparison.scores}
-    sides = {one.id: _sides(one, items, findings.criterion_weights) for one in findings.criteria.dimensions}
+    sides = {
+        dimension.id: _sides(dimension, items, findings.criterion_weights)
+        for dimension in findings.criteria.dimensions
+    }
     weights = {
         one.id: one.weight if findings.dimension_weights else 1.0 for one in findings.criteria.dimensions
     }
@@ -91,7 +94,7 @@ def _total(sides: Mapping[str, _Sides], weights: Mapping[str, float], compared: 
     if not compared:
         report = report / known if known else 0.0
     n, n_failed = (
-        sum(counts) for counts in zip(*((one.n, one.n_failed) for one in sides.values()), strict=True)
+        sum(counts) for counts in zip(*((side.n, side.n_failed) for side in sides.values()), strict=True)
     )
     return _Sides(n, n_failed, report, reference, known)
 

@@ -210,7 +210,9 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
     def items(self, findings: RaceFindings) -> Iterator[ItemRow]:
         """Yield the scores of the report and of the reference by each criterion, 0 to 10."""
         criteria = findings.criteria.dimensions if findings.criteria else ()
-        texts = {one.id: one.criterion for dimension in criteria for one in dimension.criteria}
+        texts = {
+            criterion.id: criterion.criterion for dimension in criteria for criterion in dimension.criteria
+        }
         for comparison in findings.comparisons:
             for one in comparison.scores:
                 whose = {"report": one.target}

@@ -49,7 +49,7 @@ def read_published(path: Path) -> RaceImport:
         path = files[0]
     if path.suffix == ".jsonl":
         rows = list(_rows(path))
-        reports = [one for one in rows if isinstance(one, ImportedReport)]
+        reports = [row for row in rows if isinstance(row, ImportedReport)]
         if not reports:
             raise InputError(f"{path}: no rows with scores in it")
         failed = [one for one in rows if isinstance(one, FailedReport)]

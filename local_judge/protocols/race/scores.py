@@ -155,7 +155,7 @@ def _measures(findings: RaceFindings, profile: Profile, complete: bool) -> Itera
     comparisons = findings.comparisons
     found = list(zip(comparisons, _by_profile(findings, profile), strict=True))
     measures: list[tuple[str, str, bool, Callable[[_Measured, bool], Score]]] = [
-        ("noise", "Noise", any(one.draw for one in comparisons), _noise),
+        ("noise", "Noise", any(comparison.draw for comparison in comparisons), _noise),
         (
             "position_bias",
             "Position bias",

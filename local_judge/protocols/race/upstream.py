@@ -196,7 +196,9 @@ def criteria_json(
 ) -> dict[str, Any]:
     """Criteria as `dimension_weight` and `criterions` of the published file; weights that do not count are 1."""
     return {
-        "dimension_weight": {one.id: one.weight if dimension_weights else 1.0 for one in criteria.dimensions},
+        "dimension_weight": {
+            dimension.id: dimension.weight if dimension_weights else 1.0 for dimension in criteria.dimensions
+        },
         "criterions": {
             one.id: [
                 {

@@ -127,7 +127,7 @@ class Subject(NamedTuple):
 
     def segment_of(self, statement: Statement) -> Segment | None:
         """Return the segment of a statement."""
-        return next((one for one in self.segments if statement.sentence in one.sentences), None)
+        return next((segment for segment in self.segments if statement.sentence in segment.sentences), None)
 
     def part(self, segment: Segment | None) -> str:
         """Return the text of a segment with its citations; empty without a segment."""

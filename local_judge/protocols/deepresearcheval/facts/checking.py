@@ -91,7 +91,7 @@ async def _run(
         judge, toolbox, agent_task(), by_pages(len(statements)), material=material, limits=limits
     )
     stored = AgentResult[dict[str, Any]].model_validate(result.model_dump(mode="json"))
-    run = Run(statements=tuple(one.id for one in statements), result=stored)
+    run = Run(statements=tuple(statement.id for statement in statements), result=stored)
     if result.answer is None and len(statements) > 1:
         alone = await asyncio.gather(*(_run([one], subject, judge, toolbox, settings) for one in statements))
         return _join([Checked((), (run,)), *alone])
@@ -106,7 +106,9 @@ def _rulings(
         failure = result.failure or Failure(
             kind="incomplete", detail=f"the agent ended without an answer: {result.outcome}"
         )
-        return tuple(Ruling(statement=one.id, failure=failure, replies=replies) for one in statements)
+        return tuple(
+            Ruling(statement=statement.id, failure=failure, replies=replies) for statement in statements
+        )
     rulings: list[Ruling] = []
     for number, one in enumerate(statements, 1):
         answer: ByPages = getattr(result.answer, f"s{number}")
@@ -128,8 +130,8 @@ async def check_by_search(
 ) -> Checked:
     """Check all statements, in one call each."""
     lookups = tuple(
-        Lookup(statement=one.id, observation=toolbox.run(search_for(one, settings.passages)))
-        for one in statements
+        Lookup(statement=statement.id, observation=toolbox.run(search_for(statement, settings.passages)))
+        for statement in statements
     )
     rulings = await asyncio.gather(
         *(

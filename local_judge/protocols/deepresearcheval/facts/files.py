@@ -29,7 +29,7 @@ FILE = re.compile(r"task_(.+)\.json")
 
 def result_rows(findings: FactsFindings) -> list[dict[str, Any]]:
     """Return the rows of one report."""
-    texts = {one.id: one.text for one in findings.statements}
+    texts = {statement.id: statement.text for statement in findings.statements}
     return [
         {
             "statement": texts[ruling.statement],

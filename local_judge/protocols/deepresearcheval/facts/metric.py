@@ -116,14 +116,14 @@ class Facts(Metric[FactsSettings, FactsFindings]):
 
     def decisions(self, findings: FactsFindings) -> Iterator[Decision]:
         """Yield the label of each statement that its evidence supports."""
-        texts = {one.id: f"{one.sentence} {one.text}" for one in findings.statements}
+        texts = {statement.id: f"{statement.sentence} {statement.text}" for statement in findings.statements}
         for ruling in findings.rulings:
             value = label_of(ruling, "paper")
             yield Decision(metric=self.id, item=texts[ruling.statement], value=value, scale="nominal")
 
     def items(self, findings: FactsFindings) -> Iterator[ItemRow]:
         """Yield each statement that was checked, with its label and the first quotation that a page has."""
-        texts = {one.id: one.text for one in findings.statements}
+        texts = {statement.id: statement.text for statement in findings.statements}
         for ruling in findings.rulings:
             found = [one for one in ruling.evidence if one.found]
             checked = found[0].checked if found else None
@@ -203,7 +203,7 @@ def _statements(found: FactsFindings) -> str:
 def facts_table(found: FactsFindings) -> Table:
     """Return a table of the statements that were checked, in the report's order."""
     table = item_table("statement", "stated", "label", "evidence, or why not", "way to it")
-    statements = {one.id: one for one in found.statements}
+    statements = {statement.id: statement for statement in found.statements}
     ways = _ways(found)
     for ruling in found.rulings:
         stated = statements[ruling.statement]

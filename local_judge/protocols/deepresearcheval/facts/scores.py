@@ -101,7 +101,7 @@ def _by_judges(
 
 def _open_bounds(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[ScoreNode]) -> ScoreNode:
     """Return `value` with the bounds of all sides and the counts of all judges; all trees have the same nodes."""
-    judges, settled = [one.score for one in own], [one.score for one in sides]
+    judges, settled = [one.score for one in own], [side.score for side in sides]
     if value.id == CHANGED:
         score = mean_over_judges(judges)
     else:
@@ -111,7 +111,7 @@ def _open_bounds(value: ScoreNode, sides: Sequence[ScoreNode], own: Sequence[Sco
                 "high": _end(max, [one.high for one in settled], value.score.value, settled),
                 "interval_low": _end(min, [one.interval_low for one in settled]),
                 "interval_high": _end(max, [one.interval_high for one in settled]),
-                "n_expected": sum(one.n_expected for one in judges),
+                "n_expected": sum(judge.n_expected for judge in judges),
                 "n_failed": sum(one.n_failed for one in judges),
                 "n_undefined": sum(one.n_undefined for one in judges),
             }
@@ -310,7 +310,7 @@ def _interval(tallies: Sequence[Tally]) -> dict[str, float]:
 
 
 def _of_system(reports: Sequence[FactsFindings], profile: Profile, n_missing: int) -> ScoreNode:
-    tallies = [_tally(one, profile) for one in reports]
+    tallies = [_tally(report, profile) for report in reports]
     numbers = [_numbers(one) for one in tallies]
     score = noted(_ratio(tallies), _estimator(tallies), first=True)
     score = score.model_copy(update={} if n_missing else _interval(tallies))

@@ -30,7 +30,9 @@ MOST = 100
 
 def body_sentences(document: Document) -> tuple[Sentence, ...]:
     """Return the sentences of a report's body, without preamble and lists of references."""
-    return tuple(one for one in document.sentences if document.blocks[one.block].role == "body")
+    return tuple(
+        sentence for sentence in document.sentences if document.blocks[sentence.block].role == "body"
+    )
 
 
 def cut_segments(

@@ -70,7 +70,7 @@ async def find_statements(
 ) -> Found:
     """Return the statements of all segments, in reading order."""
     return join_found(
-        await asyncio.gather(*(_of_segment(document, one, judge, settings) for one in segments))
+        await asyncio.gather(*(_of_segment(document, segment, judge, settings) for segment in segments))
     )
 
 

@@ -44,7 +44,7 @@ def score(
     mode, scale = judges[0].mode, judges[0].scale
     leaves = [
         (same[0].path, _answer(same, scale, favour))
-        for same in zip(*(one.grades for one in judges), strict=True)
+        for same in zip(*(judge.grades for judge in judges), strict=True)
     ]
     if mode == "vanilla":
         return tuple(ScoreNode(id=OVERALL, label="Overall", score=score) for _, score in leaves)

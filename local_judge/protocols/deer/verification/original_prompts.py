@@ -108,7 +108,7 @@ def read_claims(reply: str, labels: Mapping[str, str]) -> list[StatedClaim]:
     if not reply.strip():
         return []
     claims = validated(StatedClaims, reply).claims
-    unknown = [one.position for one in claims if one.position not in labels]
+    unknown = [claim.position for claim in claims if claim.position not in labels]
     if unknown:
         raise ValueError(f"no sentence has the label {unknown[0][:20]!r}")
     return claims

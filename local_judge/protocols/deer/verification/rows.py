@@ -248,7 +248,7 @@ def voted(rows: Sequence[Rows], *, unsettled: bool = False) -> Rows:
     if len(rows) == 1:
         return rows[0]
     claims = _vote_on_claims([one.claims for one in rows], unsettled)
-    published = [one.upstream for one in rows if one.upstream is not None]
+    published = [row.upstream for row in rows if row.upstream is not None]
     upstream = None
     if published:
         counted = _vote_on_claims([one.claims for one in published], unsettled)

@@ -186,7 +186,9 @@ def grouped(found: Sequence[Sequence[PagePassage]], settings: FactualitySettings
     """
     groups: list[tuple[list[int], Located]] = []
     for position, passages in enumerate(found):
-        own: Located = {(one.url, one.text_digest, one.start, one.end): one for one in passages}
+        own: Located = {
+            (passage.url, passage.text_digest, passage.start, passage.end): passage for passage in passages
+        }
         fits = [group for group in groups if _fits(*group, own, settings)]
         if fits:
             claims, shown = max(fits, key=lambda group: len(group[1].keys() & own.keys()))

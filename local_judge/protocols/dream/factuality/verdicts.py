@@ -141,7 +141,7 @@ async def _judge_claims(
     answers = await judge.ask_items(
         prompt_for, Verdict, len(claims), draw=draw, max_tokens=REPLY_TOKENS * len(claims)
     )
-    finders = [(one, QuoteFinder(one.text)) for one in passages]
+    finders = [(passage, QuoteFinder(passage.text)) for passage in passages]
     locations = passages_of(passages)
     return [_verdict(*pair, finders, locations) for pair in zip(claims, answers, strict=True)]
 

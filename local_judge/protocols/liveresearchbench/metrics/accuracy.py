@@ -259,10 +259,10 @@ def resolve_addresses(document: Document) -> Document:
         for entry in document.references
     }
     citations = tuple(
-        one.model_copy(update={"url": names[one.reference], "state": "resolved"})
-        if one.state == "no_url" and one.reference is not None
-        else one
-        for one in document.citations
+        citation.model_copy(update={"url": names[citation.reference], "state": "resolved"})
+        if citation.state == "no_url" and citation.reference is not None
+        else citation
+        for citation in document.citations
     )
     return Document.model_validate({**dict(document), "citations": citations})
 
@@ -334,7 +334,7 @@ def cited_claims(document: Document, claims: ClaimSet) -> Iterator[CitedClaim]:
 
 
 def _of(citations: tuple[str, ...], document: Document) -> dict[str, None]:
-    urls = (document.citation(one).url for one in citations)
+    urls = (document.citation(citation).url for citation in citations)
     return {url: None for url in urls if url is not None}
 
 

@@ -97,7 +97,7 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         for index, pair in enumerate(first.pairs):
             if first.leave_out and pair.opponent.kind == "baseline" and pair.opponent.defects:
                 continue
-            pairs = [one.pairs[index] for one in judges]
+            pairs = [judge.pairs[index] for judge in judges]
             agreed = [consistent(one, profile) for one in pairs]
             found.append(
                 Contest(
