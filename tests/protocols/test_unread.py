@@ -81,9 +81,9 @@ def drawn(seed: int, judge: str) -> tuple[Case, Case]:
         for _ in range(some.randint(1, 3)):
             marks = ["", "", *(f" [{number}]" for number in range(1, n_urls + 2))]
             sentences = (
-                f"The mill number {some.randint(1, 6)} sawed {', '.join(WOOD[:4])}{some.choice(marks)}{some.choice(marks)}"
-                f"{some.choice(['', f', then {chr(44).join(WOOD[4:8])}' + some.choice(marks)])}"
-                f"{some.choice(['', ', and ' + ', '.join(WOOD[8:])])}."
+                f"Mill {some.randint(1, 6)} saws {' '.join(WOOD[:4])}{some.choice(marks)}{some.choice(marks)}"
+                f"{some.choice(['', ', then ' + ' '.join(WOOD[4:8]) + some.choice(marks)])}"
+                f"{some.choice(['', ', and ' + ' '.join(WOOD[8:])])}."
                 for _ in range(some.randint(1, 4))
             )
             lines.append(" ".join(sentences) + "\n")
