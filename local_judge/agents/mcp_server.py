@@ -135,7 +135,7 @@ def unread(error: Exception) -> SessionMessage:
     identity, code, problem = None, types.PARSE_ERROR, "not JSON"
     if isinstance(error, ValidationError):
         problems = error.errors()
-        # A problem with a value inside has that value as its input; one with the line, or with a missing key, has the line.
+        # The input of a problem is the line, or the value inside that is wrong.
         whole = [one for one in problems if len(one["loc"]) < 2 or one["type"] == "missing"]
         asked: object = whole[0]["input"] if whole else None
         if problems[0]["type"] == "json_invalid":
@@ -157,4 +157,6 @@ def _json(line: str) -> object:
 
 
 def _is_id(value: object) -> TypeGuard[str | int]:
-    return is_text(value) if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
+    return (
+        is_text(value) if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
+    )

@@ -423,7 +423,9 @@ def _parts(folder: Path) -> set[str]:
     """Return the names of the files that belong to the parts of an unpacked bundle."""
     pages: tuple[str, ...] = ()
     with contextlib.suppress(OSError, ValidationError):
-        manifest = Manifest.model_validate_json(read_file(folder / "pages" / SNAPSHOT_MANIFEST, MOST_JSON), strict=True)
+        manifest = Manifest.model_validate_json(
+            read_file(folder / "pages" / SNAPSHOT_MANIFEST, MOST_JSON), strict=True
+        )
         pages = (SNAPSHOT_MANIFEST, *(one.path for one in manifest.files))
     run = (MANIFEST, *run_files(folder / "run"))
     return {*_FILES, *(f"run/{name}" for name in run), *(f"pages/{name}" for name in pages)}
