@@ -126,7 +126,7 @@ def render_record(record: PageRecord) -> bytes:
 def parse_record(line: bytes, place: str) -> PageRecord:
     """Parse the output of `render_record`. Raises NotASnapshot, which names the place."""
     try:
-        return PageRecord.model_validate_json(line)
+        return PageRecord.model_validate_json(line, strict=True)
     except ValidationError as error:
         raise NotASnapshot(f"{place}: {first_problem(error, 'the line')}; make the snapshot again") from None
 

@@ -104,7 +104,7 @@ def _parse_search(line: bytes, place: str) -> WebSearch:
         raise ImportRefused(f"{place}: a line of more than {_LONGEST_LINE:,} bytes")
     try:
         strict_json(line)  # refuses repeated keys
-        return WebSearch.model_validate_json(line)
+        return WebSearch.model_validate_json(line, strict=True)
     except ValidationError as error:
         raise ImportRefused(f"{place}: {first_problem(error, 'the line', WebSearch)}") from None
     except (ValueError, RecursionError):

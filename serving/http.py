@@ -13,14 +13,13 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, cast
 
 import aiohttp
 from yarl import URL
 
+from local_judge.base.http import retry_after
 from serving.errors import (
     EngineError,
     EngineFault,
@@ -220,7 +219,7 @@ def refusal(url: str, status: int, headers: Mapping[str, str], body: bytes) -> E
     message = f"{url} answered HTTP {status}" + (f" ({detail})" if detail else "")
     if status in (429, 503):
         remedy = "the server is overloaded: lower the concurrency or try later"
-        return EngineOverloaded(f"{message}; {remedy}", retry_after=_retry_after(headers.get("Retry-After")))
+        return EngineOverloaded(f"{message}; {remedy}", retry_after=retry_after(headers.get("Retry-After")))
     if status >= 500:
         return EngineFault(f"{message}; look at the server's log")
     if status == 408:
@@ -255,17 +254,3 @@ def _one_line(text: str, limit: int = 300) -> str:
     """Shorten a server's text to one line of printable characters, safe for a terminal."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header (a number or an HTTP date); None if absent or unreadable."""
-    if value is None:
-        return None
-    try:
-        if value.strip().isdigit():
-            return float(value)
-        moment = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -116,7 +116,7 @@ def _path(name: str) -> Path:
 def read_record(name: str) -> RunningJudge | None:
     """Return the record of a judge; None if it has none, or one of another version."""
     try:
-        return RunningJudge.model_validate_json(read_file(_path(name)))
+        return RunningJudge.model_validate_json(read_file(_path(name)), strict=True)
     except (OSError, ValidationError):
         return None
 

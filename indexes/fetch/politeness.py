@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from random import Random
 
 from indexes.fetch.client import Answer, Client
 from indexes.fetch.faults import FetchFault, TimedOut
 from indexes.fetch.settings import FetchSettings
 from indexes.fetch.target import Target
+from local_judge.base.http import retry_after
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP statuses that may be another a little later."""
@@ -125,18 +124,3 @@ class Asker:
         if asked_for is None:
             return self._jitter(attempt)
         return None if asked_for > self._settings.max_retry_after else asked_for + self._jitter(attempt)
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header: a number or an HTTP date; None when absent or unreadable."""
-    if value is None:
-        return None
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:12])
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

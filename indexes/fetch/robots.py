@@ -7,6 +7,7 @@ twice. Absent (4xx, or redirects without end): all is allowed. Unavailable (no c
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 
 from protego import Protego
@@ -19,6 +20,9 @@ from indexes.fetch.target import Target, target
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+_AGENT = re.compile(r"\s*user(?:-|\s+)?agent(?:\s*:|\s)([^#]*)", re.IGNORECASE)
+"""A line that names a user agent, in each form that Protego reads."""
+_OTHER = "other agents"
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Robots:
                 f"robots.txt answers HTTP {answer.exchange.status}, so nothing may be asked for (RFC 9309)"
             )
             return _Rules(None, Refused(reason))
-        rules = Protego.parse(answer.head[: self._settings.robots_bytes].decode("utf-8", "replace"))
+        text = answer.head[: self._settings.robots_bytes].decode("utf-8", "replace")
+        rules = await asyncio.to_thread(_parse, text, self._settings.product)
         delay = rules.crawl_delay(self._settings.product)
         if delay is not None:
             gate = self._asker.gate(target(origin).host)
@@ -86,3 +91,14 @@ class Robots:
                 return None
             asked = target(location, asked.url, longest=self._settings.max_url)
         return None
+
+
+def _parse(text: str, product: str) -> Protego:
+    """Parse rules, with one name for all agents but ours: Protego copies a group's rules to each name of the group."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if (agent := _AGENT.match(line)) and (name := agent[1].strip().lower()):
+            plain = name if name == "*" else name.replace("*", "")
+            ours = plain == "*" or (plain and product.lower().startswith(plain))
+            lines[number] = f"User-agent: {plain if ours else _OTHER}"
+    return Protego.parse("\n".join(lines))

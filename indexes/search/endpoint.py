@@ -186,7 +186,7 @@ class EndpointEncoder:
                     f"{response.status}: {_one_line(data)}"
                 )
         try:
-            reply = _Reply.model_validate_json(data)
+            reply = _Reply.model_validate_json(data, strict=True)
         except ValidationError:
             raise EndpointError(
                 f"{shown_url(self.url)} did not answer with embeddings but: {_one_line(data)}; "

@@ -6,10 +6,12 @@ fenced, and errors are typed refusals. The server uses standard input and output
 
 from __future__ import annotations
 
-import contextlib
 import json
+import sys
+from collections.abc import AsyncIterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, Self, TypeGuard, cast
 
 from pydantic import ValidationError
 
@@ -22,6 +24,7 @@ from local_judge.base.rows import is_text
 from local_judge.prompts import load_prompt
 
 template = partial(load_prompt, "local_judge.agents")
+_NO_JSON = object()
 
 if TYPE_CHECKING:
     from mcp import types
@@ -81,9 +84,22 @@ async def serve_stdio(toolbox: Toolbox) -> None:
     server = make_server(toolbox)
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server() as (received, sent):
+    async with stdio_server(cast("Any", _lines())) as (received, sent):
         answered = cast("Any", _Answered(received, sent))
         await server.run(answered, sent, server.create_initialization_options())
+
+
+async def _lines() -> AsyncIterator[str]:
+    """Yield the lines of standard input, and `null` for a request whose id is neither a text nor an integer.
+
+    The SDK would take such a request for a notification, and not answer.
+    """
+    import anyio
+
+    async for line in anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")):
+        asked = _json(line)
+        request = isinstance(asked, dict) and {"id", "method"} <= cast("dict[str, object]", asked).keys()
+        yield "null" if request and not _is_id(cast("dict[str, object]", asked)["id"]) else line
 
 
 class _Answered:
@@ -118,17 +134,29 @@ def unread(error: Exception) -> SessionMessage:
 
     identity, code, problem = None, types.PARSE_ERROR, "not JSON"
     if isinstance(error, ValidationError):
-        with contextlib.suppress(ValueError, RecursionError):
-            line: object = error.errors()[0]["input"]
-            asked: object = json.loads(line) if isinstance(line, str) else line
-            code, problem = (
-                types.INVALID_REQUEST,
-                "not a request, or with a lone surrogate, which no file can hold",
-            )
-            found = cast("dict[str, object]", asked).get("id") if isinstance(asked, dict) else None
-            if (isinstance(found, str) and is_text(found)) or (
-                isinstance(found, int) and not isinstance(found, bool)
-            ):
-                identity = found
+        problems = error.errors()
+        # The input of a problem is the line, or the value inside that is wrong.
+        whole = [one for one in problems if len(one["loc"]) < 2 or one["type"] == "missing"]
+        asked: object = whole[0]["input"] if whole else None
+        if problems[0]["type"] == "json_invalid":
+            asked = _json(cast("str", asked))
+        if asked is not _NO_JSON:
+            code = types.INVALID_REQUEST
+            problem = "not a request, or with a lone surrogate, which no file can hold"
+        if isinstance(asked, dict) and _is_id(found := cast("dict[str, object]", asked).get("id")):
+            identity = found
     answer = types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=problem))
     return SessionMessage(answer)
+
+
+def _json(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return _NO_JSON
+
+
+def _is_id(value: object) -> TypeGuard[str | int]:
+    return (
+        is_text(value) if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
+    )

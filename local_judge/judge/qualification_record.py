@@ -213,7 +213,7 @@ def remembered(identity: EngineIdentity) -> QualificationRecord | None:
     """Return the record of a judge on this machine; None if there is no readable one."""
     path = _place(identity)
     try:
-        found = QualificationRecord.model_validate_json(read_file(path))
+        found = QualificationRecord.model_validate_json(read_file(path), strict=True)
     except (OSError, ValidationError):
         return None
     return found if found.identity == identity else None

@@ -28,7 +28,7 @@ Count = Annotated[int, Field(ge=0, le=1 << 40)]
 
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 
-ReportedLogProbability = Annotated[float, Field(le=0.01, strict=True)]
+ReportedLogProbability = Annotated[float, Field(le=0.01)]
 """Natural logarithm; -Infinity for a token that cannot occur. Half-precision arithmetic may exceed 0 slightly. NaN,
 strings and booleans are refused: `false` would otherwise be a probability of 1."""
 
@@ -71,9 +71,9 @@ def template_fields(thinking: bool, arguments: Collection[ChatArgument]) -> dict
 
 
 class Wire(BaseModel):
-    """Base of all received objects; unknown fields are ignored."""
+    """Base of all received objects; unknown fields are ignored, and `true` is no number."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 class PromptDetails(Wire):

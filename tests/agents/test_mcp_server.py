@@ -105,7 +105,7 @@ async def test_the_command_serves_a_client_over_a_pipe(web: Snapshot) -> None:
 
 
 def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) -> None:
-    def request(number: int, method: str, params: object) -> str:
+    def request(number: object, method: str, params: object) -> str:
         return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
     client = {
@@ -120,6 +120,8 @@ def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) ->
         "[1, 2]",
         request(7, "tools/call", search),
         "[" * 100_000,
+        *(request(number, "ping", {}) for number in (None, float("nan"), 1.5, True, [])),
+        request(8, "ping", "x"),
         request(1, "ping", {}),
     ]
     command = [sys.executable, "-m", "local_judge", "snapshot", "mcp", str(web.path)]
@@ -140,6 +142,7 @@ def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) ->
     assert sorted(
         (str(one["id"]), one.get("error", {}).get("code")) for one in answers if one["id"] != 0
     ) == [
-        *(("1", None), ("7", types.INVALID_REQUEST)),
-        *(("None", types.PARSE_ERROR), ("None", types.PARSE_ERROR), ("None", types.INVALID_REQUEST)),
+        *(("1", None), ("7", types.INVALID_REQUEST), ("8", types.INVALID_REQUEST)),
+        *[("None", types.PARSE_ERROR)] * 2,
+        *[("None", types.INVALID_REQUEST)] * 6,
     ]

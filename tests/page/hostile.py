@@ -84,6 +84,7 @@ STRINGS = (
     "constructor",
     "\u202e)evil(\u202c txt.exe",
     "\u2066\u2067\u2068hidden\u2069\u2069\u2069",
+    "many" + "\u200b" * 150_000,
     "zero\u200bwidth\u200c\u200d\u2060\ufeff",
     "tags\U000e0041\U000e0042\U000e007f",
     "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b[2J",

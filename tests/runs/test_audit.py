@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -13,6 +14,7 @@ import pytest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import RunError
 from local_judge.runs.planning.inputs import RawReport
+from local_judge.runs.proof import audit
 from local_judge.runs.proof.audit import Check, audit_run
 from local_judge.runs.proof.bundle import NotingLedger, write_bundle
 from local_judge.runs.proof.material import Material
@@ -38,6 +40,24 @@ async def test_pages_are_not_looked_for_in_a_missing_archive(tmp_path: Path, sna
     shutil.rmtree(tmp_path / "pages" / "archive")
     missing = "pages/archive/data-00000.warc.gz: there is no such file"
     assert await digests() == Check(name="digests", status="failed", n=3, problems=(missing,))
+
+
+async def test_a_check_that_the_machine_prevents_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RunStore(tmp_path / "run")
+    store.write_json(
+        "manifest.json", {"format_version": 4, "config": {"protocols": ["deer"]}, "reports": {"n": 0}}
+    )
+    store.write_jsonl("cases.jsonl", [])
+    seal_run(store)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(audit, "rescore", full)
+    checks = {check.name: check for check in (await audit_run(Material(store, None, None, None))).checks}
+    assert checks["scores"] == Check(name="scores", status="not checked", note="No space left on device")
 
 
 @pytest.mark.parametrize("public", [False, True])

@@ -108,6 +108,9 @@ def test_what_cannot_be_written_or_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(RunError, match=r"cases\.jsonl:1: key"):
         store.read_models("cases.jsonl", CaseRecord)
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "key": "k", "status": "done", "n_words": true}\n')
+    with pytest.raises(RunError, match=r"cases\.jsonl:1: n_words"):
+        store.read_models("cases.jsonl", CaseRecord)
     (tmp_path / "m.json").write_bytes(b"\xff")
     with pytest.raises(RunError, match=r"m\.json"):
         store.read_json("m.json")

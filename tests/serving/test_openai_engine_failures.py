@@ -12,7 +12,7 @@ import pytest
 
 from serving.engines.openai import OpenAIEngine
 from serving.engines.server import ServerFacts, ask_server
-from serving.engines.wire import ChatReply, parse
+from serving.engines.wire import ChatReply, ModelList, parse
 from serving.errors import (
     EngineError,
     EngineFault,
@@ -201,11 +201,16 @@ def test_an_error_body_of_endless_brackets_is_still_an_error() -> None:
     assert str(error).startswith("http://host/v1 answered HTTP 500 ([[[")
 
 
-@pytest.mark.parametrize("count", [-1, 10**30])
+@pytest.mark.parametrize("count", [-1, 10**30, True])
 def test_a_count_that_cannot_be_kept_is_a_malformed_reply(count: int) -> None:
     body = {"choices": [{"message": {"content": "{}"}}], "usage": {"prompt_tokens": count}}
     with pytest.raises(MalformedReply, match=r"usage\.prompt_tokens"):
         parse(ChatReply, "http://host/v1/chat/completions", json.dumps(body).encode())
+
+
+def test_true_is_no_length_of_a_context() -> None:
+    with pytest.raises(MalformedReply, match=r"data\.0\.max_model_len"):
+        parse(ModelList, "http://host/v1/models", b'{"data": [{"id": "m", "max_model_len": true}]}')
 
 
 async def test_a_server_that_hangs_runs_into_the_time_limit(clock: Clock) -> None:

@@ -295,7 +295,7 @@ def read_file(path: Path, model: type[F]) -> F:
     """
     try:
         with open_file(path, MOST_JSON) as file:
-            return model.model_validate_json(file.read())
+            return model.model_validate_json(file.read(), strict=True)
     except OSError as error:
         raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:

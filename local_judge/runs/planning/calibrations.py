@@ -38,7 +38,9 @@ def load_calibrations(path: Path) -> GivenCalibrations:
         InputError: the file cannot be read or contains no calibrations.
     """
     try:
-        return GivenCalibrations(path, CalibrationFile.model_validate_json(read_text(path)).calibrations)
+        return GivenCalibrations(
+            path, CalibrationFile.model_validate_json(read_text(path), strict=True).calibrations
+        )
     except ValidationError as error:
         raise InputError(
             f"{path}: not a file of calibrations ({first_problem(error, 'the file')}); "

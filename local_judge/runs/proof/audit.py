@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, cast
 from indexes.errors import IndexesError
 from indexes.snapshot import Snapshot
 from indexes.verify import verify
-from local_judge.base.errors import JudgeError, RunError, UserError, brief
+from local_judge.base.errors import JudgeError, RunError, UserError, brief, reason_of
 from local_judge.base.model import Frozen
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport
@@ -152,6 +152,7 @@ async def audit_run(material: Material, *, packed: bool = False) -> Audit:
 
     Raises:
         RunError: the directory is not a finished run.
+        OSError: no temporary folder can be made.
     """
     with modified_allowed(), TemporaryDirectory(prefix="audit-") as scratch:
         read_records(material.store)  # refuses an unfinished run
@@ -170,6 +171,8 @@ async def audit_run(material: Material, *, packed: bool = False) -> Audit:
                 # A file that is wrong and cannot be read is already named by its digest.
                 folder = material.store.root.parent if packed else material.store.root
                 checks.append(_check(cast("Any", name), [_short(str(error), str(folder))]))
+            except OSError as error:  # of this machine or of a path in the manifest: says nothing of the run
+                checks.append(Check(name=cast("Any", name), status="not checked", note=reason_of(error)))
         manifest = read_manifest(material.store)
         recorded = _RECORDED if _claims_this_code(manifest) else (*_RECORDED, "local_judge", "code")
         return Audit(checks=tuple(checks), recorded=tuple(key for key in recorded if key in manifest))

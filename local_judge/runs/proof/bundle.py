@@ -423,7 +423,9 @@ def _parts(folder: Path) -> set[str]:
     """Return the names of the files that belong to the parts of an unpacked bundle."""
     pages: tuple[str, ...] = ()
     with contextlib.suppress(OSError, ValidationError):
-        manifest = Manifest.model_validate_json(read_file(folder / "pages" / SNAPSHOT_MANIFEST, MOST_JSON))
+        manifest = Manifest.model_validate_json(
+            read_file(folder / "pages" / SNAPSHOT_MANIFEST, MOST_JSON), strict=True
+        )
         pages = (SNAPSHOT_MANIFEST, *(one.path for one in manifest.files))
     run = (MANIFEST, *run_files(folder / "run"))
     return {*_FILES, *(f"run/{name}" for name in run), *(f"pages/{name}" for name in pages)}
@@ -440,7 +442,7 @@ def _problem(entry: zipfile.ZipInfo) -> str | None:
 
 def _read_index(packed: zipfile.ZipFile, path: Path) -> _Index:
     try:
-        index = _Index.model_validate_json(packed.read(INDEX))
+        index = _Index.model_validate_json(packed.read(INDEX), strict=True)
     except ValidationError:
         raise InputError(f"{path}: {INDEX} is damaged; get the file again") from None
     if index.format_version != FORMAT:
@@ -484,7 +486,7 @@ def _snapshot_digest(unpacked: Unpacked) -> str:
     path = unpacked.folder / ("pages/" + SNAPSHOT_MANIFEST if unpacked.whole_snapshot else _SNAPSHOT)
     try:
         with _opened(path) as file:
-            return Manifest.model_validate_json(file.read()).expected_digest()
+            return Manifest.model_validate_json(file.read(), strict=True).expected_digest()
     except ValidationError:
         raise InputError(f"{path.name}: cannot be read; get the bundle again") from None
 
@@ -552,7 +554,7 @@ def read_rows(path: Path, model: type[Row]) -> Iterator[Row]:
     with _opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
-                yield model.model_validate_json(line)
+                yield model.model_validate_json(line, strict=True)
             except ValidationError:
                 raise InputError(f"{path.name}: line {number} cannot be read; get the bundle again") from None
 

@@ -91,7 +91,7 @@ def journaled(journal: Journal, manifest: Mapping[str, Any]) -> Iterator[DoneRep
         return
     for line in journal.read():
         with suppress(ValidationError):  # written by another version
-            record = CaseRecord.model_validate_json(line.record)
+            record = CaseRecord.model_validate_json(line.record, strict=True)
             if line.complete:
                 yield DoneReport(record, line.written)
 

@@ -478,6 +478,6 @@ def _finite(written: str) -> float:
 
 def _validated(model: type[T], text: str | bytes, place: str) -> T:
     try:
-        return model.model_validate_json(text)
+        return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise RunError(f"{place}: {first_problem(error, 'the record', model)}") from None

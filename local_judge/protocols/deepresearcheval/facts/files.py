@@ -100,7 +100,7 @@ def read_results(path: Path) -> FactsFindings:
         InputError: it cannot be read, or is not a list of rows; names the row and the key.
     """
     try:
-        rows = _ROWS.validate_json(read_file(path))
+        rows = _ROWS.validate_json(read_file(path), strict=True)
     except OSError as error:
         raise InputError(f"{path}: {reason_of(error)}") from None
     except ValidationError as error:

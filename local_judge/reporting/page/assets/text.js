@@ -1,17 +1,23 @@
 // Text and elements.
 // Invariant: data becomes text nodes and never markup; characters that hide or reorder text are shown as escapes.
 
-/** Controls, direction marks, zero-width characters and tags; joiners only beside ASCII, where no script needs them. */
+/** A control, direction mark, zero-width character or tag, and its repetitions; joiners only beside ASCII, where no script needs them. */
 const HIDDEN = new RegExp(
-  '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e' +
+  '([\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e' +
   '\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb]' +
   '|[\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]' +
-  '|(?<![^\\u0000-\\u007f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\u0000-\\u007f])', 'gu');
+  '|(?<![^\\u0000-\\u007f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\u0000-\\u007f]))\\1*', 'gu');
 
-const escaped = letter => 'U+' + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
+const escaped = run => {
+  const n = [...run].length;
+  return 'U+' + run.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + (n > 1 ? ` × ${n}` : '');
+};
 
 /** Return text without characters that hide or reorder it, for attributes. */
-const plain = text => String(text).replace(HIDDEN, letter => `[${escaped(letter)}]`);
+const plain = text => String(text).replace(HIDDEN, run => `[${escaped(run)}]`);
+
+/** Most nodes of one text; escapes behind them are plain text, because a browser takes minutes for thousands of marks. */
+const MOST_NODES = 400;
 
 /** Return nodes that show a text. */
 function shown(text) {
@@ -19,6 +25,7 @@ function shown(text) {
   let from = 0;
   text = String(text).replace(/\r\n?/g, '\n');
   for (const found of text.matchAll(HIDDEN)) {
+    if (nodes.length >= MOST_NODES) break;
     if (found.index > from) nodes.push(document.createTextNode(text.slice(from, found.index)));
     const mark = document.createElement('span');
     mark.className = 'escape';
@@ -26,7 +33,7 @@ function shown(text) {
     nodes.push(mark);
     from = found.index + found[0].length;
   }
-  if (from < text.length) nodes.push(document.createTextNode(text.slice(from)));
+  if (from < text.length) nodes.push(document.createTextNode(plain(text.slice(from))));
   return nodes;
 }
 
