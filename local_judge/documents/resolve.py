@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.author_years import AGAIN, label, works_of
+from local_judge.documents.author_years import AGAIN, labels_of, works_of
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
@@ -106,7 +106,8 @@ class Lookup:
 
     def author_year(self, key: str) -> Reference | None:
         """Return the first entry with this first author and year."""
-        return self._by_author.get(label(key))
+        whole, part = labels_of(key)
+        return self._by_author.get(whole) or self._by_author.get(part)
 
 
 def is_clearly_citing(mark: Mark) -> bool:
