@@ -23,7 +23,7 @@ UNDATED = r"(?:n\.d|o\.J|s\.[df])\.|(?i:in press|forthcoming|im Druck|im Erschei
 _YEAR = rf"(?:(?:1[5-9]|20)\d\d[a-z]?|{UNDATED})"
 _YEARS_OF_NAME = rf"(?P<years>{_YEAR}(?:, {_YEAR}){{0,4}})"
 _PLACE = r"(?:[,:] ?(?:[^\W\d_]{1,5}\. ?|§ ?)?\d{1,4}(?:[-–]\d{1,4})?(?: ?ff?\.)?)?"
-_SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in),? )?"
+_SEE = r"(?:(?:see(?: also)?|e\.g\.|cf\.|also|in|vgl\.|siehe|voir|véase),? )?"
 _LATIN = re.compile(rf"\s?{_SEE}(?P<name>{_NAME})(?P<more>{_MORE})?,? {_YEARS_OF_NAME}{_PLACE}\s?")
 _HAN = re.compile(
     rf"\s?(?P<name>[\u4e00-\u9fff]{{2,3}}?)(?P<more>等人?"
@@ -56,11 +56,10 @@ _WHOLE = re.compile(
     r"[\w'’‑-]+(?: (?!(?:and|et|und|y|al)\b)[\w'’‑-]+){0,10}(?=[.,（]| ?\(| (?:and|&|et|und|y)\b)"
 )
 _FORENAME = re.compile(rf"(?:{_PARTICLE}|[A-Z]\.[ -]?)+", re.IGNORECASE)
-_INITIALS = re.compile(r"[A-Z]{1,3}")
 _JOINED = re.compile(r"\s*(?:[,，&/·・、\[]|\b(?:and|und|et|y|e|og|och|en|и|та|외)\b|[和与等他]|['’]s\b)")
 _ENTRY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
 _NO_AUTHORS = word_list("local_judge.documents", "no_authors")
-_DATED = re.compile(rf"([^;；]{{2,200}}?)(?<!\d){_YEAR}(?=年?\s*(?:[,，:;；]|$))")
+_DATED = re.compile(rf"([^;；]{{2,200}}?)(?<!\d){_YEAR}(?=年?\s*(?:[,，:;；#]|$))")
 """Text of a bracket before a year that ends a part of it."""
 _PROPER = re.compile(rf"[^\W\d_{_SMALL}][\w'’‑-]+|[“„«\"*_]\w")
 """Word that may be a name, or the beginning of a title."""
@@ -138,7 +137,8 @@ def _narrative(text: Text, bracket: int, end: int, years: str, *, strict: bool) 
         works = _listed(names[word.start() :], years, text.labels, part=part)
         if works:
             several = _JOINED.search(names, word.start()) is not None
-            return Found(end, tuple(works), certain=several, start=bracket - len(names) + word.start())
+            start = bracket - len(names) + word.start()
+            return Found(end, tuple(works), certain=several, start=start, shown=names[word.start() :])
     match = _NARRATIVE.search(text.flat, floor, bracket) if strict else None
     if match is None:
         return None
@@ -146,7 +146,7 @@ def _narrative(text: Text, bracket: int, end: int, years: str, *, strict: bool) 
     name, more = re.sub(r"['’]s$", "", name), match["more"]
     certain = match["han"] is not None or (more is not None and more not in ("'s", "’s"))
     start = text.flat.index(name, match.start())
-    return Found(end, tuple(_works(name, years)), certain=certain, start=start) if name else None
+    return Found(end, tuple(_works(name, years)), shown=name, certain=certain, start=start) if name else None
 
 
 def _works(name: str, years: str) -> list[str]:
@@ -192,7 +192,7 @@ def works_of(entry: str) -> list[str]:
         names.append(names[0][:2])
     elif whole is not None and " " in whole[0]:
         words = whole[0].split()
-        if not all(map(_INITIALS.fullmatch, words[1:])):
+        if not all(word.isupper() and len(word) <= 3 for word in words[1:]):
             parts = [*names, *(words[1:] if len(words) == 2 else ())]
             names = []
         names += [whole[0], "".join(word[0] for word in words if word[0].isupper())]

@@ -20,7 +20,8 @@ from local_judge.documents.citation_keys import canonical, known
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
-from local_judge.documents.raised_digits import opens_word
+from local_judge.documents.raised_digits import UNIT, opens_word
+from local_judge.documents.titles import reference_title
 from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
 
@@ -158,28 +159,29 @@ _MID_SENTENCE = re.compile(rf"(?<![^\W\d_])(?:[^\W\d_]{{1,2}}|{NUMBERED})\s$", r
 """Short words and prepositions, whose object follows: `led by [Name 1].`"""
 _BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _AFTER = rf"(?=[.,;:!?。，；：！？、{_BLANK}]|\s*$|\s+[^\W\d_a-z])"
-_OPEN, _CLOSE = r"[(（{«‹⟨<]", r"[)）}»›⟩>]"
+_MORE = r"(?:[\s,;&–-]{1,3}\d{1,3}(?!\d)){0,20}"
+_OPEN, _CLOSE = r"[(（{«‹⟨<]{1,2}", r"[)）}»›⟩>]{1,2}"
 _NUMBERED = {
     "round": re.compile(
-        rf"(?<=[\w.。”\"{_BLANK}])\s?{_OPEN}(?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?(\d{{1,3}}){_CLOSE}{_AFTER}"
+        rf"(?<=[\w.。”\"{_BLANK}])\s?{_OPEN}(?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?(\d{{1,3}}{_MORE}){_CLOSE}{_AFTER}"
     ),
     "raised": re.compile(
-        r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3})(?!\d)(?:\]?(?:\s?</sup>|\}?\^?\$?))|([⁰¹²³⁴-⁹]{1,3})"
+        r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3}(?!\d)" + _MORE + r")(?:\]?(?:\s?</sup>|\}?\^?\$?))|([⁰¹²³⁴-⁹]{1,3})"
     ),
     "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
     "symbol": re.compile(rf"(?<=[\w.。”\"])\s?[†‡*#§¶^@]{{1,2}}(\d{{1,3}}){_AFTER}"),
     "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
 }
 """Numbers where marks stand. Those of sources begin at 1 and mostly rise, or are keys of the list."""
-_LABELLED = re.compile(rf"{_OPEN}(?![\d\s]*[,;&–)}}-])(?=\S)([^()（）{{}}«»<>\n]{{2,60}}){_CLOSE}")
+_LABELLED = re.compile(rf"{_OPEN}(?![\d\s]*[,;&–)}}-])(?=\S)([^()（）{{}}«»<>\n]{{1,60}}){_CLOSE}")
 """Brackets with a word: `(n. 3)`."""
-_BRACKET = re.compile(r"[\[(（]([^\[\]()（）\n]{4,300})[)）\]]")
+_BRACKET = re.compile(r"[\[(（{]([^\[\]()（）{}\n]{4,300})[)）}\]]")
 _DOUBTFUL = {
     shape: re.compile(f"(?:{before})$")
     for shape, before in {
         "round": r"\d|(?<![^\W_])[A-Za-z]{1,2}"
         rf"|(?:(?<![^\W\d_])(?i:{NUMBERED})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
-        "raised": r"\d|(?<![^\W_])[^\W\d_]\$?",
+        "raised": rf"\d|(?<![^\W_])[^\W\d_]\$?|(?i:{UNIT.pattern})",
         "circled": r"(?!)",
         "symbol": r"\d|(?<![^\W_])[A-Za-z]{1,2}|(?i:no|top|rank(?:s|ed)?)\s",
         "glued": rf"(?<![^\W_])(?:(?i:{NUMBERED})|[A-Za-z]{{1,2}}|[A-Z]{{3,5}})",
@@ -203,10 +205,11 @@ def _unread_marks(document: Document) -> Counter[str]:
                 named.setdefault((shape, match["name"].lower()), []).append(_keyed(text, match))
         for shape, pattern in _NUMBERED.items():
             for match in pattern.finditer(text):
-                numbered.setdefault(shape, []).append(_numbered(shape, text, match))
+                numbered.setdefault(shape, []).append(_numbered(shape, text, match, labels))
         found["labelled"] += sum(_names_entry(content, labels) for content in _LABELLED.findall(text))
         if by_author:
             found["author_year"] += sum(map(names_work, _BRACKET.findall(text)))
+    found["cell"] = sum(known(cell, labels) != () for cell in _source_cells(document))
     for (shape, name), keyed in named.items():
         several = len(keyed) >= FEWEST and len({mark.keys[0] for mark in keyed}) > 1
         if several and (shape == "element" or _names_sources(name) or _are_cited(name, keyed)):
@@ -214,14 +217,30 @@ def _unread_marks(document: Document) -> Counter[str]:
     for shape, marks in numbered.items():
         sure = [mark.number for mark in marks if not mark.doubtful]
         every = [mark.number for mark in marks]
-        listed = [m.number for m in marks if m.ends_sentence and not m.doubtful and str(m.number) in labels]
+        listed = [mark.number for mark in marks if mark.listed]
         if _are_running(sure):
             found[shape] += len(sure)
         elif 2 * len(sure) > len(every) and _are_running(every):
             found[shape] += len(every)
-        elif len(listed) >= FEWEST and len(set(listed)) > 1:
+        elif len(set(listed)) > (shape in ("glued", "symbol")):
             found[shape] += len(listed)
     return +found
+
+
+def _source_cells(document: Document) -> Iterator[str]:
+    """Yield the cells below the titles of sources: `2` below `Source`."""
+    columns: set[int] = set()
+    for block in document.blocks:
+        cells = [cell.strip() for cell in block.text.strip("| ").split("|")]
+        if block.kind == "table_header":
+            columns = {index for index, cell in enumerate(cells) if _is_title_of_sources(cell)}
+        elif block.kind == "table_row" and block.role == "body":
+            yield from (cell for index, cell in enumerate(cells) if index in columns)
+
+
+def _is_title_of_sources(cell: str) -> bool:
+    named = canonical(f"{cell} 1") == "1" and not _NUMBERING.match(cell)
+    return named or reference_title(cell) is not None
 
 
 def _cites_by_author(document: Document) -> bool:
@@ -248,7 +267,8 @@ class _Numbered(NamedTuple):
     number: int
     doubtful: bool
     """True where other numbers than those of sources stand as well."""
-    ends_sentence: bool
+    listed: bool
+    """True for the key of an entry at the end of a sentence, if it is not doubtful."""
 
 
 def _keyed(text: str, match: re.Match[str]) -> _Keyed:
@@ -273,7 +293,7 @@ def _are_cited(name: str, marks: Sequence[_Keyed]) -> bool:
     return len(keys) >= FEWEST and (name != "" or 0 not in keys) and _ascend(keys)
 
 
-def _numbered(shape: str, text: str, match: re.Match[str]) -> _Numbered:
+def _numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
     opening = match.end() - len(match.group().lstrip())
     word = match.groupdict().get("word") or ""
     if shape == "raised":
@@ -282,7 +302,9 @@ def _numbered(shape: str, text: str, match: re.Match[str]) -> _Numbered:
         doubtful = re.fullmatch(NUMBERED, word, re.IGNORECASE) is not None
     doubtful = doubtful or _DOUBTFUL[shape].search(text[max(0, opening - 40) : opening]) is not None
     ends = shape == "glued" or (not word and _ends_sentence(text, opening, match.end()))
-    return _Numbered(int(unicodedata.normalize("NFKC", match[match.lastindex or 0])), doubtful, ends)
+    written = unicodedata.normalize("NFKC", match[match.lastindex or 0])
+    listed = ends and not doubtful and known(written, labels) != ()
+    return _Numbered(int(re.split(r"\D", written)[0]), doubtful, listed)
 
 
 def _texts_without_citations(document: Document) -> Iterator[str]:
