@@ -362,7 +362,7 @@ def _entries_in_text(document: Document) -> int:
             and (is_bare(document.blocks[block].text) or key_of(document.blocks[block].text)[0] is not None)
         )
 
-    last = list(takewhile(is_entry, reversed(words)))
+    last = set(takewhile(is_entry, reversed(words)))
     body = [block for block in words if block not in last]
     listed = {url for block in last for url in addresses(block)}
     before = {url for block in body for url in addresses(block)}
