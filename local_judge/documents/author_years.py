@@ -37,7 +37,8 @@ _LISTED = re.compile(
 )
 """Citation that needs an entry: `World Health Organization, 2023`, `but see A. Kim/B. Lee, May 2024`."""
 _NARRATIVE = re.compile(
-    rf"(?P<name>(?:{_NAME} (?:(?:of|for|the|on|du|des|für) )?){{0,6}}{_NAME})(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
+    rf"(?P<name>(?:{_NAME} (?:(?:of|for|the|on|du|des|für) )?){{0,6}}{_NAME})"
+    rf"(?P<more>{_MORE}|(?:'s|’s))?\s?$|(?P<han>[\u4e00-\u9fff]{{2,3}})等人?\s?$"
 )
 _CHAIN = re.compile(
     rf"(?:(?:{_NAME}|[A-Z]\.|and|&|und|et|y|al\.?|of|for|the|on|du|des|für),? ){{0,10}}(?:{_NAME}|al\.)(?:'s|’s)?\s?$"

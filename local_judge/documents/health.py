@@ -163,17 +163,18 @@ _MORE = r"(?:[\s,;&–-]{1,3}\d{1,3}(?!\d)){0,20}"
 _OPEN, _CLOSE = r"[(（{«‹⟨<]{1,2}", r"[)）}»›⟩>]{1,2}"
 _NUMBERED = {
     "round": re.compile(
-        rf"(?<=[\w.。”\"{_BLANK}])\s?{_OPEN}(?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?(\d{{1,3}}{_MORE}){_CLOSE}{_AFTER}"
+        rf"(?<=[\w.。”\"{_BLANK}])\s?{_OPEN}(?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?"
+        rf"(\d{{1,3}}{_MORE}){_CLOSE}{_AFTER}"
     ),
     "raised": re.compile(
-        r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3}(?!\d)" + _MORE + r")(?:\]?(?:\s?</sup>|\}?\^?\$?))|([⁰¹²³⁴-⁹]{1,3})"
+        rf"(?:<sup>\s?\[?|\^\{{?\[?)(\d{{1,3}}(?!\d){_MORE})(?:\]?(?:\s?</sup>|\}}?\^?\$?))|([⁰¹²³⁴-⁹]{{1,3}})"
     ),
     "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
     "symbol": re.compile(rf"(?<=[\w.。”\"])\s?[†‡*#§¶^@]{{1,2}}(\d{{1,3}}){_AFTER}"),
     "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
 }
 """Numbers where marks stand. Those of sources begin at 1 and mostly rise, or are keys of the list."""
-_LABELLED = re.compile(rf"{_OPEN}(?![\d\s]*[,;&–)}}-])(?=\S)([^()（）{{}}«»<>\n]{{1,60}}){_CLOSE}")
+_LABELLED = re.compile(rf"{_OPEN}(?=[^\d\s])([^()（）{{}}«»<>\n]{{1,60}}){_CLOSE}")
 """Brackets with a word: `(n. 3)`."""
 _BRACKET = re.compile(r"[\[(（{]([^\[\]()（）{}\n]{4,300})[)）}\]]")
 _DOUBTFUL = {
@@ -215,16 +216,20 @@ def _unread_marks(document: Document) -> Counter[str]:
         if several and (shape == "element" or _names_sources(name) or _are_cited(name, keyed)):
             found[shape] += len(keyed)
     for shape, marks in numbered.items():
-        sure = [mark.number for mark in marks if not mark.doubtful]
-        every = [mark.number for mark in marks]
-        listed = [mark.number for mark in marks if mark.listed]
-        if _are_running(sure):
-            found[shape] += len(sure)
-        elif 2 * len(sure) > len(every) and _are_running(every):
-            found[shape] += len(every)
-        elif len(set(listed)) > (shape in ("glued", "symbol")):
-            found[shape] += len(listed)
+        found[shape] += _n_of_sources(shape, marks)
     return +found
+
+
+def _n_of_sources(shape: str, marks: Sequence[_Numbered]) -> int:
+    """Return how many numbers of one shape are marks."""
+    sure = [mark.number for mark in marks if not mark.doubtful]
+    every = [mark.number for mark in marks]
+    listed = [mark.number for mark in marks if mark.listed]
+    if _are_running(sure):
+        return len(sure)
+    if 2 * len(sure) > len(every) and _are_running(every):
+        return len(every)
+    return len(listed) if len(set(listed)) > (shape in ("glued", "symbol")) else 0
 
 
 def _source_cells(document: Document) -> Iterator[str]:

@@ -158,7 +158,8 @@ def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
     """Return which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
     In a report that cites by number, or that lists no author it names, `Hoffmann et al. (2022)` is a phrase of the
-    sentence, unless there are several; `(Berlin, 2019)` is neither. A bracket that names an entry, `(Kim, 2021)`, is one in any report.
+    sentence, unless there are several; `(Berlin, 2019)` is neither. A bracket that names an entry, `(Kim, 2021)`, is a
+    citation in any report.
     """
     if any(is_clearly_citing(item.mark) and item.style.lookup != "address" for item in found):
         return ""

@@ -256,13 +256,20 @@ def test_author_and_year(text: str, expected: list[tuple[str, str]]) -> None:
     ],
 )
 def test_a_name_resolves_only_as_a_whole(text: str, expected: tuple[str, str]) -> None:
-    names = ("Bank of England (2019)", "Gartner Research (2022)", "Federal Reserve (2020)", "Lo, B. (in press)")
+    names = (
+        "Bank of England (2019)",
+        "Gartner Research (2022)",
+        "Federal Reserve (2020)",
+        "Lo, B. (in press)",
+    )
     entries = "".join(f"- {name}. Report. https://s{n}.example/\n" for n, name in enumerate(names))
     assert cited(f"It holds (Lo, in press). {text}", f"\n\n## References\n\n{entries}")[1][1:] == expected
 
 
 def test_a_bracket_that_names_an_entry_is_read_beside_numbers() -> None:
-    numbered = "\n\n## References\n\n[1] Kim, J. (2024). T. https://a.example/1\n\n[2] Lo. https://a.example/2"
+    numbered = (
+        "\n\n## References\n\n[1] Kim, J. (2024). T. https://a.example/1\n\n[2] Lo. https://a.example/2"
+    )
     assert cited("A [2]. B (Kim, 2024). Kim (2024) says so.", numbered) == [
         ("number", "2", "resolved"),
         ("author_year", "Kim 2024", "resolved"),

@@ -164,7 +164,9 @@ def test_a_style_that_nobody_has_listed_is_read_or_named(mark: str, entry: str, 
     assert health.problems or (health.n_resolved, health.n_entries) == (4, 3)
 
 
-NUMBERED = "\n## References\n\n" + "".join(f"[{n}] Source {n}. https://s{n}.example/\n\n" for n in range(1, 7))
+NUMBERED = "\n## References\n\n" + "".join(
+    f"[{n}] Source {n}. https://s{n}.example/\n\n" for n in range(1, 7)
+)
 AUTHORS = """
 ## References
 
