@@ -167,10 +167,10 @@ def circled(text: Text, start: int) -> Found | None:
 
 
 def signed(text: Text, start: int) -> Found | None:
-    """Read `※1` within a line: lines that begin so are notes of any kind."""
+    """Read `※1` within a line, with doubt: lines that begin so are notes of any kind."""
     match = _SIGNED.match(text.flat, start) if start and text.flat[start - 1] != "\n" else None
     keys = known(match.group(1), text.labels) if match is not None else ()
-    return Found(match.end(), keys) if match is not None and keys else None
+    return Found(match.end(), keys, certain=False) if match is not None and keys else None
 
 
 _SIGNED = re.compile(r"※(\d{1,3})")

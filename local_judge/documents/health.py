@@ -169,7 +169,7 @@ _NUMBERED = {
     "raised": re.compile(
         rf"(?:<sup>\s?\[?|\^\{{?\[?)(\d{{1,3}}(?!\d){_MORE})(?:\]?(?:\s?</sup>|\}}?\^?\$?))|([⁰¹²³⁴-⁹]{{1,3}})"
     ),
-    "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
+    "circled": re.compile(rf"(?<=[\w.。”])(?:([①-⑳])|※(\d{{1,3}})){_AFTER}"),
     "symbol": re.compile(rf"(?<=[\w.。”\"])\s?[†‡*#§¶^@]{{1,2}}(\d{{1,3}}){_AFTER}"),
     "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
 }
