@@ -21,7 +21,9 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ESCAPED = r"\\[!#-/:;=?@_~]"
 _CHARACTERS = rf"(?:[^\s<>\"`{{}}|\\^“”‘’«»。，；：！？、（）【】《》「」『』［］\[\]?]|{_ESCAPED})"
 _ADDRESS = re.compile(
-    rf"(https?://|www\.){_CHARACTERS}+(?:\?(?:[?]|{_CHARACTERS}|\[{_CHARACTERS}*\])*)?", re.IGNORECASE
+    rf"(https?://|www\.)(?:(?<=//)\[[0-9a-f:.]{{2,45}}\]{_CHARACTERS}*|{_CHARACTERS}+)"
+    rf"(?:\?(?:[?]|{_CHARACTERS}|\[{_CHARACTERS}*\])*)?",
+    re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
     rf"(doi ?: ?10\.)\d{{4,9}}/(?:[^\s<>\"`{{}}|\\^“”。，；！？、（）【】]+|{_ESCAPED})+"

@@ -37,7 +37,7 @@ _NAMING = re.compile(
     r"(?:\A|(?<=[;；])\s?)(?:(?:see(?: also)?|also|cf|e\.g|vgl|siehe(?: auch)?|z\.\s?b|voir(?: aussi)?|véase|ver|cfr|ср"
     r"|см|见|參見|参见|notes?|nota|przyp|fn|quellen?|fuentes?|fontes?|fonti|bron(?:nen)?|källa|kilder?"
     r"|(?:n[nr]?|nos?)(?=\.)|n[°º]|lähde|źródł[oa]|zdroje?|kaynak|источник|джерело|nguồn|sumber|来源|來源|文献|文獻|资料|資料|引用|参考|參考|注|出典|출처"
-    r"|المصدر|مصدر|מקור|स्रोत)[.,:：]{0,2}\s?){1,2}(?=[#№\d])",
+    r"|انظر|راجع|ראו|المصدر|مصدر|מקור|स्रोत)[.,:：]{0,2}\s?){1,2}(?=[#№\d])",
     re.IGNORECASE,
 )
 _LOCATOR = re.compile(

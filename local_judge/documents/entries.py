@@ -84,7 +84,7 @@ def divide(blocks: Sequence[RawBlock]) -> list[list[Unit]]:
         units: list[Unit] = []
         if block.kind in ("table_row", "table_header"):
             units = [_row(block)]
-        elif block.kind != "code":
+        elif block.kind != "code" and not _is_only_title(block, keys):
             cuts, ordinal = _cuts(block, ordinal, keys)
             units = _parts(block, cuts)
         if block.kind == "heading" and not (units and units[0].key):
@@ -97,6 +97,13 @@ def divide(blocks: Sequence[RawBlock]) -> list[list[Unit]]:
             previous = None
         divided.append(units)
     return divided
+
+
+def _is_only_title(block: RawBlock, keys: frozenset[str]) -> bool:
+    """Check whether a heading has no part: no key, no address and no element."""
+    flat = block.piece.flat
+    plain = block.kind == "heading" and "<" not in flat and ADDRESS.search(flat) is None
+    return plain and key_of(flat.lstrip(), keys)[0] is None
 
 
 def _named_keys(blocks: Sequence[RawBlock]) -> frozenset[str]:

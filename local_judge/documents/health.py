@@ -15,11 +15,13 @@ from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple, cast
 
 from local_judge.base.model import Frozen
-from local_judge.documents.citation_keys import canonical
+from local_judge.documents.author_years import names_work
+from local_judge.documents.citation_keys import canonical, known
 from local_judge.documents.citation_styles import STYLES
 from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
-from local_judge.documents.raised_digits import opens_word
+from local_judge.documents.raised_digits import UNIT, opens_word
+from local_judge.documents.titles import reference_title
 from local_judge.documents.uncertain import NUMBERED
 from local_judge.documents.words import count_words
 
@@ -155,58 +157,106 @@ _CITING_NAME = re.compile(
 _ENDS_SENTENCE = re.compile(r"[*_\"”’)]{0,3}\s?(?:[.!?。！？]|$)")
 _MID_SENTENCE = re.compile(rf"(?<![^\W\d_])(?:[^\W\d_]{{1,2}}|{NUMBERED})\s$", re.IGNORECASE)
 """Short words and prepositions, whose object follows: `led by [Name 1].`"""
-_AFTER = r"(?=[.,;:!?。，；：！？、]|\s*$|\s+[^\W\d_a-z])"
+_BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_AFTER = rf"(?=[.,;:!?。，；：！？、{_BLANK}]|\s*$|\s+[^\W\d_a-z])"
+_MORE = r"(?:[\s,;&–-]{1,3}\d{1,3}(?!\d)){0,20}"
+_OPEN, _CLOSE = r"[(（{«‹⟨<]{1,2}", r"[)）}»›⟩>]{1,2}"
 _NUMBERED = {
     "round": re.compile(
-        rf"(?<=[\w.。”\"])\s?[(（](?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?(\d{{1,3}})[)）]{_AFTER}"
+        rf"(?<=[\w.。”\"{_BLANK}])\s?{_OPEN}(?:(?P<word>[A-Za-z]{{2,10}})[ .:#]{{0,2}})?"
+        rf"(\d{{1,3}}{_MORE}){_CLOSE}{_AFTER}"
     ),
     "raised": re.compile(
-        r"(?:<sup>\s?\[?|\^\{?\[?)(\d{1,3})(?!\d)(?:\]?(?:\s?</sup>|\}?\^?\$?))|([⁰¹²³⁴-⁹]{1,3})"
+        rf"(?:<sup>\s?\[?|\^\{{?\[?)(\d{{1,3}}(?!\d){_MORE})(?:\]?(?:\s?</sup>|\}}?\^?\$?))|([⁰¹²³⁴-⁹]{{1,3}})"
     ),
-    "circled": re.compile(rf"(?<=[\w.。”])([①-⑳]){_AFTER}"),
+    "circled": re.compile(rf"(?<=[\w.。”])(?:([①-⑳])|※(\d{{1,3}})){_AFTER}"),
+    "symbol": re.compile(rf"(?<=[\w.。”\"])\s?[†‡*#§¶^@]{{1,2}}(\d{{1,3}}){_AFTER}"),
     "glued": re.compile(r"(?<=[^\W\d_])[.!?。][”\"’)]?(\d{1,3})(?=\s|$)"),
 }
-"""Numbers where marks stand. Those of sources begin at 1 and mostly rise."""
+"""Numbers where marks stand. Those of sources begin at 1 and mostly rise, or are keys of the list."""
+_LABELLED = re.compile(rf"{_OPEN}(?=[^\d\s])([^()（）{{}}«»<>\n]{{1,60}}){_CLOSE}")
+"""Brackets with a word: `(n. 3)`."""
+_BRACKET = re.compile(r"[\[(（{]([^\[\]()（）{}\n]{4,300})[)）}\]]")
 _DOUBTFUL = {
     shape: re.compile(f"(?:{before})$")
     for shape, before in {
         "round": r"\d|(?<![^\W_])[A-Za-z]{1,2}"
         rf"|(?:(?<![^\W\d_])(?i:{NUMBERED})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
-        "raised": r"\d|(?<![^\W_])[^\W\d_]\$?",
+        "raised": rf"\d|(?<![^\W_])[^\W\d_]\$?|(?i:{UNIT.pattern})",
         "circled": r"(?!)",
+        "symbol": r"\d|(?<![^\W_])[A-Za-z]{1,2}|(?i:no|top|rank(?:s|ed)?)\s",
         "glued": rf"(?<![^\W_])(?:(?i:{NUMBERED})|[A-Za-z]{{1,2}}|[A-Z]{{3,5}})",
     }.items()
 }
 """Text before numbers of no source: `Article 5(1)`, `SU(2)`, `x^2`, `no.1`, `ISO.1`."""
-_BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_NUMBERING = re.compile(rf"(?!nn?\.)(?:{NUMBERED})(?![^\W\d_])", re.IGNORECASE)
 _BY_ADDRESS = frozenset(name for name, style in STYLES.items() if style.lookup == "address")
 
 
 def _unread_marks(document: Document) -> Counter[str]:
     """Count the marks of no known style by shape."""
     named: dict[tuple[str, str], list[_Keyed]] = {}
-    numbered: dict[str, list[tuple[int, bool]]] = {}
+    numbered: dict[str, list[_Numbered]] = {}
+    found = Counter[str]()
+    labels = frozenset(entry.key for entry in document.references if entry.key is not None)
+    by_author = _cites_by_author(document)
     for text in _texts_without_citations(document):
         for shape, pattern in _NAMED.items():
             for match in pattern.finditer(text):
                 named.setdefault((shape, match["name"].lower()), []).append(_keyed(text, match))
         for shape, pattern in _NUMBERED.items():
             for match in pattern.finditer(text):
-                number = int(unicodedata.normalize("NFKC", match[match.lastindex or 0]))
-                numbered.setdefault(shape, []).append((number, _is_doubtful(shape, text, match)))
-    found = Counter[str]()
+                numbered.setdefault(shape, []).append(_numbered(shape, text, match, labels))
+        found["labelled"] += sum(_names_entry(content, labels) for content in _LABELLED.findall(text))
+        if by_author:
+            found["author_year"] += sum(map(names_work, _BRACKET.findall(text)))
+    found["cell"] = sum(known(cell, labels) != () for cell in _source_cells(document))
     for (shape, name), keyed in named.items():
         several = len(keyed) >= FEWEST and len({mark.keys[0] for mark in keyed}) > 1
         if several and (shape == "element" or _names_sources(name) or _are_cited(name, keyed)):
             found[shape] += len(keyed)
     for shape, marks in numbered.items():
-        sure = [number for number, doubtful in marks if not doubtful]
-        every = [number for number, _ in marks]
-        if _are_running(sure):
-            found[shape] += len(sure)
-        elif 2 * len(sure) > len(every) and _are_running(every):
-            found[shape] += len(every)
-    return found
+        found[shape] += _n_of_sources(shape, marks)
+    return +found
+
+
+def _n_of_sources(shape: str, marks: Sequence[_Numbered]) -> int:
+    """Return how many numbers of one shape are marks."""
+    sure = [mark.number for mark in marks if not mark.doubtful]
+    every = [mark.number for mark in marks]
+    listed = [mark.number for mark in marks if mark.listed]
+    if _are_running(sure):
+        return len(sure)
+    if 2 * len(sure) > len(every) and _are_running(every):
+        return len(every)
+    return len(listed) if len(set(listed)) > (shape in ("glued", "symbol")) else 0
+
+
+def _source_cells(document: Document) -> Iterator[str]:
+    """Yield the cells below the titles of sources: `2` below `Source`."""
+    columns: set[int] = set()
+    for block in document.blocks:
+        cells = [cell.strip() for cell in block.text.strip("| ").split("|")]
+        if block.kind == "table_header":
+            columns = {index for index, cell in enumerate(cells) if _is_title_of_sources(cell)}
+        elif block.kind == "table_row" and block.role == "body":
+            yield from (cell for index, cell in enumerate(cells) if index in columns)
+
+
+def _is_title_of_sources(cell: str) -> bool:
+    named = canonical(f"{cell} 1") == "1" and not _NUMBERING.match(cell)
+    return named or reference_title(cell) is not None
+
+
+def _cites_by_author(document: Document) -> bool:
+    """Check whether the marks are names with years, apart from addresses."""
+    styles = {one.style for one in document.citations if one.style not in _BY_ADDRESS}
+    return styles == {"author_year"}
+
+
+def _names_entry(content: str, labels: frozenset[str]) -> bool:
+    """Check whether the text of a bracket is a word with the key of an entry: `n. 3`, but not `Table 3`."""
+    return known(content, labels) != () and not _NUMBERING.match(content)
 
 
 class _Keyed(NamedTuple):
@@ -216,12 +266,26 @@ class _Keyed(NamedTuple):
     ends_sentence: bool
 
 
+class _Numbered(NamedTuple):
+    """Number where a mark stands."""
+
+    number: int
+    doubtful: bool
+    """True where other numbers than those of sources stand as well."""
+    listed: bool
+    """True for the key of an entry at the end of a sentence, if it is not doubtful."""
+
+
 def _keyed(text: str, match: re.Match[str]) -> _Keyed:
-    before = text[max(0, match.start() - 40) : match.start()]
-    ends = _ENDS_SENTENCE.match(text, match.end()) is not None and not _MID_SENTENCE.search(before)
-    return _Keyed(
-        (match["key"], *re.findall(r"\d+", match["more"])), ends or before[-1:] in tuple(".!?。！？")
-    )
+    keys = (match["key"], *re.findall(r"\d+", match["more"]))
+    return _Keyed(keys, _ends_sentence(text, match.start(), match.end()))
+
+
+def _ends_sentence(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - 40) : start]
+    if _ENDS_SENTENCE.match(text, end) is not None and not _MID_SENTENCE.search(before):
+        return True
+    return before[-1:] in tuple(".!?。！？")
 
 
 def _names_sources(name: str) -> bool:
@@ -234,27 +298,30 @@ def _are_cited(name: str, marks: Sequence[_Keyed]) -> bool:
     return len(keys) >= FEWEST and (name != "" or 0 not in keys) and _ascend(keys)
 
 
-def _is_doubtful(shape: str, text: str, match: re.Match[str]) -> bool:
-    """Check whether a number is where other numbers than those of sources stand as well."""
+def _numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
+    opening = match.end() - len(match.group().lstrip())
+    word = match.groupdict().get("word") or ""
     if shape == "raised":
         doubtful = opens_word(text, match.start(), match.end())
     else:
-        word = match.groupdict().get("word") or ""
         doubtful = re.fullmatch(NUMBERED, word, re.IGNORECASE) is not None
-    opening = match.end() - len(match.group().lstrip())
-    return doubtful or _DOUBTFUL[shape].search(text[max(0, opening - 40) : opening]) is not None
+    doubtful = doubtful or _DOUBTFUL[shape].search(text[max(0, opening - 40) : opening]) is not None
+    ends = shape == "glued" or (not word and _ends_sentence(text, opening, match.end()))
+    written = unicodedata.normalize("NFKC", match[match.lastindex or 0])
+    listed = ends and not doubtful and known(written, labels) != ()
+    return _Numbered(int(re.split(r"\D", written)[0]), doubtful, listed)
 
 
 def _texts_without_citations(document: Document) -> Iterator[str]:
     """Yield the sentences with blanks for their citations, and without code, images, addresses and formulas."""
     for sentence in document.sentences:
-        start, end = sentence.span.start, sentence.span.end
-        text = document.text[start:end]
-        for name in sentence.citations:
-            span = document.citation(name).span
-            first, last = max(span.start - start, 0), max(span.end - start, 0)
-            text = text[:first] + _BLANK * len(text[first:last]) + text[last:]
-        yield _HIDDEN.sub(_BLANK, text)
+        parts: list[str] = []
+        at, end = sentence.span.start, sentence.span.end
+        for span in (document.citation(name).span for name in sentence.citations):
+            if at <= span.start < end:
+                parts += (document.text[at : span.start], _BLANK)
+                at = span.end
+        yield _HIDDEN.sub(_BLANK, "".join(parts) + document.text[at:end])
 
 
 def _are_running(numbers: Sequence[int]) -> bool:
@@ -284,6 +351,8 @@ def _entries_in_text(document: Document) -> int:
         words[sentence.block] = words.get(sentence.block, 0) + count_words(sentence.text)
         cited.setdefault(sentence.block, []).extend(map(document.citation, sentence.citations))
 
+    section = document.blocks[max(words)].section if words else ()
+
     def addresses(block: int) -> list[str]:
         return [one.url or one.key for one in cited[block] if one.style in _BY_ADDRESS]
 
@@ -291,14 +360,14 @@ def _entries_in_text(document: Document) -> int:
         found = addresses(block)
         marks = (one for one in cited[block] if one.style not in _BY_ADDRESS)
         return (
-            document.blocks[block].section == document.blocks[max(words)].section
+            document.blocks[block].section == section
             and words[block] <= LONGEST_ENTRY * len(found)
             and len(found) > 0
             and all(one.reference is None for one in marks)
             and (is_bare(document.blocks[block].text) or key_of(document.blocks[block].text)[0] is not None)
         )
 
-    last = list(takewhile(is_entry, reversed(words)))
+    last = set(takewhile(is_entry, reversed(words)))
     body = [block for block in words if block not in last]
     listed = {url for block in last for url in addresses(block)}
     before = {url for block in body for url in addresses(block)}

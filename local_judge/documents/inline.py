@@ -33,7 +33,7 @@ class Mark:
     target: str = ""
     """Address as written, without escapes."""
     shown: str = ""
-    """Text of a link; the word before a number that follows one, with the punctuation after it."""
+    """Text as `Found.shown`."""
     certain: bool = True
     """False for a form that ordinary text has as well: `(Kim, 2024)`, `(1)`, `word.1`. The whole report decides."""
 

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from local_judge.documents.author_years import UNDATED
 from local_judge.documents.entries import Unit, is_bare, is_title
 from local_judge.documents.markdown import RawBlock
 from local_judge.documents.titles import Clarity, reference_title
 
 _DATED = re.compile(
-    r"[(（](?:(?:19|20)\d\d|n\.d\.)[^()（）]{0,30}[)）]|[,，.。《》\s](?:19|20)\d\d[a-z]?(?:年|[.,;:，。；]|$)"
+    rf"[(（](?:(?:19|20)\d\d|{UNDATED})[^()（）]{{0,30}}[)）]|[,，.。《》\s](?:19|20)\d\d[a-z]?(?:年|[.,;:，。；]|$)"
 )
 _CITING = re.compile(r"\S.*\[\d{1,4}\]\s*[.。]?$", re.DOTALL)
 _LONGEST_ENTRY = 600

@@ -18,7 +18,8 @@ class Found:
     target: str = ""
     """Address as written, without escapes."""
     shown: str = ""
-    """Text of a link; the word before a number that follows one, with the punctuation after it."""
+    """Text of a link; the word before a number that follows one, with the punctuation after it; the names before a
+    year in brackets."""
     certain: bool = True
     """False for a form that ordinary text has as well: `(Kim, 2024)`, `(1)`, `word.1`. The whole report decides."""
     start: int | None = None

@@ -37,9 +37,9 @@ _BEFORE_GLUED = re.compile(
     r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
 _SMALL = re.compile(r"[*_\s]{0,4}[a-zß-öø-ÿ]")
-_UNIT = re.compile(
+UNIT = re.compile(
     r"(?:\d\s?[^\W\d_]+|(?<![^\W\d_])(?:[kcdmnµμ]m|ft|yd|mi|in|ha|sec|min|kg|mg|k?wh|hz|log|ln|sin|cos|tan|exp|chi"
-    r"|pm|[cnsx]o|[cns]h|po|mn|fe|cu|zn|na|ca|mg|al|si|cl|br|he|li|be))$",
+    r"|(?-i:PM|[CNSX]O|[CNS]H|PO|Mn|Fe|Cu|Zn|Na|Ca|Mg|Al|Si|Cl|Br|He|Li|Be)))$",
     re.IGNORECASE,
 )
 """Quantity, unit, function or symbol of a substance, of which a raised number is the power or charge."""
@@ -105,7 +105,7 @@ def _is_note(text: Text, start: int, end: int, keys: tuple[str, ...]) -> bool | 
         return True if listed and re.search(r"[^\W\d_]{4}", inner) is not None else None
     if before[-1:] and before[-1] in ".,;:!?。，；：！？、”\"'’]":
         return True
-    if len(keys) > 1 and listed and re.search("[,，、;]", text.flat[start:end]):
+    if len(keys) > 1 and listed and re.search("[,，、;–]", text.flat[start:end]):
         return True  # no power is a list
     word = re.search(r"[^\W\d_\u2070-\u209f\u2e80-\uffff]*$", before)
     letters = word.group() if word is not None else ""
@@ -113,7 +113,7 @@ def _is_note(text: Text, start: int, end: int, keys: tuple[str, ...]) -> bool | 
         return None
     if (len(letters) >= 4 and not letters.isupper()) or before[-1:] > "\u2e7f" or before.endswith("%"):
         return True
-    return None if len(letters) < 2 or _UNIT.search(before) else False
+    return None if len(letters) < 2 or UNIT.search(before) else False
 
 
 def glued(text: Text, start: int) -> Found | None:

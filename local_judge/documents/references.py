@@ -13,7 +13,7 @@ from itertools import chain, pairwise, zip_longest
 
 from indexes.urls import UrlError, identifier_url, normalise_url
 from local_judge.documents.addresses import schemeless, unwrapped
-from local_judge.documents.author_years import is_again, label, works_of
+from local_judge.documents.author_years import is_again, labels_of, works_of
 from local_judge.documents.entries import ADDRESS, Unit, divide, is_title
 from local_judge.documents.inline import Mark, scan
 from local_judge.documents.lists import Section, find_sections, is_dated
@@ -144,10 +144,11 @@ def _is_cited(keys: set[str], cited: frozenset[str]) -> bool:
 def _names_authors(section: Section, units: Sequence[list[Unit]], marks: Sequence[Sequence[Mark]]) -> bool:
     """Check whether the text names most entries of a list by author and year."""
     named = {
-        label(key)
+        label
         for mark in chain.from_iterable(marks)
         if mark.style is not None and mark.style.lookup == "author"
         for key in mark.keys
+        for label in labels_of(key)
     }
     listed = list(chain.from_iterable(units[section.first + section.titled : section.last]))
     return 2 * sum(not named.isdisjoint(works_of(unit.piece.flat)) for unit in listed) > len(listed) > 1

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from local_judge.documents.author_years import AGAIN, label, works_of
+from local_judge.documents.author_years import AGAIN, labels_of, works_of
 from local_judge.documents.citation_styles import CitationStyle
 from local_judge.documents.inline import Mark
 from local_judge.documents.model import Citation, CitationState, Reference, Span
@@ -106,7 +106,8 @@ class Lookup:
 
     def author_year(self, key: str) -> Reference | None:
         """Return the first entry with this first author and year."""
-        return self._by_author.get(label(key))
+        whole, part = labels_of(key)
+        return self._by_author.get(whole) or self._by_author.get(part)
 
 
 def is_clearly_citing(mark: Mark) -> bool:
@@ -129,7 +130,8 @@ def resolve(found: Sequence[Cited], lookup: Lookup) -> list[tuple[Citation, int]
             elif style.lookup == "author":
                 entry = lookup.author_year(key)
                 certain = mark.certain and (entry is not None or by_author == "certain" or key == AGAIN)
-                if (entry is None and item.heading) or (not certain and by_author != "all"):
+                phrase = not certain and by_author != "all" and (entry is None or mark.shown != "")
+                if phrase or (entry is None and item.heading):
                     continue
             else:
                 entry = lookup.numbered(key, item.span.start, note=style.lookup == "note")
@@ -156,7 +158,8 @@ def _cites_by_author(found: Sequence[Cited], lookup: Lookup) -> str:
     """Return which names with years are citations: `all`, the `certain`, or only certain ones that resolve (empty).
 
     In a report that cites by number, or that lists no author it names, `Hoffmann et al. (2022)` is a phrase of the
-    sentence, unless there are several; `(Berlin, 2019)` is neither.
+    sentence, unless there are several; `(Berlin, 2019)` is neither. A bracket that names an entry, `(Kim, 2021)`, is a
+    citation in any report.
     """
     if any(is_clearly_citing(item.mark) and item.style.lookup != "address" for item in found):
         return ""

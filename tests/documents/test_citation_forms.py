@@ -245,6 +245,38 @@ def test_author_and_year(text: str, expected: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The World Bank (2019) says so.", ("World Bank 2019", "dangling")),
+        ("The Bank of England (2019) says so.", ("Bank of England 2019", "resolved")),
+        ("While Gartner (2022) says so.", ("Gartner 2022", "resolved")),
+        ("Springer Gartner (2022) says so.", ("Springer Gartner 2022", "dangling")),
+        ("The US Federal Reserve (2020) says so.", ("Federal Reserve 2020", "resolved")),
+        ("It holds (Lo, in press).", ("Lo in press", "resolved")),
+    ],
+)
+def test_a_name_resolves_only_as_a_whole(text: str, expected: tuple[str, str]) -> None:
+    names = (
+        "Bank of England (2019)",
+        "Gartner Research (2022)",
+        "Federal Reserve (2020)",
+        "Lo, B. (in press)",
+    )
+    entries = "".join(f"- {name}. Report. https://s{n}.example/\n" for n, name in enumerate(names))
+    assert cited(f"It holds (Lo, in press). {text}", f"\n\n## References\n\n{entries}")[1][1:] == expected
+
+
+def test_a_bracket_that_names_an_entry_is_read_beside_numbers() -> None:
+    numbered = (
+        "\n\n## References\n\n[1] Kim, J. (2024). T. https://a.example/1\n\n[2] Lo. https://a.example/2"
+    )
+    assert cited("A [2]. B (Kim, 2024). Kim (2024) says so.", numbered) == [
+        ("number", "2", "resolved"),
+        ("author_year", "Kim 2024", "resolved"),
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "references", "expected"),
     [
         ("A [2]. B [ibid.].", LIST, [("2", "resolved"), ("2", "resolved")]),

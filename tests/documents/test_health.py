@@ -164,6 +164,51 @@ def test_a_style_that_nobody_has_listed_is_read_or_named(mark: str, entry: str, 
     assert health.problems or (health.n_resolved, health.n_entries) == (4, 3)
 
 
+NUMBERED = "\n## References\n\n" + "".join(
+    f"[{n}] Source {n}. https://s{n}.example/\n\n" for n in range(1, 7)
+)
+AUTHORS = """
+## References
+
+- Bank of England (2019). Report. https://boe.example/
+- Kim, A. (2024). Heat. https://kim.example/
+- Lee, J. (in press). Cold. https://lee.example/
+- "A silent spring in the north." (2018). https://spring.example/
+"""
+
+
+@pytest.mark.parametrize(
+    ("mark", "shape"),
+    [
+        (" (2)", "round"), (" (2, 4)", "round"), (" {2}", "round"), (" «2»", "round"), (" ((2))", "round"),
+        (" (n. 2)", "labelled"), (" (cf. 2)", "labelled"), (" so³", "raised"),
+    ],
+)  # fmt: skip
+def test_a_mark_of_another_style_that_names_an_entry_is_unread(mark: str, shape: str) -> None:
+    cited = report(*(f" [{n}]." for n in range(1, 7)), f"{mark}.", sources=NUMBERED)
+    health = check_health(parse_report(cited))
+    assert (health.n_resolved, health.unread) == (6, {shape: 1})
+
+
+def test_numbers_below_the_title_of_sources_are_unread_marks() -> None:
+    table = "| No. | Claim | Ref. |\n|---|---|---|\n| 1 | Mills turn | 2 |\n| 2 | Lakes heat | 3 |\n"
+    text = report(*(f" [{n}]." for n in range(1, 7)), sources=f"{table}{NUMBERED}")
+    assert check_health(parse_report(text)).unread == {"cell": 2}
+
+
+@pytest.mark.parametrize(
+    ("mark", "unread"),
+    [
+        (" (Lee, in press)", 0), (" (Kim and colleagues, 2024)", 0), (" (Bank of England, 2019)", 0),
+        (' ("A silent spring", 2018)', 1), (" (as of 2019: Kim, 2024)", 1), (" (World Health Organization, 2023)", 1),
+        (" (World Bank, 2019)", 1), (" {Kim, 2024 #14}", 1), (" (in May 2019)", 0), (" (the 2015 Paris Agreement)", 0),
+    ],
+)  # fmt: skip
+def test_a_bracket_with_a_name_and_a_year_is_read_or_named(mark: str, unread: int) -> None:
+    health = check_health(parse_report(report(" (Kim, 2024).", f"{mark}.", sources=AUTHORS)))
+    assert sum(health.unread.values()) == unread
+
+
 def test_an_unread_mark_and_an_uncited_entry_may_be_one_citation() -> None:
     found = [
         Problem(kind="uncited_list", n=3, of=3),
