@@ -186,8 +186,7 @@ def _quality(run: RunFindings[DreFindings]) -> Exported:
         files[RESULTS] = json_text(quality_results(results, systems, run.day))
         files |= {f"cache/{name}": json_text(kept) for name, kept in cache_files(results).items()}
     rows = [
-        ExportedQuality(report=report.id, task=report.task, system=report.system, left_out=why)
-        for report, why in zip(run.reports, reasons, strict=True)
+        ExportedQuality.of(report, left_out=why) for report, why in zip(run.reports, reasons, strict=True)
     ]
     listed = ReportList(
         name="reports.json",
@@ -230,16 +229,14 @@ def _facts(run: RunFindings[DreFindings]) -> Exported:
     found: dict[str, ExportedFacts] = {}
     files: dict[str, str] = {}
     for file, report in _named(run):
-        row = ExportedFacts(report=report.id, task=report.task, system=report.system)
         facts = None if report.findings is None else report.findings.facts
         if facts is None:
             why = report.status if report.findings is None else "its facts were not checked"
-            found[report.id] = row.model_copy(update={"left_out": why})
+            found[report.id] = ExportedFacts.of(report, left_out=why)
             continue
         files[file] = json_text(result_rows(facts))
         n_failed = sum(ruling.failure is not None for ruling in facts.rulings)
-        update = {"file": file, "n_failed": n_failed, "n_unread": facts.n_unread}
-        found[report.id] = row.model_copy(update=update)
+        found[report.id] = ExportedFacts.of(report, file=file, n_failed=n_failed, n_unread=facts.n_unread)
     rows = [found[report.id] for report in run.reports]
     listed = ReportList(
         name="facts.json",

@@ -13,8 +13,6 @@ Invariants: criteria and weights are those of the file. Scores are computed from
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from math import isclose
 from pathlib import Path
@@ -24,12 +22,19 @@ from pydantic import JsonValue, ValidationError
 
 from local_judge.base.errors import InputError, first_problem
 from local_judge.base.failures import Failure
-from local_judge.base.rows import is_text, number_in, object_of, parse_object, read_text
+from local_judge.base.rows import number_in, object_of
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.findings import TOP, DreFindings, QualityFindings
-from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
+from local_judge.protocols.file_formats import (
+    Imported,
+    ImportedReport,
+    content_id,
+    file_digest,
+    folder_name,
+    read_record,
+)
 from local_judge.protocols.items import Rating
 from local_judge.protocols.stated import Stated
 from local_judge.tasks.dimensions import GENERAL, key_of
@@ -101,13 +106,10 @@ def _files(path: Path) -> tuple[Path | None, list[ResultFile]]:
 def _report(
     case: str, key: _Key, quality: _Quality | None, facts: FactsFindings | None
 ) -> ImportedReport[DreFindings]:
-    content = json.dumps(
-        [quality.record if quality else None, facts.model_dump(mode="json") if facts else None],
-        sort_keys=True,
-    )
+    checked = facts.model_dump(mode="json") if facts else None
     findings = DreFindings(
         case=case,
-        document=hashlib.sha256(content.encode()).hexdigest()[:16],
+        document=content_id(quality.record if quality else None, checked),
         task=key.task,
         request=None if quality is None else quality.request,
         quality=None if quality is None else quality.findings,
@@ -118,9 +120,7 @@ def _report(
 
 
 def _quality(path: Path) -> dict[_Key, _Quality]:
-    data = parse_object(read_text(path), str(path))
-    if not is_text(json.dumps(data, ensure_ascii=False)):
-        raise InputError(f"{path}: contains a lone surrogate, which cannot be written as UTF-8")
+    data = read_record(path)
     found: dict[_Key, _Quality] = {}
     for task, result in object_of(data.get("query_results"), f"{path}: query_results").items():
         place = f"{path}: query_results.{task[:60]}"
