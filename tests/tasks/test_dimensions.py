@@ -217,7 +217,7 @@ def test_what_failed_when_it_was_cached_is_refused(tmp_path: Path) -> None:
     line = broken(path, lambda cache: cache.update(dimensions_7=[], weights_7_0=cache["weights_7_2"]))
     assert "0 specific dimensions" in line
     line = broken(path, lambda cache: cache.update(dimensions_7=[5], weights_7_1=cache["weights_7_2"]))
-    assert "not in the form of DeepResearchEval" in line
+    assert "dimensions_7: additional_dimensions.0" in line
     line = broken(path, lambda cache: cache.pop("weights_7_2"))
     assert "'weights_7_2' is missing" in line
 

@@ -44,6 +44,7 @@ from local_judge.protocols.file_formats import (
     folder_name,
     json_text,
 )
+from local_judge.tasks.dimensions import PublishedTask
 from local_judge.tasks.model import QualityDimensions
 from local_judge.terminal import count
 
@@ -62,7 +63,7 @@ def left_out(found: QualityFindings | None) -> str:
 def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[str, Any]:
     """Return the file's entry of a task, without its reports."""
     task = findings.task or findings.case
-    return {
+    entry = {
         "query_id": int(task) if task.isascii() and task.isdecimal() else task,
         "query_prompt": findings.request,
         "all_dims_with_definition": {key_of(one): one.definition for one in dimensions.dimensions},
@@ -73,8 +74,8 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
         ],
         "dimension_weights": weights_json(dimensions),
         "all_criteria": criteria_json(dimensions),
-        "model_results": {},
     }
+    return {**PublishedTask.model_validate(entry).model_dump(mode="json"), "model_results": {}}
 
 
 def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[str, Any]:
