@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, create_model
 
-from local_judge.base.rows import read_jsonl, read_models
+from local_judge.base.rows import read_jsonl
 from local_judge.prompts import Prompt, fill
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.estimate import Estimate
@@ -125,12 +125,12 @@ class NeedRow(AnswerRow):
 
 def topic_file(path: Path) -> RowFile[TopicRow]:
     """Return a file of topics that several commands may write concurrently."""
-    return RowFile(path, lambda path: list(read_models(path, TopicRow)), by_request=False)
+    return RowFile(path, TopicRow, by_request=False)
 
 
 def need_file(path: Path) -> RowFile[NeedRow]:
     """Return a file of decisions that several commands may write concurrently."""
-    return RowFile(path, lambda path: list(read_models(path, NeedRow)), by_request=False)
+    return RowFile(path, NeedRow, by_request=False)
 
 
 def topic_prompt(task: Task) -> Prompt:
