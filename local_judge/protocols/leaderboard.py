@@ -69,6 +69,8 @@ def read_means(path: Path, kind: str, printed: Mapping[str, str]) -> Iterator[Me
         id: _number(lines[name], f"{path}: {name}", most=None if id in _COUNTS else 1)
         for name, id in printed.items()
     }
+    if None in values.values():
+        raise InputError(f"{path}: a line has no number")
     system = folder_system(path, kind)
     yield Means(system or path.stem, system, values, percent=False)
 
