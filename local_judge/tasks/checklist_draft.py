@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from indexes.text.language import detect_language
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
@@ -26,7 +26,6 @@ from local_judge.tasks.drafting import (
     limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import Checklist, Task

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from local_judge.prompts import Prompt, fill
+from local_judge.prompts import Prompt, fill, shared_prompt
 from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
 from local_judge.tasks.drafting import (
     Criterion,
@@ -29,7 +29,6 @@ from local_judge.tasks.drafting import (
     limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import Task

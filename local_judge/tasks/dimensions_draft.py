@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, model_validator
 
 from local_judge.base.failures import Failure
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.dimensions import (
     DIMENSIONS_KIND,
     GENERAL,
@@ -38,7 +38,6 @@ from local_judge.tasks.drafting import (
     limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import DimensionKind, Task

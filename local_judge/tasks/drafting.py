@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from indexes.text.language import detect_language
 from local_judge.base.failures import Failure, FailureKind
 from local_judge.judge.judge import Answer, Judge
-from local_judge.ledger.requests import sha256
 from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
@@ -181,11 +180,6 @@ def _limited(reply: Any, item: Any, most: int, least: int | None) -> Any:
     listed: Any = Annotated[list[item], Field(min_length=least, max_length=most)]
     fields: dict[str, Any] = {name: (listed, ...)}
     return create_model(reply.__name__, __base__=reply, **fields)
-
-
-def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
-    """Return a prompt whose first block is shared; `prefix` begins the key of the shared block."""
-    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{sha256(shared)[:16]}")
 
 
 def request_block(task: Task) -> str:

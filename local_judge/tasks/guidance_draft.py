@@ -25,7 +25,7 @@ from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.sentences import split_sentences
 from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.drafting import (
     UNREADABLE,
@@ -35,7 +35,6 @@ from local_judge.tasks.drafting import (
     Reply,
     limited,
     one_line,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render

@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import ConfigDict, Field, create_model
 
 from local_judge.base.rows import read_jsonl
-from local_judge.prompts import Prompt, fill
+from local_judge.prompts import Prompt, fill, shared_prompt
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.estimate import Estimate
-from local_judge.tasks.drafting import Draft, Drafts, Reply, request_block, shared_prompt, template
+from local_judge.tasks.drafting import Draft, Drafts, Reply, request_block, template
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile, TaskRow
