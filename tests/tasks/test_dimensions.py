@@ -206,7 +206,7 @@ def test_what_failed_when_it_was_cached_is_refused(tmp_path: Path) -> None:
 
 def test_files_that_hold_none(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    for text, message in (("[]", "expected a JSON object"), ("{", "not JSON"), ("{}", "no dimensions in it")):
+    for text, message in (("[]", "a.json: expected a"), ("{", "not JSON"), ("{}", "no dimensions in it")):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             DIMENSIONS_KIND.load(path)
