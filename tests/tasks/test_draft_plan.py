@@ -14,7 +14,7 @@ from local_judge.prompts import SYSTEM
 from local_judge.tasks.drafting import Drafts
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import TOOLS, PlanSettings
-from local_judge.tasks.plan_draft import draft_plan, plan_drafts
+from local_judge.tasks.plan_draft import Keep, draft_plan, plan_drafts
 from local_judge.tasks.plans import PlanRow
 from serving.engines.scripted import Call, Reply
 from serving.errors import EngineTimeout
@@ -105,8 +105,8 @@ def toolbox(web: Snapshot, as_of: date | None = None) -> Toolbox:
     return Toolbox(web, TOOLS.model_copy(update={"as_of": as_of}))
 
 
-async def drafted(judge: Judge, box: Toolbox, *more: Any) -> PlanRow | Failure:
-    return await Drafts[PlanRow](lambda draft: draft_plan(draft, box, *more)).write(TASK, judge)
+async def drafted(judge: Judge, box: Toolbox, settings: PlanSettings, *more: Keep) -> PlanRow | Failure:
+    return await Drafts[PlanRow](lambda draft: draft_plan(draft, box, settings, *more)).write(TASK, judge)
 
 
 def found(draft: PlanRow | Failure) -> PlanRow:
