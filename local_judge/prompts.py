@@ -7,6 +7,7 @@ text of a report or a page is never read as a placeholder.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -111,6 +112,12 @@ class Prompt(Frozen):
         """Return the chat messages; an empty system text makes no message."""
         user = Message(role="user", content=self.shared + self.rest)
         return (Message(role="system", content=self.system), user) if self.system else (user,)
+
+
+def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
+    """Return a prompt whose first block is shared; `prefix` begins the key of the shared block."""
+    digest = hashlib.sha256(shared.encode()).hexdigest()[:16]
+    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{digest}")
 
 
 def fence_mark(text: str) -> str:

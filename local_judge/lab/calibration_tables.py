@@ -13,6 +13,7 @@ from rich.table import Table
 
 from local_judge.claims.yes_no import QUESTIONS
 from local_judge.lab.calibrate import CalibrationReport, LanguageReport
+from local_judge.lab.tables import measures_table
 from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
@@ -54,10 +55,7 @@ def _before_and_after(one: LanguageReport) -> Table:
     name = one.origin or ("all pages" if one.language == POOLED else safe(one.language))
     n_true = "" if one.after is None else f", {one.after.n_true} true, on {count(one.after.n_pages, 'page')}"
     title = f"{name}{fit}: {count(one.n_expected, 'claim')}{n_true}; {one.n_failed} without an answer"
-    table = plain_table(title, [""], ["before: P(yes)", "after: calibrated"])
-    for label, measure in MEASURES:
-        cells = (NONE if found is None else measure(found) for found in (one.before, one.after))
-        table.add_row(label, *cells)
+    table = measures_table(title, MEASURES, {"before: P(yes)": one.before, "after: calibrated": one.after})
     if one.bounds is not None:
         table.add_row("accuracy, whatever is missing", "", f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
     return table

@@ -33,6 +33,7 @@ from local_judge.lab.qualification.parts.sensitivity import (
     direction,
     scored,
 )
+from local_judge.lab.tables import figure
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.protocols.probes import FlawKind
 from local_judge.reporting.differences import difference_text
@@ -48,7 +49,7 @@ from local_judge.runs.storage.records import failures_in
 from local_judge.runs.storage.rescoring import AgreementRecord, agreement_rows
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import count, plain_table, safe
 
 OWN = "this package"
 
@@ -275,7 +276,7 @@ def _table(found: PromptComparison) -> Table:
     table = plain_table("", ("",), (safe(first.run), safe(second.run), "difference or agreement"))
     for one in found.scores.scores:
         own = one.difference
-        values = [NONE if value is None else f"{value:.2f}" for value in (own.first, own.second)]
+        values = figure(own.first, ".2f"), figure(own.second, ".2f")
         table.add_row(safe(f"{one.protocol}: {one.label}"), *values, f"{difference_text(own)}, n = {own.n}")
     table.add_section()
     for row in found.agreement:
@@ -304,7 +305,7 @@ def _table(found: PromptComparison) -> Table:
         ("tokens generated", "generated"),
     ):
         values = [None if one.tokens is None else int(getattr(one.tokens, name)) for one in found.runs]
-        table.add_row(label, *(NONE if value is None else f"{value:,}" for value in values), _ratio(values))
+        table.add_row(label, *(figure(value, ",") for value in values), _ratio(values))
     table.add_row("failures", *(_failures(one) for one in found.runs), "")
     return table
 
@@ -331,7 +332,7 @@ def _add_people(table: Table, found: PromptComparison) -> None:
         if of.balanced_difference.value is not None:
             table.add_row(
                 safe(f"{one.verdicts}: balanced accuracy on them"),
-                *(NONE if value is None else f"{value:.2f}" for value in of.balanced_accuracy),
+                *(figure(value, ".2f") for value in of.balanced_accuracy),
                 estimate_text(of.balanced_difference, 2, "+"),
             )
     for one in found.ratings:

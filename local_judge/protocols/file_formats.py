@@ -18,12 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 from local_judge.base.errors import InputError, os_errors
 from local_judge.base.files import read_file
 from local_judge.base.model import Frozen
-from local_judge.base.rows import read_text
+from local_judge.base.rows import is_text, parse_object, read_text
 from local_judge.base.strict_json import strict_json
 from local_judge.terminal import count
 
@@ -74,6 +74,11 @@ class ExportedReport(Frozen):
     """Id of its task."""
     system: str | None
     """System that wrote it."""
+
+    @classmethod
+    def of(cls, report: ReportFindings[Any], **fields: Any) -> Self:
+        """Return the row of a report with the fields of its format."""
+        return cls(report=report.id, task=report.task, system=report.system, **fields)
 
 
 class NumberedReport(ExportedReport):
@@ -214,6 +219,24 @@ def file_digest(*paths: Path) -> str:
     return digests[0].hex() if len(digests) == 1 else hashlib.sha256(b"".join(digests)).hexdigest()
 
 
+def content_id(*values: object) -> str:
+    """Return a digest of JSON data, which stands for the text of a report that the files do not have."""
+    content = json.dumps(values[0] if len(values) == 1 else values, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, which an export writes back.
+
+    Raises:
+        InputError: it cannot be read or is no object, or a text in it cannot be written as UTF-8.
+    """
+    data = parse_object(read_text(path), str(path))
+    if not is_text(json.dumps(data, ensure_ascii=False)):
+        raise InputError(f"{path}: contains a lone surrogate, which cannot be written as UTF-8")
+    return data
+
+
 def printed_lines(path: Path) -> dict[str, str]:
     """Return the lines `name: value` of a file that a published script prints, by name.
 
@@ -309,14 +332,8 @@ class NumberedFormat(FileFormat[F]):
                     kept, fields = self.describe(report.findings)
                     if kept:
                         numbered[number] = report.findings
-                rows[report.id] = NumberedReport(
-                    report=report.id,
-                    task=report.task,
-                    system=report.system,
-                    folder=folder,
-                    sample=number if kept else None,
-                    **fields,
-                )
+                sample = number if kept else None
+                rows[report.id] = NumberedReport.of(report, folder=folder, sample=sample, **fields)
             if numbered:
                 files |= {f"{folder}/{name}": text for name, text in self.files(numbered).items()}
         listed = [rows[report.id] for report in run.reports]

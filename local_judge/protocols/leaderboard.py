@@ -1,4 +1,6 @@
-"""DeepResearch Bench's leaderboards: a CSV file, or a table in a Markdown file, with one row per system.
+"""DeepResearch Bench's means of systems: text files that its scripts print, and leaderboards.
+
+A leaderboard is a CSV file, or a table in a Markdown file, with one row per system.
 
 Invariants: a column is read only under a name that is listed here; a cell without a number has no value; a text that
 the CSV reader refuses is no table.
@@ -8,12 +10,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.base.errors import InputError
 from local_judge.base.rows import check_columns, read_text
+from local_judge.protocols.file_formats import folder_system, printed_lines
 
 COLUMNS = {
     "overall_score": ("overall_score", "overall", "race overall"),
@@ -26,19 +29,50 @@ COLUMNS = {
 }
 """Columns by the published names of their scores; RACE's scores and the accuracy are from 0 to 100."""
 
-_UNBOUNDED = "effective_citations"
-"""A count, which may be small in all rows."""
+_COUNTS = ("citations", "effective_citations")
+"""Scores that are no shares: they may be small in all rows, and above 100."""
 
 NAMES = {alias: name for name, aliases in COLUMNS.items() for alias in aliases}
 _RULE = re.compile(r"[|:\s-]+")
 
 
-class LeaderboardRow(NamedTuple):
-    """One system."""
+class Means(NamedTuple):
+    """Means over the reports of one system."""
 
-    system: str
+    case: str
+    """Name of the system, or of the file if it names none."""
+    system: str | None
     values: dict[str, float | None]
-    """Scores by the names of `COLUMNS`; None for a cell without a number."""
+    """Means by score; None for a cell without a number."""
+    percent: bool
+    """True if shares are from 0 to 100, as in a leaderboard, and not from 0 to 1."""
+
+
+def read_means(path: Path, kind: str, printed: Mapping[str, str]) -> Iterator[Means]:
+    """Yield the means in a text file that a published script prints, or in a leaderboard.
+
+    Args:
+        path: the file.
+        kind: folder of the project's results in which each system has a folder.
+        printed: scores by their name in the text file, in lower case and with `_` for a blank.
+
+    Raises:
+        InputError: the file cannot be read or has another form; names the place and the fault.
+    """
+    if path.suffix != ".txt":
+        yield from read_leaderboard(path, [id for id in printed.values() if id in COLUMNS])
+        return
+    lines = {name.lower().replace(" ", "_"): text for name, text in printed_lines(path).items()}
+    if set(lines) != set(printed):
+        raise InputError(f"{path}: expected one line for each of {', '.join(printed)}")
+    values = {
+        id: _number(lines[name], f"{path}: {name}", most=None if id in _COUNTS else 1)
+        for name, id in printed.items()
+    }
+    if None in values.values():
+        raise InputError(f"{path}: a line has no number")
+    system = folder_system(path, kind)
+    yield Means(system or path.stem, system, values, percent=False)
 
 
 def columns(text: str) -> frozenset[str]:
@@ -47,12 +81,12 @@ def columns(text: str) -> frozenset[str]:
     return frozenset() if header is None else frozenset(_known_columns(header[0]))
 
 
-def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
+def read_leaderboard(path: Path, names: Sequence[str]) -> list[Means]:
     """Return the rows of a leaderboard with the scores of these names.
 
     Raises:
         InputError: it cannot be read, has no such columns, names a system twice, has a cell that is no number, or has
-            shares instead of scores from 0 to 100.
+            shares instead of scores from 0 to 100, or a score above 100.
     """
     table = next(
         (rows for rows in _tables(read_text(path)) if set(names) & set(_known_columns(rows[0]))), None
@@ -61,7 +95,7 @@ def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
         raise InputError(f"{path}: no table with a column `model` and one of {', '.join(names)}")
     check_columns([_plain(cell) for cell in table[0]], str(path))
     places = {name: place for name, place in _known_columns(table[0]).items() if name in names}
-    found: dict[str, LeaderboardRow] = {}
+    found: dict[str, Means] = {}
     at = _model(table[0]) or 0
     for cells in table[1:]:
         system = _plain(cells[at]) if at < len(cells) else ""
@@ -71,12 +105,15 @@ def read_leaderboard(path: Path, names: Sequence[str]) -> list[LeaderboardRow]:
             raise InputError(f"{path}: row {system!r} has {len(cells)} cells instead of {len(table[0])}")
         if system in found:
             raise InputError(f"{path}: system {system!r} occurs twice")
-        values = {name: _number(cells[place], f"{path}: {system}: {name}") for name, place in places.items()}
-        found[system] = LeaderboardRow(system, values)
+        values = {
+            name: _number(cells[place], f"{path}: {system}: {name}", most=None if name in _COUNTS else 100)
+            for name, place in places.items()
+        }
+        found[system] = Means(system, system, values, percent=True)
     if not found:
         raise InputError(f"{path}: no rows in it")
     scores = [
-        value for row in found.values() for name, value in row.values.items() if value and name != _UNBOUNDED
+        value for row in found.values() for name, value in row.values.items() if value and name not in _COUNTS
     ]
     if scores and max(scores) <= 1:
         raise InputError(f"{path}: no score above {max(scores):g}; a leaderboard has scores from 0 to 100")
@@ -125,7 +162,7 @@ def _plain(cell: str) -> str:
     return cell.replace("*", "").strip()
 
 
-def _number(cell: str, place: str) -> float | None:
+def _number(cell: str, place: str, most: float | None) -> float | None:
     text = _plain(cell)
     if text in ("", "-", "–", "—", "N/A"):
         return None
@@ -135,4 +172,6 @@ def _number(cell: str, place: str) -> float | None:
         value = float("nan")
     if not 0 <= value < float("inf"):
         raise InputError(f"{place}: {text[:40]!r} is not a number of at least 0")
+    if most is not None and value > most:
+        raise InputError(f"{place}: {value:g} is above {most:g}")
     return value

@@ -12,21 +12,20 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from indexes.text.language import detect_language
-from local_judge.base.failures import Failure
-from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.checklist_lint import lint
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.dates import leaves_open
 from local_judge.tasks.drafting import (
     UNREADABLE,
+    Draft,
+    NoDraft,
     Reply,
     language_name,
     limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import Checklist, Task
@@ -54,51 +53,45 @@ class Broken(NamedTuple):
     reasons: tuple[str, ...]
 
 
-async def draft_checklist(task: Task, judge: Judge) -> ChecklistRow | Failure:
-    """Draft a checklist for reports on `task`, with items that break a hard rule last.
+async def draft_checklist(draft: Draft) -> ChecklistRow:
+    """Draft a checklist, with items that break a hard rule last.
 
     All prompts share the request. Items that break hard rules, or missing ones, are asked for again, up to the judge's
     `reasks`.
 
     Raises:
-        LedgerError: a reply could not be stored.
+        NoDraft: there are too few different items, or a question has no answer.
     """
+    task = draft.task
     kept: list[str] = []
     broken: list[Broken] = []
     given_up: list[str] = []
-    replies: list[str] = []
-    for draw in range(judge.settings.reasks + 1):
+    for draw in range(draft.judge.settings.reasks + 1):
         prompt = mend_prompt(task, kept, broken) if draw else checklist_prompt(task)
         most = MOST - len(kept)
-        answer = await judge.ask(
-            prompt,
-            limited(Items, Text, most, LEAST if not draw else _least(kept)),
-            draw=draw,
-            max_tokens=most * REPLY_TOKENS_PER_ITEM,
-        )
-        if isinstance(answer, Failure):
-            if draw and answer.kind in UNREADABLE:
+        wanted = limited(Items, Text, most, LEAST if not draw else _least(kept))
+        try:
+            answer = await draft.ask(prompt, wanted, most * REPLY_TOKENS_PER_ITEM, draw=draw)
+        except NoDraft as error:
+            if draw and error.failure.kind in UNREADABLE:
                 break
-            return answer
-        replies += answer.replies
+            raise
         given_up += [item.text for item in broken]
-        kept, broken = sorted_out(task, [*kept, *answer.value.items])
+        kept, broken = sorted_out(task, [*kept, *answer.items])
         if len(kept) == MOST or (not broken and len(kept) >= LEAST):
             break
     items = [*kept, *(item.text for item in broken)][:MOST]
     if len(items) < LEAST:  # an item that breaks a rule, and is marked, is better than no checklist
         items = distinct([*items, *given_up], str)[:LEAST]
     if len(items) < LEAST:
-        detail = f"reply {replies[-1][:12]}: {len(items)} different items, needs {LEAST}"
-        return Failure(kind="incomplete", detail=detail, attempts=len(replies))
+        raise draft.incomplete(f"{len(items)} different items, needs {LEAST}")
     return ChecklistRow(
         task_id=task.id,
         task=task.prompt,
         items=tuple(items),
         language=detect_language(task.prompt),
         status="drafted",
-        judge=await judge.engine.identity(),
-        replies=tuple(replies),
+        **await draft.origin(),
     )
 
 

@@ -18,17 +18,17 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from local_judge.base.failures import Failure
-from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fill
+from local_judge.prompts import Prompt, fill, shared_prompt
 from local_judge.tasks.criteria import CRITERIA_KIND, DIMENSIONS, CriteriaRow, CriterionRow
 from local_judge.tasks.drafting import (
+    Criterion,
+    CriterionList,
+    Draft,
     Reply,
-    failed_at,
     language_of,
+    limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import Task
@@ -65,33 +65,19 @@ class WeightsReply(Reply):
         return {dimension: getattr(self, dimension) for dimension in DIMENSIONS}
 
 
-class DraftedCriterion(Reply):
+class DraftedCriterion(Criterion):
     """One criterion in a reply."""
 
-    criterion: Annotated[str, Field(min_length=2, max_length=120)]
     explanation: Annotated[str, Field(min_length=8, max_length=500)]
     weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
-class CriteriaReply(Reply):
-    """The criteria of one dimension."""
-
-    criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST, max_length=MOST)]
-
-    @model_validator(mode="after")
-    def _different(self) -> CriteriaReply:
-        names = [one_line(one.criterion).casefold() for one in self.criteria]
-        if len(set(names)) < len(names):
-            raise ValueError("two criteria have the same name")
-        return self
+CriteriaReply = limited(CriterionList, DraftedCriterion, MOST, LEAST)
 
 
-async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
-    """Draft weights and criteria for reports on `task`; all prompts share the request as prefix.
-
-    Raises:
-        LedgerError: a reply could not be stored.
-    """
+async def draft_criteria(draft: Draft) -> CriteriaRow:
+    """Draft weights and criteria; all prompts share the request as prefix. Raises NoDraft."""
+    task, judge = draft.task, draft.judge
     n = SAMPLES if judge.settings.sampling.temperature else 1
     weights = weights_prompt(task)
     samples = await asyncio.gather(
@@ -103,19 +89,11 @@ async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
             for dimension in DIMENSIONS
         )
     )
-    replies: list[str] = []
-    given: list[dict[str, float]] = []
-    for sample in samples:
-        if isinstance(sample, Failure):
-            return failed_at(sample, "weights of the dimensions")
-        given.append(sample.value.weights())
-        replies += sample.replies
-    criterions: dict[str, tuple[CriterionRow, ...]] = {}
-    for dimension, answer in zip(DIMENSIONS, lists, strict=True):
-        if isinstance(answer, Failure):
-            return failed_at(answer, dimension)
-        criterions[dimension] = settled(answer.value.criteria)
-        replies += answer.replies
+    given = [draft.take(sample, "weights of the dimensions").weights() for sample in samples]
+    criterions = {
+        dimension: settled(draft.take(answer, dimension).criteria)
+        for dimension, answer in zip(DIMENSIONS, lists, strict=True)
+    }
     published = task.id.isascii() and task.id.isdecimal() and str(int(task.id)) == task.id
     return CriteriaRow(
         id=int(task.id) if published else task.id,  # the published files' ids are numbers
@@ -124,8 +102,7 @@ async def draft_criteria(task: Task, judge: Judge) -> CriteriaRow | Failure:
         weight_samples=tuple(given),
         criterions=criterions,
         status="drafted",
-        judge=await judge.engine.identity(),
-        replies=tuple(replies),
+        **await draft.origin(),
     )
 
 
@@ -148,7 +125,7 @@ def averaged(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return _hundredths(shares, "readability")
 
 
-def settled(criteria: Sequence[DraftedCriterion]) -> tuple[CriterionRow, ...]:
+def settled(criteria: Sequence[Criterion]) -> tuple[CriterionRow, ...]:
     """Return criteria with weights in hundredths that sum to 1."""
     total = math.fsum(one.weight for one in criteria)
     shares = {str(index): one.weight / total for index, one in enumerate(criteria)}

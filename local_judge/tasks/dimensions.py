@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from local_judge.base.errors import InputError
-from local_judge.base.rows import parse_object, read_text
+from local_judge.base.rows import object_of, parse_object, read_text, row_of
 from local_judge.tasks.kinds import Kind
 from local_judge.tasks.model import (
     Criterion,
@@ -208,6 +208,39 @@ _STAND_IN = re.compile(r"general \w+ assessment", re.IGNORECASE)
 Json = Mapping[str, Any]
 
 
+class _Published(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class PublishedDimension(_Published):
+    """A dimension made for a task, in the files of DeepResearchEval."""
+
+    meta_dimension_name: str
+    definition: str = ""
+
+
+class PublishedCriterion(_Published):
+    """A criterion in its files."""
+
+    criterion: str
+    explanation: str = ""
+    weight: Weight
+
+
+class PublishedTask(_Published):
+    """Entry of a task in `quality_results.json`, without its reports.
+
+    Dimensions go by the keys that the published code makes of their names.
+    """
+
+    query_id: int | str | None = None
+    query_prompt: str | None = None
+    all_dims_with_definition: dict[str, str] = Field(default_factory=dict[str, str])
+    additional_dimensions: tuple[PublishedDimension, ...]
+    dimension_weights: dict[str, Weight]
+    all_criteria: dict[str, tuple[PublishedCriterion, ...]]
+
+
 def _published(path: Path, open_dates: bool) -> list[Keyed[DimensionsRow]] | None:
     """Return the rows of files of DeepResearchEval; None for a file in our own form."""
     if path.is_dir():
@@ -250,58 +283,49 @@ def _cached(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
             for key in data
             if (found := _CACHED.fullmatch(key)) and found[1] == "criteria" and found[2] == task and found[3]
         }
-        rows.append((place, _row(task, None, additional, data[weights], criteria, place)))
+        entry = {
+            "additional_dimensions": additional,
+            "dimension_weights": data[weights],
+            "all_criteria": criteria,
+        }
+        rows.append((place, _row(task, entry, place)))
     return rows
 
 
 def _results(data: Json, path: Path) -> list[tuple[str, DimensionsRow]]:
     """Return the rows of a file of results."""
-    found: object = data["query_results"]
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: query_results: expected a JSON object")
     rows: list[tuple[str, DimensionsRow]] = []
-    for task, result in cast("dict[str, Any]", found).items():
+    for task, result in object_of(data["query_results"], f"{path}: query_results").items():
         place = f"{path}: query_results.{task}"
-        try:
-            prompt, additional = result["query_prompt"], result["additional_dimensions"]
-            weights, criteria = result["dimension_weights"], result["all_criteria"]
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{place}: {error} is missing") from None
-        rows.append((place, _row(task, prompt, additional, weights, criteria, place)))
+        rows.append((place, _row(task, object_of(result, place), place)))
     return rows
 
 
-def _row(
-    task: str, prompt: str | None, additional: Sequence[Any], weights: Any, criteria: Any, place: str
-) -> DimensionsRow:
+def _row(task: str, data: dict[str, Any], place: str) -> DimensionsRow:
     """Return a row from the published project's data."""
+    read = row_of(PublishedTask, data, place)
+    defined = {name: (shown, text, "general") for name, (shown, text) in GENERAL.items()}
+    for one in read.additional_dimensions:
+        name = one.meta_dimension_name
+        defined.setdefault(key_of(name), (name, one.definition, "specific"))
+    if len(defined) != len(GENERAL) + len(read.additional_dimensions):
+        raise InputError(f"{place}: two dimensions of the task have one name")
+    by_key = {key_of(name): weight for name, weight in read.dimension_weights.items()}
+    lists = {key_of(name): rows for name, rows in read.all_criteria.items()}
     try:
-        defined = {name: (shown, text, "general") for name, (shown, text) in GENERAL.items()}
-        for one in additional:
-            name = one["meta_dimension_name"]
-            defined.setdefault(key_of(name), (name, one.get("definition", ""), "specific"))
-        if len(defined) != len(GENERAL) + len(additional):
-            raise InputError(f"{place}: two dimensions of the task have one name")
-        by_key = {key_of(name): weight for name, weight in weights.items()}
-        lists = {key_of(name): rows for name, rows in criteria.items()}
         entries = [
             {
                 "name": shown,
                 "definition": text,
                 "kind": kind,
                 "weight": by_key[key],
-                "criteria": [
-                    {name: one[name] for name in ("criterion", "explanation", "weight") if name in one}
-                    for one in lists[key]
-                ],
+                "criteria": [one.model_dump() for one in lists[key]],
             }
             for key, (shown, text, kind) in defined.items()
         ]
     except KeyError as error:
         raise InputError(f"{place}: has no entry for {error.args[0]!r}") from None
-    except (TypeError, AttributeError):
-        raise InputError(f"{place}: not in the form of DeepResearchEval") from None
-    row = DimensionsRow.parse({"task_id": task, "task": prompt, "dimensions": entries}, place)
+    row = DimensionsRow.parse({"task_id": task, "task": read.query_prompt, "dimensions": entries}, place)
     for entry in row.dimensions:
         if len(entry.criteria) == 1 and _STAND_IN.fullmatch(entry.criteria[0].criterion):
             raise InputError(

@@ -16,8 +16,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, model_validator
 
 from local_judge.base.failures import Failure
-from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.dimensions import (
     DIMENSIONS_KIND,
     GENERAL,
@@ -30,12 +29,15 @@ from local_judge.tasks.dimensions import (
     key_of,
 )
 from local_judge.tasks.drafting import (
+    Criterion,
+    CriterionList,
+    Draft,
+    NoDraft,
     Reply,
-    failed_at,
     language_of,
+    limited,
     one_line,
     request_block,
-    shared_prompt,
     template,
 )
 from local_judge.tasks.model import DimensionKind, Task
@@ -85,27 +87,14 @@ class Weighed(Reply):
     weight: Share
 
 
-class DraftedCriterion(Reply):
+class DraftedCriterion(Criterion):
     """One criterion in a reply."""
 
-    criterion: Annotated[str, Field(min_length=2, max_length=120)]
     explanation: Annotated[str, Field(min_length=8, max_length=400)]
     weight: Share
 
 
-class CriteriaReply(Reply):
-    """The criteria of one dimension."""
-
-    criteria: Annotated[list[DraftedCriterion], Field(min_length=LEAST_CRITERIA, max_length=MOST_CRITERIA)]
-
-    @model_validator(mode="after")
-    def _different(self) -> CriteriaReply:
-        names = [one_line(one.criterion).casefold() for one in self.criteria]
-        if not all(names) or len(set(names)) < len(names):
-            raise ValueError("a criterion has no name of its own")
-        if not sum(one.weight for one in self.criteria):
-            raise ValueError("all weights are 0")
-        return self
+CriteriaReply = limited(CriterionList, DraftedCriterion, MOST_CRITERIA, LEAST_CRITERIA)
 
 
 class _Named(NamedTuple):
@@ -125,16 +114,11 @@ class _Named(NamedTuple):
 _GENERAL = tuple(_Named(name, *shown, "general") for name, shown in GENERAL.items())
 
 
-async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
-    """Draft all dimensions for reports on `task`; all prompts share the request as prefix.
-
-    Raises:
-        LedgerError: a reply could not be stored.
-    """
+async def draft_dimensions(draft: Draft) -> DimensionsRow:
+    """Draft all dimensions; all prompts share the request as prefix. Raises NoDraft."""
+    task, judge = draft.task, draft.judge
     reply = await judge.ask(dimensions_prompt(task), DimensionsReply, max_tokens=DIMENSIONS_TOKENS)
-    if isinstance(reply, Failure):
-        return failed_at(reply, "specific dimensions")
-    named = [*_GENERAL, *map(_specific, reply.value.new)]
+    named = [*_GENERAL, *map(_specific, draft.take(reply, "specific dimensions").new)]
 
     def weights_for(indices: Sequence[int]) -> Prompt:
         return weights_prompt(task, named, [named[index].id for index in indices])
@@ -154,25 +138,19 @@ async def draft_dimensions(task: Task, judge: Judge) -> DimensionsRow | Failure:
             )
         ),
     )
-    replies = list(reply.replies)
     entries: list[DimensionEntry] = []
     for one, weighed, criteria in zip(named, weights, lists, strict=True):
-        if isinstance(weighed, Failure):
-            return failed_at(weighed, f"weight of {one.id}")
-        if isinstance(criteria, Failure):
-            return failed_at(criteria, f"criteria of {one.id}")
-        replies += [*weighed.replies, *criteria.replies]
-        entries.append(_entry(one, weighed.value.weight, criteria.value.criteria))
+        weight = draft.take(weighed, f"weight of {one.id}").weight
+        entries.append(_entry(one, weight, draft.take(criteria, f"criteria of {one.id}").criteria))
     if not sum(entry.weight for entry in entries):
         detail = "the judge gives every dimension the weight 0"
-        return Failure(kind="invalid_reply", detail=detail)
+        raise NoDraft(Failure(kind="invalid_reply", detail=detail))
     return DimensionsRow(
         task_id=task.id,
         task=task.prompt,
         dimensions=tuple(entries),
         status="drafted",
-        judge=await judge.engine.identity(),
-        replies=tuple(dict.fromkeys(replies)),
+        **await draft.origin(),
     )
 
 
@@ -185,7 +163,7 @@ def _specific(drafted: DraftedDimension) -> _Named:
     return _Named(key_of(name), name, definition, "specific")
 
 
-def _entry(named: _Named, weight: float, criteria: Sequence[DraftedCriterion]) -> DimensionEntry:
+def _entry(named: _Named, weight: float, criteria: Sequence[Criterion]) -> DimensionEntry:
     return DimensionEntry(
         name=named.name,
         definition=named.definition,

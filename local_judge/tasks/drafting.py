@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from indexes.text.language import detect_language
 from local_judge.base.failures import Failure, FailureKind
-from local_judge.judge.judge import Judge
-from local_judge.ledger.requests import sha256
+from local_judge.judge.judge import Answer, Judge
 from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import R, RowFile
@@ -28,19 +27,79 @@ template = partial(load_prompt, "local_judge.tasks")
 UNREADABLE: tuple[FailureKind, ...] = ("truncated", "invalid_reply")
 """Failures of one question, not of the engine; a shorter question may still be answered."""
 
-Write = Callable[[Task, Judge], Awaitable[R | Failure]]
-"""Function that asks a judge for a task's row."""
+
+class NoDraft(Exception):
+    """A draft cannot be made."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+
+
+class Reply(BaseModel):
+    """Reply of a judge, or a part of it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+M = TypeVar("M", bound=Reply)
+T = TypeVar("T")
+
+
+@dataclass
+class Draft:
+    """Draft of a task's row: asks the judge, and keeps the keys of the replies."""
+
+    task: Task
+    judge: Judge
+    replies: list[str] = field(default_factory=list[str])
+
+    async def ask(self, prompt: Prompt, wanted: type[M], tokens: int, *, draw: int = 0) -> M:
+        """Return the judge's answer. Raises NoDraft: there is none."""
+        return self.take(await self.judge.ask(prompt, wanted, draw=draw, max_tokens=tokens))
+
+    def take(self, answer: Answer[T] | Failure, what: str = "") -> T:
+        """Return the value of an answer, and keep the keys of its replies.
+
+        Raises:
+            NoDraft: it is a failure; `what` names the part of the draft.
+        """
+        if isinstance(answer, Failure):
+            detail = f"{what}: {answer.detail}" if what else answer.detail
+            raise NoDraft(answer.model_copy(update={"detail": detail}))
+        self.replies += answer.replies
+        return answer.value
+
+    def incomplete(self, what: str) -> NoDraft:
+        """Return the error of replies with too few different parts."""
+        detail = f"reply {self.replies[-1][:12]}: {what}"
+        return NoDraft(Failure(kind="incomplete", detail=detail, attempts=len(self.replies)))
+
+    async def origin(self) -> dict[str, Any]:
+        """Return the judge and the keys of its replies, as fields of the row."""
+        return {"judge": await self.judge.engine.identity(), "replies": tuple(dict.fromkeys(self.replies))}
+
+
+Write = Callable[[Draft], Awaitable[R]]
+"""Function that asks a judge for a task's row, or raises NoDraft."""
 
 
 @dataclass(frozen=True)
 class Drafts(Generic[R]):
     """Kind of row that a judge writes for tasks."""
 
-    write: Write[R]
+    ask: Write[R]
     has: Callable[[Task], bool] = lambda task: False
     """Check whether a task already comes with the content of a row."""
     at_once: int = 16
     """Number of tasks asked about concurrently."""
+
+    async def write(self, task: Task, judge: Judge) -> R | Failure:
+        """Return a task's row, or why there is none. Raises LedgerError: a reply could not be stored."""
+        try:
+            return await self.ask(Draft(task, judge))
+        except NoDraft as error:
+            return error.failure
 
 
 def waiting(drafts: Drafts[R], tasks: Sequence[Task], file: RowFile[R]) -> list[Task]:
@@ -87,13 +146,27 @@ async def draft_all(
     return [(task, failure) for task, failure in zip(asked, ended, strict=True) if failure is not None]
 
 
-class Reply(BaseModel):
-    """Reply of a judge, or a part of it."""
+class Criterion(Reply):
+    """One criterion with its weight; a kind of draft limits `explanation` and `weight`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    criterion: Annotated[str, Field(min_length=2, max_length=120)]
+    explanation: str
+    weight: float
 
 
-M = TypeVar("M", bound=Reply)
+class CriterionList(Reply):
+    """Criteria with different names and a weight above 0."""
+
+    criteria: Sequence[Criterion]
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        names = [one_line(one.criterion).casefold() for one in self.criteria]
+        if not all(names) or len(set(names)) < len(names):
+            raise ValueError("a criterion has no name of its own")
+        if not sum(one.weight for one in self.criteria):
+            raise ValueError("all weights are 0")
+        return self
 
 
 def limited(reply: type[M], item: Any, most: int, least: int | None = None) -> type[M]:
@@ -107,11 +180,6 @@ def _limited(reply: Any, item: Any, most: int, least: int | None) -> Any:
     listed: Any = Annotated[list[item], Field(min_length=least, max_length=most)]
     fields: dict[str, Any] = {name: (listed, ...)}
     return create_model(reply.__name__, __base__=reply, **fields)
-
-
-def shared_prompt(prefix: str, shared: str, *own: str) -> Prompt:
-    """Return a prompt whose first block is shared; `prefix` begins the key of the shared block."""
-    return Prompt(shared=shared, own="\n\n".join(own), prefix_key=f"{prefix}:{sha256(shared)[:16]}")
 
 
 def request_block(task: Task) -> str:
@@ -144,8 +212,3 @@ def language_of(task: Task) -> str:
 def one_line(text: str) -> str:
     """Return a judge's text on one line."""
     return " ".join(text.split())
-
-
-def failed_at(failure: Failure, what: str) -> Failure:
-    """Return a failure whose detail names the part of the draft."""
-    return failure.model_copy(update={"detail": f"{what}: {failure.detail}"})

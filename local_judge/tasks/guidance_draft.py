@@ -19,16 +19,24 @@ from pydantic import Field, create_model
 from indexes.corpus import Corpus, Hit
 from indexes.snapshot import Snapshot
 from indexes.text.language import detect_language
-from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.evidence import estimate_tokens
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.sentences import split_sentences
 from local_judge.judge.errors import failure_of
 from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fence, fill
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
 from local_judge.tasks.alike import distinct
-from local_judge.tasks.drafting import UNREADABLE, Drafts, Reply, limited, one_line, shared_prompt, template
+from local_judge.tasks.drafting import (
+    UNREADABLE,
+    Draft,
+    Drafts,
+    NoDraft,
+    Reply,
+    limited,
+    one_line,
+    template,
+)
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, Scope, render
 from local_judge.tasks.model import Task
 from serving.errors import EngineError
@@ -91,57 +99,70 @@ def open_corpus(snapshot: Snapshot | None) -> Corpus | None:
 
 
 async def draft_guidance(
-    task: Task,
-    judge: Judge,
-    corpus: Corpus | None,
-    settings: DraftSettings = _DEFAULTS,
-    snapshot: str | None = None,
-) -> GuidanceRow | Failure:
-    """Draft the points that a report on `task` must meet.
+    draft: Draft, corpus: Corpus | None, settings: DraftSettings = _DEFAULTS, snapshot: str | None = None
+) -> GuidanceRow:
+    """Draft the points that a report on the task must meet; the task's own guidance is ignored.
 
     If fewer than `settings.least` points are different, each dimension is asked about alone, starting with those with
     the fewest points, until there are enough.
 
     Args:
-        task: the task; its own guidance is ignored.
-        judge: the judge; one call is enough if it answers well.
+        draft: the draft of the task; one call is enough if the judge answers well.
         corpus: search for passages; None shows the judge the request alone.
         settings: amount of text shown, and number of points.
         snapshot: digest of the snapshot of the corpus.
 
     Raises:
-        LedgerError: a reply could not be stored.
+        NoDraft: there are too few different points.
         IndexesError: the snapshot cannot be searched.
     """
+    task = draft.task
     language = detect_language(task.prompt)
     found = select(corpus, task.prompt, language, settings.evidence_tokens) if corpus is not None else []
     try:
-        found = await _fitting(task, found, judge, settings)
+        found = await _fitting(task, found, draft.judge, settings)
     except EngineError as error:
-        return failure_of(error, "measuring the passages for guidance")
-    collected = _Collected(found, settings.points)
-    prompt = draft_prompt(task, found, settings)
-    failure = await collected.ask(judge, prompt, settings.least, settings.points)
-    for scope in sorted(SCOPES, key=collected.bearing_on):
-        if failure is not None and failure.kind not in UNREADABLE:
-            return failure
-        if len(collected.points) >= settings.least:
+        raise NoDraft(failure_of(error, "measuring the passages for guidance")) from None
+    points: list[Point] = []
+    n_given = 0
+    failed: NoDraft | None = None
+
+    async def ask(prompt: Prompt, least: int, most: int, scope: Scope | None = None) -> None:
+        """Ask one question, and add the new points of its answer."""
+        nonlocal points, n_given, failed
+        failed = None
+        wanted = _answer_type(bool(found), least, most, scope)
+        try:
+            answer = await draft.ask(prompt, wanted, most * REPLY_TOKENS_PER_POINT)
+        except NoDraft as error:
+            if error.failure.kind not in UNREADABLE:
+                raise
+            failed = error
+            return
+        checked = [_checked(point, found) for point in answer.points]
+        n_given += len(checked)
+        stated = [*points, *filter(_says, checked)]
+        points = distinct(stated, lambda point: point.statement)[: settings.points]
+
+    await ask(draft_prompt(task, found, settings), settings.least, settings.points)
+    for scope in sorted(SCOPES, key=lambda scope: sum(point.bears_on == scope for point in points)):
+        if len(points) >= settings.least:
             break
-        prompt = scope_prompt(task, found, scope, collected.points)
-        failure = await collected.ask(judge, prompt, 1, PER_SCOPE, scope)
-    if len(collected.points) < settings.least:
-        return failure or collected.too_few(settings.least)
+        await ask(scope_prompt(task, found, scope, points), 1, PER_SCOPE, scope)
+    if len(points) < settings.least:
+        raise failed or draft.incomplete(
+            f"{len(points)} different points of {n_given}, needs {settings.least}"
+        )
     return GuidanceRow(
         task_id=task.id,
         task=task.prompt,
-        text=render(collected.points, language),
+        text=render(points, language),
         language=language,
-        points=tuple(collected.points),
+        points=tuple(points),
         snapshot=snapshot,
         passages=tuple(hit.chunk.id for hit in found),
         status="drafted",
-        judge=await judge.engine.identity(),
-        replies=tuple(collected.replies),
+        **await draft.origin(),
     )
 
 
@@ -149,45 +170,7 @@ def guidance_drafts(snapshot: Snapshot | None, settings: DraftSettings = _DEFAUL
     """Return drafts of guidance with passages from `snapshot`, if given. Raises IndexesError."""
     corpus = open_corpus(snapshot)
     digest = None if snapshot is None else snapshot.digest
-    return GUIDANCE_KIND.drafts(lambda task, judge: draft_guidance(task, judge, corpus, settings, digest))
-
-
-class _Collected:
-    """Different points of all replies so far."""
-
-    def __init__(self, passages: Sequence[Hit], most: int) -> None:
-        self._passages = passages
-        self._most = most
-        self.points: list[Point] = []
-        self.replies: list[str] = []
-        self.n_given = 0
-
-    async def ask(
-        self, judge: Judge, prompt: Prompt, least: int, most: int, scope: Scope | None = None
-    ) -> Failure | None:
-        """Ask one question and add the new points of its answer; return the failure if it has no answer."""
-        wanted = _answer_type(bool(self._passages), least, most, scope)
-        answer = await judge.ask(prompt, wanted, max_tokens=most * REPLY_TOKENS_PER_POINT)
-        if isinstance(answer, Failure):
-            return answer
-        self.replies += answer.replies
-        given = [_checked(point, self._passages) for point in answer.value.points]
-        self.n_given += len(given)
-        said = [*self.points, *filter(_says, given)]
-        self.points = distinct(said, lambda point: point.statement)[: self._most]
-        return None
-
-    def bearing_on(self, scope: Scope) -> int:
-        return sum(point.bears_on == scope for point in self.points)
-
-    def too_few(self, least: int) -> Failure:
-        """Return the failure of a draft with too few different points."""
-        return Failure(
-            kind="incomplete",
-            detail=f"reply {self.replies[-1][:12]}: {len(self.points)} different points of {self.n_given}, "
-            f"needs {least}",
-            attempts=len(self.replies),
-        )
+    return GUIDANCE_KIND.drafts(lambda draft: draft_guidance(draft, corpus, settings, digest))
 
 
 def draft_prompt(task: Task, passages: Sequence[Hit], settings: DraftSettings = _DEFAULTS) -> Prompt:

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Generic
 
 from local_judge.base.errors import InputError
-from local_judge.base.rows import read_jsonl
 from local_judge.tasks.drafting import Drafts, Write
 from local_judge.tasks.model import Task
 from local_judge.tasks.review import Content, D
-from local_judge.tasks.rowfile import Keyed, RowFile, Rows
+from local_judge.tasks.rowfile import Keyed, RowFile, Rows, read_rows
 
 UNMATCHED = "none of its rows has the id or the request of a report's task"
 """Message about a file that has no row for any task."""
@@ -48,17 +47,11 @@ class Kind(Generic[D]):
         Raises:
             InputError: the file cannot be read, a row is invalid, or a task has two rows.
         """
-        rows: dict[str, tuple[str, D]] = {}
-        for place, data in read_jsonl(path):
-            row = self.row.parse(data, place)
-            if row.key in rows:
-                raise InputError(f"{place}: task id {row.key!r} appears twice")
-            rows[row.key] = place, row
-        return list(rows.values())
+        return read_rows(path, self.row)
 
     def file(self, path: Path) -> RowFile[D]:
         """Return a file in our own form that several commands may write concurrently."""
-        return RowFile(path, self.read)
+        return RowFile(path, self.row)
 
     def load(self, path: Path, *, open_dates: bool = False) -> Rows[D]:
         """Read the rows of a file in any form, to be looked up by task.

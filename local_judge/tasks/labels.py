@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
-from local_judge.base.rows import alone, read_jsonl, row_of, write_jsonl
+from local_judge.base.rows import alone, row_of, write_jsonl
 from local_judge.stats.agreement.inter_judge import InterJudgeAgreement, agreement_of_judges
 from local_judge.tasks.checklists import CHECKLIST_KIND, ChecklistRow
 from local_judge.tasks.model import Checklist
@@ -131,7 +131,7 @@ def label_file(path: Path, checklists: Path) -> RowFile[LabelRow]:
     with alone(path):
         if not path.exists():
             write_jsonl(path, found.values())
-    file = RowFile(path, _read, by_request=False)
+    file = RowFile(path, LabelRow, by_request=False)
     for row in file.load().values():
         if row.key not in found or found[row.key].text != row.text:
             raise InputError(
@@ -147,16 +147,6 @@ def _rows_of(checklists: Path) -> Iterable[LabelRow]:
             yield LabelRow(task_id=row.key, item=REQUEST, text=row.task)
         for item in Checklist.of(row.items).items:
             yield LabelRow(task_id=row.key, item=item.id, text=item.text)
-
-
-def _read(path: Path) -> list[tuple[str, LabelRow]]:
-    rows: dict[str, tuple[str, LabelRow]] = {}
-    for place, data in read_jsonl(path):
-        row = row_of(LabelRow, data, place)
-        if row.key in rows:
-            raise InputError(f"{place}: {row.name} appears twice")
-        rows[row.key] = place, row
-    return list(rows.values())
 
 
 def agreement_of_labels(rows: Sequence[LabelRow]) -> list[LabelAgreement]:

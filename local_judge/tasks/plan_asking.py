@@ -16,8 +16,8 @@ from local_judge.agents.observations import PagePassage
 from local_judge.agents.result import AgentLimits
 from local_judge.agents.toolbox import ToolSettings
 from local_judge.base.model import Frozen
-from local_judge.prompts import Prompt, fence, fill
-from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, shared_prompt, template
+from local_judge.prompts import Prompt, fence, fill, shared_prompt
+from local_judge.tasks.drafting import Reply, language_of, one_line, request_block, template
 from local_judge.tasks.model import Task
 from local_judge.tasks.plans import KeyRow, PlanMethod
 

@@ -24,10 +24,8 @@ from local_judge.agents.observations import Observation, PagePassage
 from local_judge.agents.result import AgentResult, no_answer
 from local_judge.agents.toolbox import Toolbox
 from local_judge.base.failures import Failure, FailureKind
-from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt
 from local_judge.tasks.alike import distinct, firsts
-from local_judge.tasks.drafting import UNREADABLE, Drafts, M, limited, one_line, request_block
+from local_judge.tasks.drafting import UNREADABLE, Draft, Drafts, NoDraft, limited, one_line, request_block
 from local_judge.tasks.model import KeySource, Task
 from local_judge.tasks.plan_asking import (
     PER_PAGE,
@@ -68,34 +66,31 @@ def _nothing(task: Task, run: AgentResult[Any]) -> None:
 
 
 async def draft_plan(
-    task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
-) -> PlanRow | Failure:
-    """Draft a plan for reports on `task`; it fails without an item of key information.
+    draft: Draft, toolbox: Toolbox, settings: PlanSettings = _DEFAULTS, keep: Keep = _nothing
+) -> PlanRow:
+    """Draft a plan for reports on the task, whose own plan is ignored.
 
     Args:
-        task: the task; its own plan is ignored.
-        judge: judge that runs the agent and writes the reasoning questions.
+        draft: draft of the task; its judge runs the agent and writes the reasoning questions.
         toolbox: tools over the snapshot, with `settings.tools`.
         settings: number of items and questions, and limits of the agent.
         keep: receives the agent's run.
 
     Raises:
-        LedgerError: a reply could not be stored.
+        NoDraft: there is no item of key information, or a question has no answer.
         IndexesError: the snapshot is damaged, or lacks an index.
     """
-    found = _KeyInformation(task, judge, toolbox, settings)
-    failure = await found.gather(keep) if settings.items else None
-    if failure is not None:
-        return failure
+    task = draft.task
+    found = _KeyInformation(draft, toolbox, settings)
+    if settings.items:
+        await found.gather(keep)
     questions: list[ReasoningRow] = []
     if settings.questions:
-        answer = await found.ask(
+        answer = await draft.ask(
             reasoning_prompt(task, found.kept, settings.questions),
             limited(GivenQuestions, GivenQuestion, settings.questions, 1),
             settings.questions * REPLY_TOKENS_PER_QUESTION,
         )
-        if isinstance(answer, Failure):
-            return answer
         different = distinct(answer.questions, lambda one: one.question)
         questions = [ReasoningRow(**{name: one_line(text) for name, text in one}) for one in different]
     return PlanRow(
@@ -111,8 +106,7 @@ async def draft_plan(
         n_pages=found.n_pages,
         left_out=tuple(found.left_out),
         status="drafted",
-        judge=await judge.engine.identity(),
-        replies=tuple(found.replies),
+        **await draft.origin(),
     )
 
 
@@ -121,47 +115,42 @@ def plan_drafts(
 ) -> Drafts[PlanRow]:
     """Return drafts of plans. Raises IndexesError."""
     toolbox = Toolbox(snapshot, settings.tools)
-    return PLAN_KIND.drafts(lambda task, judge: draft_plan(task, judge, toolbox, settings, keep))
+    return PLAN_KIND.drafts(lambda draft: draft_plan(draft, toolbox, settings, keep))
 
 
 class _KeyInformation:
     """Key information kept and left out so far, and its gathering."""
 
-    def __init__(self, task: Task, judge: Judge, toolbox: Toolbox, settings: PlanSettings) -> None:
-        self.task, self.judge, self.toolbox, self.settings = task, judge, toolbox, settings
+    def __init__(self, draft: Draft, toolbox: Toolbox, settings: PlanSettings) -> None:
+        self.draft, self.toolbox, self.settings = draft, toolbox, settings
+        self.task = draft.task
         self.kept: list[KeyRow] = []
         self.left_out: list[LeftOut] = []
-        self.replies: list[str] = []
         self.run: AgentResult[Gathered] | None = None
         self.n_pages = 0
 
-    async def gather(self, keep: Keep) -> Failure | None:
-        """Gather key information by the chosen method; return the failure if there is no item."""
+    async def gather(self, keep: Keep) -> None:
+        """Gather key information by the chosen method. Raises NoDraft: there is no item."""
         match self.settings.method:
             case "request":
-                return await self._by_request()
+                how = await self._by_request()
             case "retrieval":
-                return await self._by_retrieval()
+                how = await self._by_retrieval()
             case "agent":
-                return await self._by_agent(keep)
+                how = await self._by_agent(keep)
+        if not self.kept:
+            whys = [one.why for one in self.left_out]
+            counts = ", ".join(f"{whys.count(why)} {why}" for why in dict.fromkeys(whys)) or "none was given"
+            detail = f"no item of key information stands ({counts}){how}"
+            raise NoDraft(Failure(kind="incomplete", detail=detail))
 
-    async def ask(self, prompt: Prompt, wanted: type[M], tokens: int) -> M | Failure:
-        """Ask one question, and keep the keys of the replies."""
-        answer = await self.judge.ask(prompt, wanted, max_tokens=tokens)
-        if isinstance(answer, Failure):
-            return answer
-        self.replies += answer.replies
-        return answer.value
-
-    async def _by_request(self) -> Failure | None:
+    async def _by_request(self) -> str:
         items = self.settings.items
-        answer = await self.ask(
+        answer = await self.draft.ask(
             request_prompt(self.task, self.settings),
             limited(AskedItems, AskedItem, items),
             reply_tokens(items),
         )
-        if isinstance(answer, Failure):
-            return answer
         for one in answer.items:
             question = one_line(one.question)
             why = self._surplus(question)
@@ -169,27 +158,25 @@ class _KeyInformation:
                 self.kept.append(KeyRow(question=question))
             else:
                 self.left_out.append(LeftOut(question=question, url="", quote="", why=why))
-        return None if self.kept else self._none_kept("")
+        return ""
 
-    async def _by_retrieval(self) -> Failure | None:
+    async def _by_retrieval(self) -> str:
         """Search once for the request, and ask one question about the passages found."""
         query = one_line(self.task.prompt)[:QUERY_CHARACTERS]
         seen = self.toolbox.run(Search(tool="search", queries=(query,), k=MOST_PASSAGES))
         items = self.settings.items
-        answer = await self.ask(
+        answer = await self.draft.ask(
             passages_prompt(self.task, seen.shown, self.settings),
             limited(Gathered, GivenItem, items),
             reply_tokens(items),
         )
-        if isinstance(answer, Failure):
-            return answer
         self._take([seen], [(one.url, one.quote, one.question) for one in answer.items])
-        return None if self.kept else self._none_kept(f"; {len(seen.shown)} passages were found")
+        return f"; {len(seen.shown)} passages were found"
 
-    async def _by_agent(self, keep: Keep) -> Failure | None:
+    async def _by_agent(self, keep: Keep) -> str:
         """Run the agent and, if there are too few items, put its pages to the judge."""
         run = await run_agent(
-            self.judge,
+            self.draft.judge,
             self.toolbox,
             agent_task(self.settings),
             limited(Gathered, GivenItem, self.settings.items),
@@ -197,32 +184,34 @@ class _KeyInformation:
             limits=self.settings.limits,
         )
         self.run = run
-        self.replies += [key for step in run.transcript.steps for key in step.replies]
+        self.draft.replies += [key for step in run.transcript.steps for key in step.replies]
         keep(self.task, run)
         failure = None
         seen = run.transcript.observations
         if run.answer is None:
             failure = no_answer(run)
             if run.outcome == "failed" and failure.kind not in _PASSED_OVER:
-                return failure
+                raise NoDraft(failure)
         else:
             self._take(seen, [(one.url, one.quote, one.question) for one in run.answer.items])
         for page in shown_pages(run)[: self.settings.pages]:
             if len(self.kept) >= self.settings.least:
                 break
-            answer = await self.ask(
-                page_prompt(self.task, page),
-                limited(PageItems, PageItem, PER_PAGE),
-                PER_PAGE * REPLY_TOKENS_PER_ITEM,
-            )
             self.n_pages += 1
-            if isinstance(answer, Failure):
-                if answer.kind in _PASSED_OVER:
+            try:
+                answer = await self.draft.ask(
+                    page_prompt(self.task, page),
+                    limited(PageItems, PageItem, PER_PAGE),
+                    PER_PAGE * REPLY_TOKENS_PER_ITEM,
+                )
+            except NoDraft as error:
+                if error.failure.kind in _PASSED_OVER:
                     continue
-                return answer
+                raise
             self._take(seen, [(page[0].url, one.quote, one.question) for one in answer.items])
-        how = f"; the agent ended {run.outcome}, {self.n_pages} pages were asked about"
-        return None if self.kept else failure or self._none_kept(how)
+        if failure is not None and not self.kept:
+            raise NoDraft(failure)
+        return f"; the agent ended {run.outcome}, {self.n_pages} pages were asked about"
 
     def _take(self, seen: Sequence[Observation], items: Sequence[tuple[str, str, str]]) -> None:
         """Check items of a URL, a quotation and a question, and keep or leave out each."""
@@ -254,12 +243,6 @@ class _KeyInformation:
             end=found.end,
             in_title=found.in_title,
         )
-
-    def _none_kept(self, how: str) -> Failure:
-        """Return the failure of a draft whose items were all left out."""
-        whys = [one.why for one in self.left_out]
-        counts = ", ".join(f"{whys.count(why)} {why}" for why in dict.fromkeys(whys)) or "none was given"
-        return Failure(kind="incomplete", detail=f"no item of key information stands ({counts}){how}")
 
 
 def shown_pages(run: AgentResult[Any]) -> list[list[PagePassage]]:

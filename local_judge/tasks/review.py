@@ -14,7 +14,6 @@ import yaml
 from pydantic import BaseModel
 
 from local_judge.base.errors import InputError
-from local_judge.base.rows import row_of
 from local_judge.base.strict_yaml import load_yaml
 from local_judge.tasks.model import Checklist, Criteria, Guidance, GuidanceStatus, Plan, QualityDimensions
 from local_judge.tasks.rowfile import TaskRow
@@ -41,11 +40,6 @@ class DraftRow(TaskRow, Generic[C]):
     """Ledger keys of the judge's replies."""
     reviewer: str | None = None
     """Person who decided on it."""
-
-    @classmethod
-    def parse(cls, data: dict[str, Any], place: str) -> Self:
-        """Return a row from the data of a file. Raises InputError: the data is not a row; names `place`."""
-        return row_of(cls, data, place)
 
     @property
     def content(self) -> C | None:

@@ -8,14 +8,14 @@ the file's current content, so that it never replaces a row that another command
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel
 
 from local_judge.base.errors import InputError
-from local_judge.base.rows import alone, line_of, write_jsonl, write_lines
+from local_judge.base.rows import alone, line_of, read_jsonl, row_of, write_jsonl, write_lines
 from local_judge.tasks.model import JoinedBy, Task
 
 T = TypeVar("T")
@@ -96,8 +96,33 @@ class TaskRow(BaseModel):
     def request(self) -> str | None:
         """Request that finds the row for a task of another id; None if rows are found by id alone."""
 
+    @property
+    def name(self) -> str:
+        """Name of the row in messages."""
+        return f"task id {self.key!r}"
+
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Self:
+        """Return a row from the data of a file. Raises InputError: the data is not a row; names `place`."""
+        return row_of(cls, data, place)
+
 
 R = TypeVar("R", bound=TaskRow)
+
+
+def read_rows(path: Path, model: type[R]) -> list[tuple[str, R]]:
+    """Read the rows of a file with their places.
+
+    Raises:
+        InputError: the file cannot be read, a row is invalid, or two rows have one key.
+    """
+    rows: dict[str, tuple[str, R]] = {}
+    for place, data in read_jsonl(path):
+        row = model.parse(data, place)
+        if row.key in rows:
+            raise InputError(f"{place}: {row.name} appears twice")
+        rows[row.key] = place, row
+    return list(rows.values())
 
 
 class _Signature(NamedTuple):
@@ -121,16 +146,14 @@ class RowFile(Generic[R]):
 
     Args:
         path: the file; it need not exist.
-        read: returns its rows with their places, in the file's order, or raises InputError.
+        model: model of a row.
         by_request: whether tasks with one request share a row; otherwise each has its own, as required of a file that
             is also read as tasks.
     """
 
-    def __init__(
-        self, path: Path, read: Callable[[Path], Sequence[tuple[str, R]]], *, by_request: bool = True
-    ) -> None:
+    def __init__(self, path: Path, model: type[R], *, by_request: bool = True) -> None:
         self.path = path
-        self._read = read
+        self._model = model
         self._by_request = by_request
         self._known: tuple[_Signature | None, Rows[R]] | None = None
         self._lines: dict[int, str] = {}
@@ -141,7 +164,10 @@ class RowFile(Generic[R]):
         # A file is always replaced, so an equal signature means equal content. Thousands of rows that are added one by
         # one are then not read again for each.
         if self._known is None or self._known[0] != signature:
-            self._known = signature, self._keyed(() if signature is None else self._read(self.path))
+            self._known = (
+                signature,
+                self._keyed(() if signature is None else read_rows(self.path, self._model)),
+            )
             self._lines = {}
         return self._known[1]
 
@@ -156,7 +182,7 @@ class RowFile(Generic[R]):
 
     def load(self) -> dict[str, R]:
         """Return the rows as `rows` does, of a file that must exist. Raises InputError."""
-        return {row.key: row for _, row in self._read(self.path)}
+        return {row.key: row for _, row in read_rows(self.path, self._model)}
 
     def add(self, row: R, order: Mapping[str, int]) -> bool:
         """Add a row, unless its task has one.

@@ -15,13 +15,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, create_model
 
-from local_judge.base.failures import Failure
-from local_judge.base.rows import read_jsonl, read_models
-from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fill
+from local_judge.base.rows import read_jsonl
+from local_judge.prompts import Prompt, fill, shared_prompt
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.estimate import Estimate
-from local_judge.tasks.drafting import Drafts, Reply, request_block, shared_prompt, template
+from local_judge.tasks.drafting import Draft, Drafts, Reply, request_block, template
 from local_judge.tasks.load import load_tasks
 from local_judge.tasks.model import Task
 from local_judge.tasks.rowfile import RowFile, TaskRow
@@ -127,12 +125,12 @@ class NeedRow(AnswerRow):
 
 def topic_file(path: Path) -> RowFile[TopicRow]:
     """Return a file of topics that several commands may write concurrently."""
-    return RowFile(path, lambda path: list(read_models(path, TopicRow)), by_request=False)
+    return RowFile(path, TopicRow, by_request=False)
 
 
 def need_file(path: Path) -> RowFile[NeedRow]:
     """Return a file of decisions that several commands may write concurrently."""
-    return RowFile(path, lambda path: list(read_models(path, NeedRow)), by_request=False)
+    return RowFile(path, NeedRow, by_request=False)
 
 
 def topic_prompt(task: Task) -> Prompt:
@@ -146,44 +144,27 @@ def need_prompt(task: Task) -> Prompt:
     return shared_prompt("request", request_block(task), template("need"))
 
 
-async def classify(task: Task, judge: Judge) -> TopicRow | Failure:
-    """Ask a judge for the topic of a task.
-
-    Raises:
-        LedgerError: a reply could not be stored.
-    """
-    answer = await judge.ask(topic_prompt(task), _TOPIC_REPLY, max_tokens=TOPIC_TOKENS)
-    if isinstance(answer, Failure):
-        return answer
-    found = {"topic": answer.value.topic, "given": task.topic, "rationale": answer.value.rationale}
-    return TopicRow(**found, **await _asked(task, judge, answer.replies))
+async def classify(draft: Draft) -> TopicRow:
+    """Ask a judge for the topic of a task. Raises NoDraft."""
+    task = draft.task
+    answer = await draft.ask(topic_prompt(task), _TOPIC_REPLY, TOPIC_TOKENS)
+    found = {"topic": answer.topic, "given": task.topic, "rationale": answer.rationale}
+    return TopicRow(id=task.id, prompt=task.prompt, **found, **await draft.origin())
 
 
-async def decide_need(task: Task, judge: Judge) -> NeedRow | Failure:
-    """Ask a judge whether a task needs deep research.
-
-    Raises:
-        LedgerError: a reply could not be stored.
-    """
-    answer = await judge.ask(need_prompt(task), NeedReply, max_tokens=NEED_TOKENS)
-    if isinstance(answer, Failure):
-        return answer
+async def decide_need(draft: Draft) -> NeedRow:
+    """Ask a judge whether a task needs deep research. Raises NoDraft."""
+    task = draft.task
+    answer = await draft.ask(need_prompt(task), NeedReply, NEED_TOKENS)
     return NeedRow(
+        id=task.id,
+        prompt=task.prompt,
         topic=task.topic,
-        kept=answer.value.needs_deep_research,
-        confidence=answer.value.confidence,
-        rationale=answer.value.rationale,
-        **await _asked(task, judge, answer.replies),
+        kept=answer.needs_deep_research,
+        confidence=answer.confidence,
+        rationale=answer.rationale,
+        **await draft.origin(),
     )
-
-
-async def _asked(task: Task, judge: Judge, replies: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "id": task.id,
-        "prompt": task.prompt,
-        "judge": await judge.engine.identity(),
-        "replies": replies,
-    }
 
 
 TOPIC_DRAFTS = Drafts(classify)

@@ -41,6 +41,13 @@ def answer(request: Request, text: str) -> Reply:
     return Reply.of(request.key, generation, "2026-01-01T00:00:00.000+00:00", 0.25)
 
 
+async def store(path: Path, *requests: Request, text: str = "yes") -> None:
+    """Store replies with a text to requests."""
+    with Ledger.open(path) as ledger:
+        for request in requests:
+            await ledger.put(request, answer(request, text))
+
+
 async def test_a_reply_comes_back_whole_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ledger.db"
     request = ask("Is it so?", "Ein Bericht, 报告")

@@ -27,7 +27,7 @@ from serving.types import Choice
 
 from ..scripted_judge import MakeJudge
 from .test_calibrations import calibration
-from .test_ledger import JUDGE, answer, ask
+from .test_ledger import JUDGE, answer, ask, store
 
 
 class Mark(BaseModel):
@@ -102,8 +102,7 @@ async def test_whatever_is_altered_is_refused_when_it_is_read(
 ) -> None:
     path = tmp_path / "l.sqlite"
     request = ask("Is it so?")
-    with Ledger.open(path) as ledger:
-        await ledger.put(request, answer(request, "yes"))
+    await store(path, request)
     alter(path, statement)
     with Ledger.open(path, read_only=True) as ledger, pytest.raises(LedgerCorrupt, match=named) as caught:
         ledger.reply(request.key)
@@ -131,17 +130,15 @@ async def test_whatever_is_altered_is_refused_when_it_is_read(
 async def test_what_is_damaged_is_removed_and_the_rest_stays(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "l.sqlite"
     request, other = ask("Is it so?"), ask("And what else?")
-    with Ledger.open(path) as ledger:
-        await ledger.put(request, answer(request, "yes"))
+    await store(path, request)
     alter(path, statement)
-    with Ledger.open(path) as ledger:
-        await ledger.put(other, answer(other, "more"))
+    await store(path, other, text="more")
     assert remove_damaged(path) == (2 if "judges" in statement else 1, 0, False)
     assert list(ledger_problems(path)) == []
     with Ledger.open(path) as ledger:
         assert ledger.get(request.key) is None
-        await ledger.put(request, answer(request, "yes"))
-        await ledger.put(other, answer(other, "more"))
+    await store(path, request)
+    await store(path, other, text="more")
     assert list(ledger_problems(path)) == []
     with Ledger.open(path) as ledger:
         kept = [ledger.reply(one.key) for one in (request, other)]
@@ -184,9 +181,7 @@ async def test_a_missing_value_is_removed(
 ) -> None:
     path = tmp_path / "l.sqlite"
     requests = [ask("Is it so?"), ask("And what else?")]
-    with Ledger.open(path) as ledger:
-        for request in requests:
-            await ledger.put(request, answer(request, "yes"))
+    await store(path, *requests)
     # Without the condition in the schema, SQLite stores what a flipped bit can make of a value.
     needed, free = f"{kind} NOT NULL", f"{kind} DEFAULT 0"
     row = "body LIKE '%And what%'" if table == "texts" else "rowid = (SELECT max(rowid) FROM " + table + ")"
@@ -206,8 +201,7 @@ async def test_a_missing_value_is_removed(
     with Ledger.open(path) as ledger:
         kept = [ledger.get(request.key) for request in requests]
         assert sum(reply is not None for reply in kept) == 2 - replies
-        for request in requests:
-            await ledger.put(request, answer(request, "yes"))
+    await store(path, *requests)
     assert list(ledger_problems(path)) == []
 
 
@@ -393,8 +387,7 @@ def test_a_link_to_nothing_is_no_ledger(tmp_path: Path) -> None:
 async def test_a_ledger_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "shared" / "ledger.sqlite"
     request = ask("Is it so?")
-    with Ledger.open(path) as ledger:
-        await ledger.put(request, answer(request, "yes"))
+    await store(path, request)
     path.parent.chmod(0o555)
     try:
         assert list(ledger_problems(path)) == []

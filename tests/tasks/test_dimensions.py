@@ -13,9 +13,8 @@ import pytest
 from local_judge.base.errors import InputError
 from local_judge.tasks.dimensions import DIMENSIONS_KIND, DimensionsRow, key_of
 from local_judge.tasks.model import Task
-from local_judge.tasks.rowfile import Keyed, Rows
 
-from ..protocols.deepresearcheval.dre_cases import QUALITY, ROW, TASK
+from ..protocols.deepresearcheval.dre_cases import QUALITY, ROW
 
 BARE = Task(id="7", prompt=ROW["task"])
 
@@ -126,23 +125,6 @@ def test_edited_as_yaml() -> None:
             row.edited(text)
 
 
-def rows(*given: dict[str, Any]) -> Rows[DimensionsRow]:
-    found = [DimensionsRow.model_validate(one) for one in given]
-    return Rows([Keyed("f", one.key, one.request, one) for one in found])
-
-
-def test_joined_to_a_task() -> None:
-    assert DIMENSIONS_KIND.join(BARE, rows(ROW)) == TASK
-    other = DIMENSIONS_KIND.join(Task(id="x", prompt=ROW["task"]), rows(ROW))
-    assert other is not None and other.dimensions is not None and other.dimensions.joined == "prompt"
-    assert DIMENSIONS_KIND.join(Task(id="x", prompt="Else?"), rows(ROW)) is None
-    assert DIMENSIONS_KIND.join(BARE, rows({**ROW, "status": "rejected"})) == BARE
-    with pytest.raises(InputError, match="another request"):
-        DIMENSIONS_KIND.join(Task(id="7", prompt="Else?"), rows(ROW))
-    with pytest.raises(InputError, match="same task"):
-        DIMENSIONS_KIND.join(BARE, rows(ROW, {**ROW, "task": None}))
-
-
 def published(stem: str = "7") -> dict[str, Any]:
     """The task as the published project keeps it."""
     entries = ROW["dimensions"]
@@ -217,25 +199,14 @@ def test_what_failed_when_it_was_cached_is_refused(tmp_path: Path) -> None:
     line = broken(path, lambda cache: cache.update(dimensions_7=[], weights_7_0=cache["weights_7_2"]))
     assert "0 specific dimensions" in line
     line = broken(path, lambda cache: cache.update(dimensions_7=[5], weights_7_1=cache["weights_7_2"]))
-    assert "not in the form of DeepResearchEval" in line
+    assert "dimensions_7: additional_dimensions.0" in line
     line = broken(path, lambda cache: cache.pop("weights_7_2"))
     assert "'weights_7_2' is missing" in line
 
 
 def test_files_that_hold_none(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    for text, message in (("[]", "expected a JSON object"), ("{", "not JSON"), ("{}", "no dimensions in it")):
+    for text, message in (("[]", "a.json: expected a"), ("{", "not JSON"), ("{}", "no dimensions in it")):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             DIMENSIONS_KIND.load(path)
-    rows = tmp_path / "b.jsonl"
-    rows.write_text((json.dumps(ROW) + "\n") * 2)
-    with pytest.raises(InputError, match="task id '7' appears twice"):
-        DIMENSIONS_KIND.load(rows)
-
-
-def test_a_file_written_and_read(tmp_path: Path) -> None:
-    file = DIMENSIONS_KIND.file(tmp_path / "dimensions.jsonl")
-    row = DimensionsRow.model_validate(ROW)
-    assert file.add(row, {})
-    assert file.load() == {"7": row}

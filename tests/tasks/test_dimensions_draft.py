@@ -8,7 +8,7 @@ import pytest
 
 from local_judge.base.failures import Failure
 from local_judge.tasks.dimensions import DimensionsRow
-from local_judge.tasks.dimensions_draft import draft_dimensions
+from local_judge.tasks.dimensions_draft import DIMENSIONS_DRAFTS
 from local_judge.tasks.model import Task
 from serving.engines.scripted import Call, Reply
 
@@ -25,7 +25,7 @@ def asked(call: Call) -> list[str]:
 
 async def test_a_draft(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by({}))
-    draft = await draft_dimensions(TASK, judge)
+    draft = await DIMENSIONS_DRAFTS.write(TASK, judge)
     assert isinstance(draft, DimensionsRow)
     assert [(one.id, one.kind, one.weight, len(one.criteria)) for one in draft.dimensions] == [
         ("coverage", "general", 0.3, 2),
@@ -40,14 +40,14 @@ async def test_a_draft(make_judge: MakeJudge) -> None:
     assert asked(dimensions) == ["dimensions"]
     assert sorted(map(len, map(asked, engine.calls[1:]))) == [1] * 6 + [6]
     assert (draft.status, draft.task, draft.judge) == ("drafted", TASK.prompt, await engine.identity())
-    assert await draft_dimensions(TASK, judge) == draft
+    assert await DIMENSIONS_DRAFTS.write(TASK, judge) == draft
     # The same questions once more: the ledger answers.
     assert len(engine.calls) == 8
 
 
 async def test_the_prompts_as_they_are_sent(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(judge_by({}))
-    await draft_dimensions(TASK, judge)
+    await DIMENSIONS_DRAFTS.write(TASK, judge)
     first, *others = (call.messages[1].content for call in engine.calls)
     request = "Request:\n```\nWhat did the mill cost?\n```\n\n"
     assert first.startswith(
@@ -114,11 +114,11 @@ async def test_what_is_named_already_is_left_out(make_judge: MakeJudge) -> None:
     names = ("Instruction_following", "Machines", "CLARITY", "machines ")
     again = [{**NAMED, "name": name} for name in names]
     judge, engine = make_judge(changed("dimensions", {"dimensions": again[:3]}))
-    draft = await draft_dimensions(TASK, judge)
+    draft = await DIMENSIONS_DRAFTS.write(TASK, judge)
     assert isinstance(draft, DimensionsRow)
     assert [entry.name for entry in draft.dimensions if entry.kind == "specific"] == ["Machines"]
     judge, engine = make_judge(changed("dimensions", {"dimensions": again[1::2]}))
-    draft = await draft_dimensions(TASK, judge)
+    draft = await DIMENSIONS_DRAFTS.write(TASK, judge)
     assert isinstance(draft, DimensionsRow) and len(draft.dimensions) == 5
     assert sum("dimensions" in asked(call) for call in engine.calls) == 1  # nothing is asked again for it
 
@@ -145,7 +145,7 @@ async def test_what_is_named_already_is_left_out(make_judge: MakeJudge) -> None:
 )
 async def test_what_is_no_draft(make_judge: MakeJudge, part: str, answer: Any, detail: str) -> None:
     judge, _ = make_judge(changed(part, answer))
-    failure = await draft_dimensions(TASK, judge)
+    failure = await DIMENSIONS_DRAFTS.write(TASK, judge)
     assert isinstance(failure, Failure) and failure.detail.startswith(detail)
 
 
@@ -157,7 +157,7 @@ async def test_a_weight_that_is_missing_is_asked_for_alone(make_judge: MakeJudge
         return reply
 
     judge, engine = make_judge(forgetful)
-    draft = await draft_dimensions(TASK, judge)
+    draft = await DIMENSIONS_DRAFTS.write(TASK, judge)
     assert isinstance(draft, DimensionsRow) and draft.dimensions[1].weight == 0.2
     [again] = [call for call in engine.calls if asked(call) == ["insight"]]
     assert again.messages[1].content.endswith("in the order of the list.\nOf these dimensions only: insight.")

@@ -11,7 +11,6 @@ from local_judge.tasks.checklist_draft import (
     CHECKLIST_DRAFTS,
     Broken,
     checklist_prompt,
-    draft_checklist,
     mend_prompt,
     sorted_out,
 )
@@ -60,7 +59,7 @@ def items(*texts: str) -> dict[str, Any]:
 
 async def test_the_prompt_as_sent(make_judge: MakeJudge) -> None:
     judge, engine = make_judge([items(COST, PAYER, PLACE)])
-    draft = await draft_checklist(TASK, judge)
+    draft = await CHECKLIST_DRAFTS.write(TASK, judge)
     [call] = engine.calls
     assert [message.content for message in call.messages] == [SYSTEM, AS_SENT]
     assert isinstance(draft, ChecklistRow)
@@ -87,7 +86,7 @@ def test_open_dates_and_languages_in_the_prompt() -> None:
 
 async def test_what_breaks_a_hard_rule_is_asked_for_again_with_the_reason(make_judge: MakeJudge) -> None:
     judge, engine = make_judge([items(COST, OPEN, PAYER, COST.upper()), items(PLACE, PAYER)])
-    draft = await draft_checklist(TASK, judge)
+    draft = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(draft, ChecklistRow)
     assert (draft.items, len(draft.replies)) == ((COST, PAYER, PLACE), 2)
     assert (
@@ -111,7 +110,7 @@ async def test_what_cannot_be_mended_stands_last(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(
         [items(COST, OPEN, PAYER), items("Who paid?", PLACE), items("Where is the mill?")]
     )
-    draft = await draft_checklist(TASK, judge)
+    draft = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(draft, ChecklistRow)
     assert draft.items == (COST, PAYER, PLACE, "Where is the mill?")
     assert engine.remaining == 0
@@ -120,24 +119,24 @@ async def test_what_cannot_be_mended_stands_last(make_judge: MakeJudge) -> None:
 async def test_what_was_to_be_mended_and_was_not_fills_up(make_judge: MakeJudge) -> None:
     first = items(COST, OPEN, "Who paid?", "Where is the mill?")
     judge, engine = make_judge([first, items(COST, COST.upper()), items(PAYER, PAYER.upper())])
-    draft = await draft_checklist(TASK, judge)
+    draft = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(draft, ChecklistRow) and draft.items == (COST, PAYER, OPEN)
     assert engine.remaining == 0
 
 
 async def test_an_unreadable_mending_leaves_the_first_list(make_judge: MakeJudge) -> None:
     judge, _ = make_judge([items(COST, OPEN, PAYER), "no", "no", "no"])
-    draft = await draft_checklist(TASK, judge)
+    draft = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(draft, ChecklistRow) and draft.items == (COST, PAYER, OPEN)
     # An engine that does not answer is no reason for a worse draft.
     judge, _ = make_judge([items(COST, OPEN, PAYER), EngineTimeout("slow")])
-    failure = await draft_checklist(TASK, judge)
+    failure = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(failure, Failure) and failure.kind == "timeout"
 
 
 async def test_too_few_items_are_asked_for_again_and_then_a_failure(make_judge: MakeJudge) -> None:
     judge, engine = make_judge([items(COST, COST, COST), items(COST, COST), items(PAYER, PAYER)])
-    failure = await draft_checklist(TASK, judge)
+    failure = await CHECKLIST_DRAFTS.write(TASK, judge)
     assert isinstance(failure, Failure)
     assert (failure.kind, failure.attempts) == ("incomplete", 3)
     assert failure.detail.endswith("2 different items, needs 3")

@@ -16,7 +16,6 @@ from local_judge.tasks.criteria_draft import (
     DraftedCriterion,
     averaged,
     criteria_prompt,
-    draft_criteria,
     settled,
     weights_prompt,
 )
@@ -80,7 +79,7 @@ def test_weights_of_criteria_sum_to_one_whatever_the_judge_says() -> None:
 
 async def test_a_draft_has_weights_of_five_samples_and_four_lists(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(drafter)
-    draft = await draft_criteria(TASK, sampled(judge))
+    draft = await CRITERIA_DRAFTS.write(TASK, sampled(judge))
     assert isinstance(draft, CriteriaRow)
     assert len(draft.weight_samples) == 5 and len(draft.replies) == 9 == len(engine.calls)
     # Seeds 0 to 4: .30 to .34 and .40 to .36.
@@ -92,7 +91,7 @@ async def test_a_draft_has_weights_of_five_samples_and_four_lists(make_judge: Ma
 
 async def test_a_judge_without_temperature_gives_one_sample(make_judge: MakeJudge) -> None:
     judge, engine = make_judge(drafter)
-    draft = await draft_criteria(TASK, judge)
+    draft = await CRITERIA_DRAFTS.write(TASK, judge)
     assert isinstance(draft, CriteriaRow)
     assert (len(draft.weight_samples), len(engine.calls)) == (1, 5)
 
@@ -121,7 +120,7 @@ async def test_what_is_no_list_of_criteria_is_a_failure(reply: Any, make_judge: 
         return drafter(call) if "decide how much" in call.prompt else reply
 
     judge, engine = make_judge(faulty)
-    failure = await draft_criteria(TASK, judge)
+    failure = await CRITERIA_DRAFTS.write(TASK, judge)
     assert isinstance(failure, Failure)
     assert failure.kind == "invalid_reply" and failure.detail.startswith("comprehensiveness: reply")
     assert len(engine.calls) == 1 + 4 * 3
@@ -134,7 +133,7 @@ async def test_weights_that_are_all_zero_are_a_failure(make_judge: MakeJudge) ->
         return zero if "decide how much" in call.prompt else drafter(call)
 
     judge, _ = make_judge(worthless)
-    failure = await draft_criteria(TASK, judge)
+    failure = await CRITERIA_DRAFTS.write(TASK, judge)
     assert isinstance(failure, Failure) and failure.detail.startswith("weights of the dimensions: ")
 
 

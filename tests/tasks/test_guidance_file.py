@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +8,6 @@ from local_judge.base.errors import InputError
 from local_judge.claims.model import Quote
 from local_judge.tasks.alike import distinct
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow, Point, PointSource, render
-from local_judge.tasks.model import Guidance
 from local_judge.tasks.review import decide
 
 SOURCED = Point(
@@ -68,24 +65,6 @@ def test_the_text_is_made_of_the_points() -> None:
 )
 def test_points_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert distinct([one, other], str) == ([one] if same else [one, other])
-
-
-def test_a_run_reads_all_but_what_was_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "guidance.jsonl"
-    rows: list[dict[str, Any]] = [
-        {"task_id": "1", "text": "Given by an expert."},
-        DRAFTED.model_copy(update={"task_id": "2"}).model_dump(mode="json"),
-        DRAFTED.reviewed("Ada").model_copy(update={"task_id": "3"}).model_dump(mode="json"),
-        DRAFTED.rejected("Ada").model_copy(update={"task_id": "4"}).model_dump(mode="json"),
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rows_read = GUIDANCE_KIND.file(path).load()
-    assert {task: row.content for task, row in rows_read.items()} == {
-        "1": Guidance(text="Given by an expert.", status="given"),
-        "2": Guidance(text="1. Names who paid.", status="drafted"),
-        "3": Guidance(text="1. Names who paid.", status="reviewed", reviewer="Ada"),
-        "4": None,
-    }
 
 
 @pytest.mark.parametrize(

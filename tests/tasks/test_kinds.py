@@ -41,17 +41,50 @@ def written(path: Path, *rows: dict[str, Any]) -> Path:
 def test_a_draft_is_joined_and_never_takes_the_place_of_what_was_given(
     kind: Kind[Any], row: dict[str, Any], tmp_path: Path
 ) -> None:
-    given, drafted, rejected = (
-        kind.load(written(tmp_path / f"{status}.jsonl", {**row, "status": status}))
-        for status in ("given", "drafted", "rejected")
+    [(_, draft)] = kind.read(written(tmp_path / "draft.jsonl", {**row, "status": "drafted"}))
+    decided = {"reviewed": draft.reviewed("Ada"), "rejected": draft.rejected("Ada")}
+    rows = {status: one.model_dump(mode="json") for status, one in decided.items()}
+    given, drafted, reviewed, rejected = (
+        kind.load(written(tmp_path / f"{status}.jsonl", rows.get(status, {**row, "status": status})))
+        for status in ("given", "drafted", "reviewed", "rejected")
     )
     task = kind.join(TASK, drafted)
     assert task is not None and kind.has(task) and getattr(task, kind.field).status == "drafted"
     known = kind.join(TASK, given)
     assert known is not None and kind.join(known, drafted) == known
     assert kind.join(known, given) == known
-    assert kind.join(TASK, rejected) == TASK
-    assert kind.join(Task(id="pump", prompt="Who built the pump?"), drafted) is None
+    changed = kind.join(known, reviewed)
+    assert changed is not None and getattr(changed, kind.field).status == "reviewed"
+    assert kind.join(TASK, rejected) == TASK and kind.join(known, rejected) == known
+
+
+@every_kind
+def test_a_row_that_was_not_drafted_is_not_reviewed(
+    kind: Kind[Any], row: dict[str, Any], tmp_path: Path
+) -> None:
+    [(_, given)] = kind.read(written(tmp_path / "rows.jsonl", row))
+    for decision in (given.reviewed, given.rejected):
+        with pytest.raises(InputError, match=f"task 'mill': its {given.what} was given, not drafted"):
+            decision("Ada")
+
+
+@every_kind
+def test_a_row_is_found_by_id_or_else_by_the_request(
+    kind: Kind[Any], row: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = kind.load(written(tmp_path / "rows.jsonl", row))
+    assert kind.join(Task(id="pump", prompt="Who built the pump?"), rows) is None
+    with pytest.raises(InputError, match="another request"):
+        kind.join(Task(id="mill", prompt="Who built it?"), rows)
+    renamed = Task(id="pump", prompt=f" {TASK.prompt}\n")
+    found = kind.join(renamed, rows)
+    if kind is GUIDANCE_KIND:  # by id alone
+        assert found is None
+        return
+    assert found is not None and getattr(found, kind.field).joined == "prompt"
+    twin = {**row, **({"id": "rye"} if "id" in row else {"task_id": "rye"})}
+    with pytest.raises(InputError, match=rf"rows.jsonl:2: {kind.clash} .*rows.jsonl:1; keep one"):
+        kind.join(renamed, kind.load(written(tmp_path / "rows.jsonl", row, twin)))
 
 
 @every_kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,18 +31,13 @@ def drafted(**more: Any) -> PlanRow:
     return PlanRow.model_validate({**ROW, "key_information": [item], "status": "drafted", **more})
 
 
-def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
-    rows = PLAN_KIND.load(write_jsonl(tmp_path / "p.jsonl", [ROW, {**ROW, "task_id": "x", "task": "Why?"}]))
+def test_a_plan_by_hand_is_joined(tmp_path: Path) -> None:
+    rows = PLAN_KIND.load(write_jsonl(tmp_path / "p.jsonl", [ROW]))
     task = PLAN_KIND.join(Task(id="mill", prompt="What?"), rows)
     assert task is not None and task.plan is not None
     assert [item.id for item in task.plan.key_information] == ["k1"]
     assert [(one.id, one.compare) for one in task.plan.reasoning] == [("r1", "Both.")]
     assert (task.plan.status, task.plan.joined, task.plan.key_information[0].source) == ("given", "id", None)
-    other = PLAN_KIND.join(Task(id="other", prompt="Why? "), rows)
-    assert other is not None and other.plan is not None and other.plan.joined == "prompt"
-    assert PLAN_KIND.join(Task(id="none", prompt="What?"), rows) is None
-    with pytest.raises(InputError, match="with another request"):
-        PLAN_KIND.join(Task(id="x", prompt="What?"), rows)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +45,6 @@ def test_a_plan_by_hand_is_joined_by_id_or_request(tmp_path: Path) -> None:
     [
         ([], "no plans in it"),
         ([{"task_id": "mill"}], "p.jsonl:1: needs `key_information`, `reasoning` or both"),
-        ([ROW, ROW], "p.jsonl:2: task id 'mill' appears twice"),
         ([{**ROW, "items": []}], "p.jsonl:1: items: unknown key"),
         ([{**ROW, "reasoning": [{"question": "Why?"}]}], "p.jsonl:1: reasoning.0.extract, "),
     ],
@@ -76,22 +69,6 @@ def test_reports_get_plans_and_dates_leave_them_alone(tmp_path: Path) -> None:
         load_reports([reports], TaskFiles(plans=foreign))
 
 
-def test_rejected_plans_reach_no_run_and_drafts_never_replace_what_was_given() -> None:
-    assert drafted(status="rejected").content is None
-    given = Plan.model_validate({"key_information": [{"id": "k1", **ITEM}]})
-    task = Task(id="mill", prompt="What?", plan=given)
-    rows = load_plans_of(drafted())
-    assert PLAN_KIND.join(task, rows) == task
-    reviewed = PLAN_KIND.join(task, load_plans_of(drafted(status="reviewed", reviewer="Ada")))
-    assert reviewed is not None and reviewed.plan is not None and reviewed.plan.reviewer == "Ada"
-
-
-def load_plans_of(row: PlanRow) -> Any:
-    from local_judge.tasks.rowfile import Keyed, Rows
-
-    return Rows([Keyed("p:1", row.key, row.request, row)])
-
-
 def test_an_edit_keeps_what_was_and_drops_proof_that_it_changed() -> None:
     row = drafted()
     assert row.edited(row.editable) is row
@@ -111,13 +88,6 @@ def test_an_edit_keeps_what_was_and_drops_proof_that_it_changed() -> None:
             row.edited(text)
     with pytest.raises(InputError, match="the plan is empty; reject it instead"):
         row.edited("key_information: []\nreasoning: []\n")
-
-
-def test_a_file_is_written_as_it_is_read(tmp_path: Path) -> None:
-    file = PLAN_KIND.file(tmp_path / "p.jsonl")
-    assert file.add(drafted(), {"mill": 0})
-    assert list(file.load().values()) == [drafted()]
-    assert json.loads((tmp_path / "p.jsonl").read_text())["key_information"][0]["source"]["url"] == VOTE
 
 
 def test_rules(dated_web: Snapshot) -> None:

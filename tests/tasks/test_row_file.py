@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Self
 
 from local_judge.tasks.guidance import GUIDANCE_KIND, GuidanceRow
 from local_judge.tasks.rowfile import RowFile
@@ -15,13 +15,15 @@ def row(task: str) -> GuidanceRow:
 
 def test_rows_put_in_one_by_one_are_not_read_again_for_each(tmp_path: Path) -> None:
     path = tmp_path / "guidance.jsonl"
-    read: list[Path] = []
+    read: list[str] = []
 
-    def reading(file: Path) -> Sequence[tuple[str, GuidanceRow]]:
-        read.append(file)
-        return [(entry.place, entry.value) for entry in GUIDANCE_KIND.file(file).found().rows]
+    class Counted(GuidanceRow):
+        @classmethod
+        def parse(cls, data: dict[str, Any], place: str) -> Self:
+            read.append(place)
+            return super().parse(data, place)
 
-    file = RowFile(path, reading)
+    file = RowFile[GuidanceRow](path, Counted)
     order = {name: place for place, name in enumerate("abcd")}
     for name in "dbca":
         assert file.add(row(name), order)

@@ -10,7 +10,6 @@ state several annotated ones, and several together may state one, so that splitt
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
@@ -22,7 +21,7 @@ from local_judge.claims.model import Claim
 from local_judge.judge.judge import Judge
 from local_judge.lab.annotations.extraction import ReadReport, Recalled
 from local_judge.lab.annotations.model import GoldClaim
-from local_judge.prompts import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt, shared_prompt
 
 template = partial(load_prompt, "local_judge.lab.annotations")
 
@@ -58,12 +57,8 @@ def recall_prompt(extracted: Sequence[Claim], gold: Sequence[GoldClaim]) -> Prom
         f"{label}: {claim.text}" for label, claim in zip(_labels(len(extracted)), extracted, strict=True)
     )
     asked = "\n".join(f"{number}. {claim.claim}" for number, claim in enumerate(gold, 1))
-    shared = fence(given, "Extracted claims:")
-    return Prompt(
-        shared=shared,
-        own=fill(template("stated"), {"count": str(len(gold)), "claims": fence(asked, "Claims:")}),
-        prefix_key=f"recall:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
-    )
+    own = fill(template("stated"), {"count": str(len(gold)), "claims": fence(asked, "Claims:")})
+    return shared_prompt("recall", fence(given, "Extracted claims:"), own)
 
 
 def _batches(one: ReadReport) -> list[tuple[list[GoldClaim], list[Claim]]]:

@@ -15,6 +15,7 @@ from local_judge.claims.model import ClaimType
 from local_judge.lab.annotations.backtracking import Coverage, SetScores
 from local_judge.lab.annotations.evaluate import ReportScores
 from local_judge.lab.annotations.extraction import ExtractionScores
+from local_judge.lab.tables import figure, measures_table
 from local_judge.stats.rates import Rate
 from local_judge.terminal import NONE, plain_table, safe
 
@@ -34,11 +35,6 @@ def _tables(scores: ReportScores) -> Iterator[RenderableType]:
             yield _backtracking(classes, rows)
     if scores.coverage is not None:
         yield _coverage(scores.coverage)
-
-
-def figure(value: float | None) -> str:
-    """Format a number with three decimal places, or a dash."""
-    return NONE if value is None else f"{value:.3f}"
 
 
 def _rate(rate: Rate | None) -> str:
@@ -66,13 +62,13 @@ _EXTRACTION: Sequence[tuple[str, Callable[[ExtractionScores], str]]] = (
 
 
 def _extraction(by_language: Mapping[str, ExtractionScores], measure: str, recall_judge: str | None) -> Table:
-    table = plain_table(f"extraction ({measure})", [""], list(by_language))
     judged = recall_judge is not None and any(one.recall_judged is not None for one in by_language.values())
-    for name, cell in _EXTRACTION:
-        if judged or "{judge}" not in name:
-            label = name.replace("{judge}", safe(recall_judge or "", 30))
-            table.add_row(label, *map(cell, by_language.values()))
-    return table
+    rows = [
+        (name.replace("{judge}", safe(recall_judge or "", 30)), cell)
+        for name, cell in _EXTRACTION
+        if judged or "{judge}" not in name
+    ]
+    return measures_table(f"extraction ({measure})", rows, dict(by_language))
 
 
 def _classes(scores: ExtractionScores) -> Table:

@@ -13,6 +13,7 @@ from rich.table import Table
 from local_judge.lab.experiments.curves import Curve, Point, Results
 from local_judge.lab.experiments.model import Design
 from local_judge.lab.experiments.planning import PlanResults
+from local_judge.lab.tables import figure
 from local_judge.scoring.node import Score
 from local_judge.tasks.plan_asking import AXES
 from local_judge.terminal import NONE, count, plain_table, safe
@@ -44,9 +45,9 @@ def _table(design: Design, curves: Sequence[Curve], judge: str) -> Table:
         table.add_row(
             f"{curve.protocol}: {safe(curve.label)}",
             *map(_value, curve.points),
-            _signed(curve.slope),
-            _signed(curve.spearman),
-            _plain(curve.distance),
+            figure(curve.slope, "+.2f"),
+            figure(curve.spearman, "+.2f"),
+            figure(curve.distance, ".2f"),
             *(_paired(curve) if paired else ()),
             (curve.expected and curve.expected.shape) or NONE,
             f"{curve.verdict}: {curve.why}" if curve.why else curve.verdict or "",
@@ -78,8 +79,8 @@ def plan_tables(results: PlanResults) -> Iterator[Table]:
         drafted.add_row(
             METHODS[one.method],
             f"{one.n_drafted}/{one.n_tasks}",
-            _plain(one.items),
-            _plain(one.questions),
+            figure(one.items, ".2f"),
+            figure(one.questions, ".2f"),
             _bounded(one.covered) if one.covered else NONE,
         )
     yield drafted
@@ -94,8 +95,8 @@ def plan_tables(results: PlanResults) -> Iterator[Table]:
 def _bounded(score: Score) -> str:
     """Format a mean with the bounds that failures leave open."""
     if score.low is None or score.high is None or score.low == score.high:
-        return _plain(score.value)
-    return f"{_plain(score.value)} ({score.low:.2f} to {score.high:.2f})"
+        return figure(score.value, ".2f")
+    return f"{figure(score.value, '.2f')} ({score.low:.2f} to {score.high:.2f})"
 
 
 def notes(results: Results) -> Iterator[str]:
@@ -121,20 +122,12 @@ def _value(point: Point) -> str:
     return f"{point.value:.2f}{'*' if point.n_failed else ''}{missing}"
 
 
-def _signed(number: float | None) -> str:
-    return NONE if number is None else f"{number:+.2f}"
-
-
-def _plain(number: float | None) -> str:
-    return NONE if number is None else f"{number:.2f}"
-
-
 def _paired(curve: Curve) -> tuple[str, str, str]:
     """Return units that changed as expected, of those with both values; the mean change; the relative change."""
     pairs = curve.pairs
     if pairs is None or not pairs.n:
         return NONE, NONE, NONE
-    return f"{pairs.right}/{pairs.n}", _signed(pairs.mean_change), _percent(pairs.relative_change)
+    return f"{pairs.right}/{pairs.n}", figure(pairs.mean_change, "+.2f"), _percent(pairs.relative_change)
 
 
 def _percent(share: float | None) -> str:

@@ -8,7 +8,6 @@ claim stays word for word as it was where any of this fails, and the reasons are
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from local_judge.judge.judge import Judge
 from local_judge.lab.planting.claims import Draw
 from local_judge.lab.planting.model import Form, Language, PlantedClaim, SourceSentence
 from local_judge.lab.planting.pages import PlantPage, particulars
-from local_judge.prompts import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt, shared_prompt
 from serving.types import EngineIdentity
 
 template = partial(load_prompt, "local_judge.lab.planting")
@@ -192,7 +191,4 @@ async def _restated(
 
 
 def _prompt(text: str, own: str) -> Prompt:
-    shared = fence(text, "Text:")
-    return Prompt(
-        shared=shared, own=own, prefix_key=f"restate:{hashlib.sha256(shared.encode()).hexdigest()[:16]}"
-    )
+    return shared_prompt("restate", fence(text, "Text:"), own)

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from local_judge.base.failures import Failure
 from local_judge.judge.judge import Judge
-from local_judge.prompts import Prompt, fence, fill, load_prompt
-from local_judge.tasks.drafting import UNREADABLE, Reply, limited, shared_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt, shared_prompt
+from local_judge.tasks.drafting import UNREADABLE, Reply, limited
 
 template = partial(load_prompt, "local_judge.lab.task_construction")
 """Text of a prompt by its name."""

@@ -18,6 +18,7 @@ from local_judge.base.errors import plain
 from local_judge.base.model import Frozen
 from local_judge.base.rows import read_models
 from local_judge.lab.labelled.load import AGGREFACT
+from local_judge.lab.tables import add_measures, figure
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Cost
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import ComparedVerifiers, SetFigures
@@ -71,11 +72,11 @@ _OF_FITS: Sequence[tuple[str, Callable[[Assessment], str]]] = (
     ("supported called unsupported", lambda found: estimate_text(found.called_wrong)),
     ("ECE", lambda found: estimate_text(found.ece)),
 )
-_OF_COST: Sequence[tuple[str, Callable[[Cost], float | None]]] = (
-    ("calls", lambda cost: cost.calls),
-    ("prompt tokens", lambda cost: cost.prompt_tokens),
-    ("computed prompt tokens", lambda cost: cost.computed_tokens),
-    ("generated tokens", lambda cost: cost.generated_tokens),
+_OF_COST: Sequence[tuple[str, Callable[[Cost], str]]] = (
+    ("calls per claim", lambda cost: figure(cost.calls, ",.1f")),
+    ("prompt tokens per claim", lambda cost: figure(cost.prompt_tokens, ",.1f")),
+    ("computed prompt tokens per claim", lambda cost: figure(cost.computed_tokens, ",.1f")),
+    ("generated tokens per claim", lambda cost: figure(cost.generated_tokens, ",.1f")),
 )
 
 
@@ -137,25 +138,18 @@ def _set_table(name: str, own: Sequence[SetFigures]) -> Table:
     for label, cell in _OF_VERDICTS:
         table.add_row(label, *(NONE if one.figures is None else cell(one.figures) for one in own))
     raw = [one.figures if one.probabilities else None for one in own]
-    if any(raw):
-        table.add_row("ECE", *(NONE if one is None else estimate_text(one.ece) for one in raw))
-    if any(one.three_way_f1 is not None for one in own):
-        table.add_row(
-            "macro F1 of three labels",
-            *(NONE if one.three_way_f1 is None else estimate_text(one.three_way_f1) for one in own),
-        )
-    for kind, fit in (("fitted to this set", "fitted"), ("fitted to the others", "transferred")):
-        fits: list[Assessment | None] = [getattr(one, fit) for one in own]
-        for label, cell in _OF_FITS if any(fits) else ():
-            table.add_row(f"{label}, {kind}", *(NONE if one is None else cell(one) for one in fits))
-    if any(one.quotations for one in own):
-        cells = (NONE if one.quotations is None else f"{one.quotations.value:.3f}" for one in own)
-        table.add_row("quotations from supporting sentences", *cells)
-    for label, figure in _OF_COST:
-        values = [None if one.cost is None else figure(one.cost) for one in own]
-        if any(value is not None for value in values):
-            cells = (NONE if value is None else f"{value:,.1f}" for value in values)
-            table.add_row(f"{label} per claim", *cells)
+    add_measures(table, [("ECE", lambda found: estimate_text(found.ece))], raw)
+    add_measures(table, [("macro F1 of three labels", estimate_text)], [one.three_way_f1 for one in own])
+    for kind, fits in (
+        ("fitted to this set", [one.fitted for one in own]),
+        ("fitted to the others", [one.transferred for one in own]),
+    ):
+        add_measures(table, [(f"{label}, {kind}", cell) for label, cell in _OF_FITS], fits)
+    quotations = [one.quotations and one.quotations.value for one in own]
+    add_measures(table, [("quotations from supporting sentences", figure)], quotations)
+    costs = [one.cost for one in own]
+    known = [row for row in _OF_COST if any(cost is not None and row[1](cost) != NONE for cost in costs)]
+    add_measures(table, known, costs)
     if any(one.failed for one in own):
         table.add_row("claims failed", *(str(one.failed) for one in own))
     return table
@@ -197,7 +191,8 @@ def _evidence(name: str, shown: Sequence[EvidenceFigures]) -> Table:
             f"{one.sentence_recall:.3f}",
             f"{one.whole_sets.value:.3f}",
             f"{one.tokens:,.0f}",
-            *(NONE if found.value is None else f"{found.value:.3f}" for found in (one.first, one.nearest)),
+            figure(one.first.value),
+            figure(one.nearest.value),
         )
     return table
 
@@ -207,8 +202,9 @@ def _published(title: str, others: Sequence[Published]) -> Table:
     table.add_column("claims")
     table.add_column("source")
     for one in sorted(others, key=lambda one: -one.balanced_accuracy):
-        auc = NONE if one.auc is None else f"{one.auc:.2f}"
-        table.add_row(one.verifier, auc, f"{one.balanced_accuracy:.3f}", one.items, one.source)
+        table.add_row(
+            one.verifier, figure(one.auc, ".2f"), figure(one.balanced_accuracy), one.items, one.source
+        )
     return table
 
 
@@ -224,7 +220,7 @@ def _details(one: SetFigures) -> Iterator[Table]:
                 if (own := group.figures) is not None:
                     cells = tuple(map(estimate_text, (own.called_wrong, own.auc, own.balanced_accuracy)))
                 called = estimate_text(group.called_supported)
-                middle = NONE if group.median is None else f"{group.median:.2f}"
+                middle = figure(group.median, ".2f")
                 table.add_row(f"{facet}: {safe(name)}", str(group.n), middle, called, *cells)
         yield table
     if one.confusion:

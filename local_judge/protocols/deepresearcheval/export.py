@@ -44,6 +44,7 @@ from local_judge.protocols.file_formats import (
     folder_name,
     json_text,
 )
+from local_judge.tasks.dimensions import PublishedTask
 from local_judge.tasks.model import QualityDimensions
 from local_judge.terminal import count
 
@@ -62,7 +63,7 @@ def left_out(found: QualityFindings | None) -> str:
 def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[str, Any]:
     """Return the file's entry of a task, without its reports."""
     task = findings.task or findings.case
-    return {
+    entry = {
         "query_id": int(task) if task.isascii() and task.isdecimal() else task,
         "query_prompt": findings.request,
         "all_dims_with_definition": {
@@ -75,8 +76,8 @@ def query_result(findings: DreFindings, dimensions: QualityDimensions) -> dict[s
         ],
         "dimension_weights": weights_json(dimensions),
         "all_criteria": criteria_json(dimensions),
-        "model_results": {},
     }
+    return {**PublishedTask.model_validate(entry).model_dump(mode="json"), "model_results": {}}
 
 
 def model_result(found: QualityFindings, dimensions: QualityDimensions) -> dict[str, Any]:
@@ -188,8 +189,7 @@ def _quality(run: RunFindings[DreFindings]) -> Exported:
         files[RESULTS] = json_text(quality_results(results, systems, run.day))
         files |= {f"cache/{name}": json_text(kept) for name, kept in cache_files(results).items()}
     rows = [
-        ExportedQuality(report=report.id, task=report.task, system=report.system, left_out=why)
-        for report, why in zip(run.reports, reasons, strict=True)
+        ExportedQuality.of(report, left_out=why) for report, why in zip(run.reports, reasons, strict=True)
     ]
     listed = ReportList(
         name="reports.json",
@@ -232,16 +232,14 @@ def _facts(run: RunFindings[DreFindings]) -> Exported:
     found: dict[str, ExportedFacts] = {}
     files: dict[str, str] = {}
     for file, report in _name_files(run):
-        row = ExportedFacts(report=report.id, task=report.task, system=report.system)
         facts = None if report.findings is None else report.findings.facts
         if facts is None:
             why = report.status if report.findings is None else "its facts were not checked"
-            found[report.id] = row.model_copy(update={"left_out": why})
+            found[report.id] = ExportedFacts.of(report, left_out=why)
             continue
         files[file] = json_text(result_rows(facts))
         n_failed = sum(ruling.failure is not None for ruling in facts.rulings)
-        update = {"file": file, "n_failed": n_failed, "n_unread": facts.n_unread}
-        found[report.id] = row.model_copy(update=update)
+        found[report.id] = ExportedFacts.of(report, file=file, n_failed=n_failed, n_unread=facts.n_unread)
     rows = [found[report.id] for report in run.reports]
     listed = ReportList(
         name="facts.json",

@@ -30,8 +30,8 @@ from local_judge.protocols.originals import (
     read_json,
 )
 from local_judge.tasks.dimensions import GENERAL, key_of
-from local_judge.tasks.drafting import failed_at
-from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions, Task
+from local_judge.tasks.drafting import Draft
+from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 
 T = TypeVar("T")
 
@@ -77,14 +77,14 @@ async def _ask(
     return await asked.ask_text(message(prompts.template(name).fill(**values)), read)
 
 
-async def draft_dimensions(
-    task: Task, judge: Judge, prompts: Original
-) -> tuple[QualityDimensions, tuple[str, ...]] | Failure:
-    """Return the dimensions that a judge drafts for a task, and the ledger keys of its replies."""
-    answer = await _ask(judge, prompts, "dimensions", 1, read_dimensions, task_prompt=task.prompt)
-    if isinstance(answer, Failure):
-        return failed_at(answer, "specific dimensions")
-    defined = {**prompts.texts["general"], **dict(_format_dimensions(answer.value))}
+async def draft_dimensions(draft: Draft, prompts: Original) -> QualityDimensions:
+    """Return the dimensions that a judge drafts for a task. Raises NoDraft."""
+    task, judge = draft.task, draft.judge
+    told = draft.take(
+        await _ask(judge, prompts, "dimensions", 1, read_dimensions, task_prompt=task.prompt),
+        "specific dimensions",
+    )
+    defined = {**prompts.texts["general"], **dict(_format_dimensions(told))}
     listed = "\n".join(f"- **{key}**: {definition}" for key, definition in defined.items())
     weights, criteria = await asyncio.gather(
         _ask(
@@ -94,7 +94,7 @@ async def draft_dimensions(
             1,
             lambda reply: read_weights(reply, list(defined)),
             task_prompt=task.prompt,
-            additional_dimensions_json=_json(answer.value),
+            additional_dimensions_json=_json(told),
         ),
         asyncio.gather(
             *(
@@ -113,15 +113,11 @@ async def draft_dimensions(
             )
         ),
     )
-    if isinstance(weights, Failure):
-        return failed_at(weights, "weights of dimensions")
-    names = {dimension_key(one["meta_dimension_name"]): one["meta_dimension_name"] for one in answer.value}
-    replies = [*answer.replies, *weights.replies]
+    weight_of = draft.take(weights, "weights of dimensions")
+    names = {dimension_key(one["meta_dimension_name"]): one["meta_dimension_name"] for one in told}
     dimensions: list[QualityDimension] = []
     for key, found in zip(defined, criteria, strict=True):
-        if isinstance(found, Failure):
-            return failed_at(found, f"criteria of {key}")
-        replies += found.replies
+        own_criteria = draft.take(found, f"criteria of {key}")
         general = key in GENERAL
         dimensions.append(
             QualityDimension(
@@ -129,14 +125,14 @@ async def draft_dimensions(
                 name=GENERAL[key][0] if general else names[key],
                 definition=defined[key],
                 kind="general" if general else "specific",
-                weight=weights.value[key],
+                weight=weight_of[key],
                 criteria=tuple(
                     one.model_copy(update={"id": f"{key_of(key)}.{number}"})
-                    for number, one in enumerate(found.value, 1)
+                    for number, one in enumerate(own_criteria, 1)
                 ),
             )
         )
-    return QualityDimensions(dimensions=tuple(dimensions), status="drafted"), tuple(dict.fromkeys(replies))
+    return QualityDimensions(dimensions=tuple(dimensions), status="drafted")
 
 
 def _json(value: object) -> str:

@@ -13,8 +13,6 @@ Invariants: criteria and weights are those of the file. Scores are computed from
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from math import isclose
 from pathlib import Path
@@ -24,15 +22,22 @@ from pydantic import JsonValue, ValidationError
 
 from local_judge.base.errors import InputError, first_problem
 from local_judge.base.failures import Failure
-from local_judge.base.rows import is_text, number_in, object_of, parse_object, read_text
+from local_judge.base.rows import number_in, object_of, row_of
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_results, result_files
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.findings import TOP, DreFindings, QualityFindings
-from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
+from local_judge.protocols.file_formats import (
+    Imported,
+    ImportedReport,
+    content_id,
+    file_digest,
+    folder_name,
+    read_record,
+)
 from local_judge.protocols.items import Rating
 from local_judge.protocols.stated import Stated
-from local_judge.tasks.dimensions import GENERAL, key_of
+from local_judge.tasks.dimensions import GENERAL, PublishedTask, key_of
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 
 RESULTS = "quality_results.json"
@@ -101,13 +106,10 @@ def _files(path: Path) -> tuple[Path | None, list[ResultFile]]:
 def _report(
     case: str, key: _Key, quality: _Quality | None, facts: FactsFindings | None
 ) -> ImportedReport[DreFindings]:
-    content = json.dumps(
-        [quality.record if quality else None, facts.model_dump(mode="json") if facts else None],
-        sort_keys=True,
-    )
+    checked = facts.model_dump(mode="json") if facts else None
     findings = DreFindings(
         case=case,
-        document=hashlib.sha256(content.encode()).hexdigest()[:16],
+        document=content_id(quality.record if quality else None, checked),
         task=key.task,
         request=None if quality is None else quality.request,
         quality=None if quality is None else quality.findings,
@@ -118,9 +120,7 @@ def _report(
 
 
 def _quality(path: Path) -> dict[_Key, _Quality]:
-    data = parse_object(read_text(path), str(path))
-    if not is_text(json.dumps(data, ensure_ascii=False)):
-        raise InputError(f"{path}: contains a lone surrogate, which cannot be written as UTF-8")
+    data = read_record(path)
     found: dict[_Key, _Quality] = {}
     for task, result in object_of(data.get("query_results"), f"{path}: query_results").items():
         place = f"{path}: query_results.{task[:60]}"
@@ -135,53 +135,51 @@ def _of_task(result: Object, place: str) -> Iterator[tuple[str, _Quality]]:
     reports = object_of(result.get("model_results"), f"{place}: model_results")
     if not reports:
         return
-    request = result.get("query_prompt")
-    if not isinstance(request, str):
+    entry = row_of(PublishedTask, dict(result), place)
+    if entry.query_prompt is None:
         raise InputError(f"{place}: query_prompt: expected a text")
-    dimensions = _dimensions(result, place)
+    dimensions = _dimensions(entry, place)
     query = {name: value for name, value in result.items() if name != "model_results"}
     for system, report in reports.items():
         where = f"{place}: model_results.{system[:60]}"
         own = object_of(report, where)
         findings = _read_scores(own, result, dimensions, where)
         record = cast("dict[str, JsonValue]", dict(zip(READ, (query, own), strict=True)))
-        yield system, _Quality(findings, request, record)
+        yield system, _Quality(findings, entry.query_prompt, record)
 
 
-def _dimensions(result: Object, place: str) -> QualityDimensions:
+def _dimensions(entry: PublishedTask, place: str) -> QualityDimensions:
     """Return the dimensions of a task with the file's weights."""
     try:
-        named: dict[str, Any] = {
-            upstream.dimension_key(one["meta_dimension_name"]): one["meta_dimension_name"]
-            for one in result["additional_dimensions"]
+        named = {
+            upstream.dimension_key(one.meta_dimension_name): one.meta_dimension_name
+            for one in entry.additional_dimensions
         }
         dimensions = [
             QualityDimension(
                 id=key_of(key),
                 name=GENERAL[key][0] if key in GENERAL else named[key],
-                definition=result["all_dims_with_definition"][key],
+                definition=entry.all_dims_with_definition[key],
                 kind="general" if key in GENERAL else "specific",
-                weight=result["dimension_weights"][key],
+                weight=entry.dimension_weights[key],
                 criteria=tuple(
                     Criterion(
                         id=f"{key_of(key)}.{number}",
-                        criterion=one["criterion"],
-                        explanation=one.get("explanation", ""),
-                        weight=one["weight"],
+                        criterion=one.criterion,
+                        explanation=one.explanation,
+                        weight=one.weight,
                     )
                     for number, one in enumerate(criteria, 1)
                 ),
             )
-            for key, criteria in result["all_criteria"].items()
+            for key, criteria in entry.all_criteria.items()
         ]
         found = QualityDimensions(dimensions=tuple(dimensions))
     except ValidationError as error:
         raise InputError(f"{place}: {first_problem(error, 'the dimensions')}") from None
     except KeyError as error:
         raise InputError(f"{place}: has no entry for {str(error.args[0])[:60]!r}") from None
-    except (TypeError, AttributeError):
-        raise InputError(f"{place}: not in the form of DeepResearchEval") from None
-    ids = [dimension.id for dimension in dimensions]
+    ids = [one.id for one in dimensions]
     if len(set(ids)) < len(ids):
         raise InputError(f"{place}: two dimensions of the task have one name")
     return found

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.judge.judge import Judge
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
 from local_judge.protocols.deepresearcheval import original_prompts
@@ -32,6 +30,7 @@ from local_judge.protocols.originals import Original
 from local_judge.scoring.node import TEN, Profile, ScoreNode
 from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
+from local_judge.tasks.drafting import Draft, NoDraft
 from local_judge.tasks.model import Criterion, QualityDimensions, Task
 from local_judge.terminal import NONE, count, item_table, safe
 
@@ -67,10 +66,12 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         dimensions, drafted_by = task.dimensions, ()
         prompts = None if context.prompts is None else original_prompts.prompts_from(context.prompts)
         if dimensions is None:
-            drafted = await _draft_dimensions(task, context.judge, prompts)
-            if isinstance(drafted, Failure):
-                return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=drafted)
-            dimensions, drafted_by = drafted
+            draft = Draft(task, context.judge)
+            try:
+                dimensions = await _draft(draft, prompts)
+            except NoDraft as error:
+                return QualityFindings(dimensions=None, origin="judge", calls=calls, failure=error.failure)
+            drafted_by = tuple(dict.fromkeys(draft.replies))
         if prompts is None:
             scores = await score_criteria(
                 case.report, task.prompt, dimensions, context.judge, calls, context.today
@@ -164,16 +165,12 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         yield table
 
 
-async def _draft_dimensions(
-    task: Task, judge: Judge, prompts: Original | None
-) -> tuple[QualityDimensions, tuple[str, ...]] | Failure:
-    """Return the dimensions that the judge drafts for a task, and the ledger keys of its replies."""
+async def _draft(draft: Draft, prompts: Original | None) -> QualityDimensions:
+    """Return the dimensions that the judge drafts for a task. Raises NoDraft."""
     if prompts is not None:
-        return await original_prompts.draft_dimensions(task, judge, prompts)
-    draft = await draft_dimensions(task, judge)
-    if isinstance(draft, Failure):
-        return draft
-    return settled(draft.dimensions).model_copy(update={"status": "drafted"}), draft.replies
+        return await original_prompts.draft_dimensions(draft, prompts)
+    row = await draft_dimensions(draft)
+    return settled(row.dimensions).model_copy(update={"status": "drafted"})
 
 
 def _item(criterion: Criterion, found: QualityFindings) -> str:

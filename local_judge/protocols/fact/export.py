@@ -23,7 +23,7 @@ from local_judge.base.errors import InputError, first_problem
 from local_judge.base.failures import Failure
 from local_judge.base.rows import is_text, read_jsonl, row_id
 from local_judge.protocols.fact.findings import REASONS, FactFindings, Judged, Pair, Reason, Repeat
-from local_judge.protocols.fact.published import MEANS, STATED, read_means
+from local_judge.protocols.fact.published import MEANS, STATED, read_means_of_systems
 from local_judge.protocols.file_formats import (
     Glimpse,
     Imported,
@@ -353,7 +353,7 @@ class FactFiles(NumberedFormat[FactFindings], ReadableFormat[FactFindings]):
                 raise InputError(f"{path}: contains neither {VALIDATED} nor {MEANS}")
             path = files[0]
         if path.suffix != ".jsonl":
-            return Imported(read_means(path), file_digest(path))
+            return Imported(read_means_of_systems(path), file_digest(path))
         system = folder_system(path, "fact")
         reports = [ImportedReport(one, one.case, system, one.article) for one in read_validated(path)]
         if not reports:

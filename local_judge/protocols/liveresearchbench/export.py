@@ -168,10 +168,8 @@ def _export_report(
     others = 0 if findings is None else len(_counted_baselines(findings.depth)) - 1
     if criteria:
         left_out = f"depth against {count(others, 'more baseline')}" if others > 0 else ""
-    exported = ExportedResults(
-        report=report.id,
-        task=report.task,
-        system=report.system,
+    exported = ExportedResults.of(
+        report,
         criteria=criteria,
         left_out=left_out,
         n_failed=0 if findings is None else _n_failed(findings),

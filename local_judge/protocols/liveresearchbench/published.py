@@ -10,8 +10,6 @@ differs from the replies beside it is an error.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from math import isclose
 from pathlib import Path
@@ -22,12 +20,9 @@ from pydantic import JsonValue
 from local_judge.base.errors import InputError
 from local_judge.base.failures import Failure
 from local_judge.base.rows import (
-    is_text,
     number_in,
     object_of,
     optional_text,
-    parse_object,
-    read_text,
     row_id,
 )
 from local_judge.protocols.asking import Requirement
@@ -36,7 +31,9 @@ from local_judge.protocols.file_formats import (
     UNNAMED,
     Imported,
     ImportedReport,
+    content_id,
     file_digest,
+    read_record,
     result_file,
 )
 from local_judge.protocols.liveresearchbench import upstream
@@ -92,9 +89,7 @@ def read_published(path: Path) -> Imported[LrbFindings]:
         InputError: it cannot be read or has another form; names the place and the fault.
     """
     file = result_file(path, (DETAILED, SUMMARY))
-    data = parse_object(read_text(file), str(file))
-    if not is_text(json.dumps(data, ensure_ascii=False)):
-        raise InputError(f"{file}: contains a lone surrogate, which cannot be written as UTF-8")
+    data = read_record(file)
     read = _means if "results_by_model" in data else _reports
     return Imported(list(read(data, file)), file_digest(file))
 
@@ -135,7 +130,7 @@ def _findings(row: Object, case: str, task: str, place: str) -> LrbFindings:
     return LrbFindings.model_validate(
         {
             "case": case,
-            "document": _digest(row),
+            "document": content_id(row),
             "task": task,
             "request": optional_text(row, "query", place) or "",
             "stated": Stated(scores=tuple(scores), record=cast("dict[str, JsonValue]", row)),
@@ -233,7 +228,7 @@ def _depth(result: Object, row: Object, where: str) -> DepthFindings | None:
     name = optional_text(result, "reference_model", where) or upstream.BASELINE
     opponent = Opponent(kind="baseline", name=name, document="", n_characters=0)
     pair = Pair(opponent=opponent, orders=(orders[0], orders[1]))
-    return DepthFindings(task=str(row["query_id"]), document=_digest(row), pairs=(pair,))
+    return DepthFindings(task=str(row["query_id"]), document=content_id(row), pairs=(pair,))
 
 
 _READ: Mapping[str, Callable[[Object, Object, str], MetricFindings | None]] = {
@@ -256,7 +251,7 @@ def _means(data: Object, path: Path) -> Iterator[LrbReport]:
             raise InputError(f"{place}: none of {', '.join(LABELS)}")
         stated = Stated(of="system", scores=tuple(scores), record=results)
         yield ImportedReport(
-            LrbFindings(case=system, document=_digest(results), task=ALL, stated=stated), ALL, system
+            LrbFindings(case=system, document=content_id(results), task=ALL, stated=stated), ALL, system
         )
 
 
@@ -311,10 +306,6 @@ def _fault_in_games(values: Mapping[str, float], averaged: bool) -> str:
 
 def _score(path: str, value: float | None, label: str | None = None) -> StatedScore:
     return StatedScore(path=path, label=label or LABELS[path], value=value, profiles=("upstream",))
-
-
-def _digest(record: Object) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _list(data: Object, key: str, place: str) -> list[object]:

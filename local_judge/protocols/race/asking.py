@@ -7,7 +7,6 @@ its place alone.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
@@ -15,7 +14,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from local_judge.base.model import Frozen
-from local_judge.prompts import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt, shared_prompt
 from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.race.findings import TOP, Order
 from local_judge.tasks.model import Criteria, Criterion
@@ -104,12 +103,7 @@ def _laid_out(question: Question, instructions: str) -> Prompt:
     n_shared = len(blocks) + (1 if articles.first_is_shared else len(shown))
     blocks += shown
     own = [*blocks[n_shared:], *(listed if criteria_last else [])]
-    shared = "\n\n".join(blocks[:n_shared])
-    return Prompt(
-        shared=shared,
-        own="\n\n".join([*own, instructions]),
-        prefix_key=f"race:{hashlib.sha256(shared.encode()).hexdigest()[:16]}",
-    )
+    return shared_prompt("race", "\n\n".join(blocks[:n_shared]), *own, instructions)
 
 
 def _format_criteria(criteria: Criteria) -> str:

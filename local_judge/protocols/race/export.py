@@ -97,10 +97,8 @@ def _export_report(
     if findings is not None and findings.stated is not None:
         return _as_read(report, findings.stated, folder)
     scores = None if findings is None else result_row(findings)
-    exported = ExportedRow(
-        report=report.id,
-        task=report.task,
-        system=report.system,
+    exported = ExportedRow.of(
+        report,
         folder=folder,
         written=scores is not None,
         left_out=report.status if findings is None else "" if scores is not None else _left_out(findings),
@@ -125,14 +123,7 @@ def _as_read(
     left_out = "" if row is not None else "a mean over reports, which has no row"
     if row is not None and any(row[name] is None for name in SCORES):
         row, left_out = None, "a score without a value"
-    exported = ExportedRow(
-        report=report.id,
-        task=report.task,
-        system=report.system,
-        folder=folder,
-        written=row is not None,
-        left_out=left_out,
-    )
+    exported = ExportedRow.of(report, folder=folder, written=row is not None, left_out=left_out)
     return exported, row
 
 

@@ -10,8 +10,6 @@ code's formula is the paper's where the judge answered each criterion once, so a
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,11 +19,11 @@ from local_judge.protocols.file_formats import (
     FailedReport,
     Imported,
     ImportedReport,
+    content_id,
     file_digest,
     folder_system,
-    printed_lines,
 )
-from local_judge.protocols.leaderboard import read_leaderboard
+from local_judge.protocols.leaderboard import Means, read_means
 from local_judge.protocols.race.asking import label
 from local_judge.protocols.race.findings import RaceFindings
 from local_judge.protocols.race.upstream import MEANS, RESULTS, SCORES
@@ -54,8 +52,8 @@ def read_published(path: Path) -> RaceImport:
             raise InputError(f"{path}: no rows with scores in it")
         failed = [one for one in rows if isinstance(one, FailedReport)]
         return Imported(reports, file_digest(path), failed)
-    reader = _means if path.suffix == ".txt" else _leaderboard
-    return Imported(list(reader(path)), file_digest(path))
+    means = read_means(path, "race", dict(zip(SCORES, SCORES, strict=True)))
+    return Imported([_of_system(found) for found in means], file_digest(path))
 
 
 def _rows(path: Path) -> Iterator[ImportedReport[RaceFindings] | FailedReport]:
@@ -77,28 +75,10 @@ def _rows(path: Path) -> Iterator[ImportedReport[RaceFindings] | FailedReport]:
         yield ImportedReport(_findings(case, values, "report", row, request), case, system)
 
 
-def _means(path: Path) -> Iterator[ImportedReport[RaceFindings]]:
-    lines = printed_lines(path)
-    found = {key.lower().replace(" ", "_"): text for key, text in lines.items()}
-    if set(found) != set(SCORES):
-        raise InputError(f"{path}: expected one line for each of {', '.join(SCORES)}")
-    values: dict[str, float | None] = {}
-    for name in SCORES:
-        try:
-            values[name] = _scale_share(float(found[name]), f"{path}: {name}")
-        except ValueError:
-            raise InputError(f"{path}: {name}: {found[name][:40]!r} is not a number") from None
-    system = folder_system(path, "race")
-    record = {name: float(text) for name, text in found.items()}
-    yield ImportedReport(_findings(system or path.stem, values, "system", record), ALL, system)
-
-
-def _leaderboard(path: Path) -> Iterator[ImportedReport[RaceFindings]]:
-    for row in read_leaderboard(path, SCORES):
-        for name, value in row.values.items():
-            if value is not None and value > SCALE:
-                raise InputError(f"{path}: {row.system}: {name}: {value:g} is above {SCALE:g}")
-        yield ImportedReport(_findings(row.system, row.values, "system", dict(row.values)), ALL, row.system)
+def _of_system(found: Means) -> ImportedReport[RaceFindings]:
+    scale = 1 if found.percent else SCALE
+    values = {name: None if value is None else value * scale for name, value in found.values.items()}
+    return ImportedReport(_findings(found.case, values, "system", found.values), ALL, found.system)
 
 
 def _scale_share(value: object, place: str) -> float | None:
@@ -127,7 +107,7 @@ def _findings(
     )
     return RaceFindings(
         case=case,
-        document=hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16],
+        document=content_id(record),
         task=case,
         request=request,
         stated=Stated.model_validate({"of": of, "scores": scores, "record": record}),

@@ -20,6 +20,7 @@ from local_judge.lab.qualification.comparing.model import (
 )
 from local_judge.lab.qualification.page import Row, cell, render
 from local_judge.lab.qualification.thresholds import number
+from local_judge.lab.tables import figure
 from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate
 from local_judge.terminal import NONE, count
@@ -88,8 +89,8 @@ def _quality(one: QualityCost) -> Row:
 
 def _cost(one: QualityCost | Ensemble) -> tuple[str, str]:
     return (
-        NONE if one.tokens is None else f"{one.tokens:,.0f}",
-        NONE if one.seconds is None else f"{one.seconds:,.2f}",
+        figure(one.tokens, ",.0f"),
+        figure(one.seconds, ",.2f"),
     )
 
 
@@ -108,10 +109,10 @@ def _difference(row: JudgeDifference) -> Row:
         f"`{row.id}`",
         first,
         second,
-        _value(found.first),
-        _value(found.second),
+        figure(found.first),
+        figure(found.second),
         _interval(found, "+"),
-        _value(found.p_holm),
+        figure(found.p_holm),
         better,
         str(found.n),
         f"{left_out} ({found.n_first}/{found.n_second}/{row.n_neither})" if left_out else "",
@@ -129,9 +130,9 @@ def _pooled(row: Ensemble) -> Row:
         RULES[row.rule],
         VERDICTS[row.verdict] if not row.reason else cell(row.reason),
         *_gain(row.accuracy),
-        _value(row.accuracy.p_holm if row.accuracy else None),
+        figure(row.accuracy.p_holm if row.accuracy else None),
         *_gain(row.auc),
-        _value(row.phi),
+        figure(row.phi),
         str(row.all_wrong) if row.n else NONE,
         *_cost(row),
         f"{row.n}" + (f" (without an answer: {missing})" if missing else ""),
@@ -187,10 +188,6 @@ def _expense(row: Expense) -> Row:
         f"{row.seconds:,.0f}",
         str(row.n),
     )
-
-
-def _value(value: float | None) -> str:
-    return NONE if value is None else number(value)
 
 
 def _interval(one: Difference | Estimate | Gain | QualityCost, mark: str = "") -> str:

@@ -9,7 +9,6 @@ run.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
@@ -30,7 +29,7 @@ from local_judge.claims.model import Claim, Quote
 from local_judge.claims.quotes import QuoteFinder
 from local_judge.judge.fitting import room_for
 from local_judge.judge.judge import Answer, Judge
-from local_judge.prompts import Prompt, fence, fill, load_prompt
+from local_judge.prompts import Prompt, fence, fill, load_prompt, shared_prompt
 from local_judge.protocols.asking import evaluated_on
 from local_judge.protocols.dream.factuality.findings import (
     AgentVerdict,
@@ -113,14 +112,8 @@ def verdict_prompt(passages: Sequence[PagePassage], claims: Sequence[Claim], tod
     """Return the prompt for some claims; passages come first, so that claims with equal passages share them."""
     shown = observation_text(Observation(tool="search", note="", shown=tuple(passages)))
     listed = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, 1))
-    return Prompt(
-        shared=shown,
-        own=fill(
-            template("facts"),
-            {"today": evaluated_on(today), "count": str(len(claims)), "claims": fence(listed, "Claims:")},
-        ),
-        prefix_key=f"dream:passages:{hashlib.sha256(shown.encode()).hexdigest()[:16]}",
-    )
+    values = {"today": evaluated_on(today), "count": str(len(claims)), "claims": fence(listed, "Claims:")}
+    return shared_prompt("dream:passages", shown, fill(template("facts"), values))
 
 
 async def _judge_claims(
