@@ -30,8 +30,8 @@ from local_judge.protocols.deepresearcheval.facts.files import ResultFile, read_
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
 from local_judge.protocols.deepresearcheval.findings import TOP, DreFindings, QualityFindings
 from local_judge.protocols.file_formats import Imported, ImportedReport, file_digest, folder_name
-from local_judge.protocols.items import Rating
 from local_judge.protocols.stated import Stated
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.dimensions import GENERAL, key_of
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 

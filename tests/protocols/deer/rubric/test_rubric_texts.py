@@ -84,7 +84,11 @@ def test_no_run_of_seven_words_is_copied() -> None:
     theirs = set[tuple[str, ...]]().union(*map(runs, systems()))
     assert theirs & runs("You may not copy: Even one core gap makes Excellent (7-8) impossible")
     package = ROOT / "local_judge/protocols/deer/rubric"
-    texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/protocols/rubric.md"]
+    texts = [
+        *package.glob("data/*.yaml"),
+        *package.glob("prompts/*.md"),
+        ROOT / "docs/protocols/deer_rubric.md",
+    ]
     assert len(texts) == 15
     assert {path.name: copied for path in texts if (copied := theirs & runs(path.read_text("utf-8")))} == {}
 
@@ -160,7 +164,7 @@ def test_items_name_the_guidance_where_the_published_prompt_shows_it() -> None:
 
 
 def test_the_page_of_the_site_lists_every_item() -> None:
-    page = on_page_markdown((ROOT / "docs/protocols/rubric.md").read_text(encoding="utf-8"))
+    page = on_page_markdown((ROOT / "docs/protocols/deer_rubric.md").read_text(encoding="utf-8"))
     rows = re.findall(r"^\| `([\w.-]+\.[CQ]\d-\d)` \| (.+) \|$", page, re.MULTILINE)
     assert rows == [(".".join(path[1:]), item.text) for path, item in ITEMS.items()]
 
