@@ -51,7 +51,7 @@ class RubricSettings(Frozen):
     order."""
 
 
-class RubricFindings(Findings):
+class RubricAnswers(Findings):
     """Answers of one judge to the items of a rubric about one report."""
 
     method: Method
@@ -69,13 +69,13 @@ class RubricFindings(Findings):
         return sum(one.values.count(None) for one in self.answers)
 
 
-class RubricProtocol(BaseProtocol[RubricSettings, RubricFindings]):
+class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
     """Weighted share of a rubric's items."""
 
     name = "rubric"
     version = "1"
     settings_type = RubricSettings
-    findings_type = RubricFindings
+    findings_type = RubricAnswers
     places: ClassVar[Mapping[str, Place]] = {"overall": Place(aside=WHOLE)}
 
     @cached_property
@@ -107,7 +107,7 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricFindings]):
         """Digest of the rubrics."""
         return hashlib.sha256("".join(one.model_dump_json() for one in self._rubrics).encode()).hexdigest()
 
-    async def examine(self, case: Case, context: EvalContext) -> RubricFindings:
+    async def examine(self, case: Case, context: EvalContext) -> RubricAnswers:
         """Ask for the answers to all items.
 
         Raises:
@@ -123,7 +123,7 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricFindings]):
             request=case.task.prompt if case.task else None,
             **self.settings.model_dump(exclude={"file"}),
         )
-        return RubricFindings(
+        return RubricAnswers(
             case=case.id,
             document=case.report.id,
             method=self.settings.method,
@@ -132,7 +132,7 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricFindings]):
             repeated=repeated_items(case.report, rubric.items),
         )
 
-    def score(self, judges: Sequence[RubricFindings], profile: Profile) -> tuple[ScoreNode, ...]:
+    def score(self, judges: Sequence[RubricAnswers], profile: Profile) -> tuple[ScoreNode, ...]:
         """Return the weighted share of all items, with those of the groups and the values of the items."""
         same = [tuple(one) for one in zip(*(found.answers for found in judges), strict=True)]
         of_task = judges[0].task is not None
@@ -155,19 +155,19 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricFindings]):
             )
         return (node("overall", "Rubric", noted(whole, failures_of(whole), said), children),)
 
-    def decisions(self, findings: RubricFindings) -> Iterator[Decision]:
+    def decisions(self, findings: RubricAnswers) -> Iterator[Decision]:
         """Yield the value of each item."""
         for one in findings.answers:
             group = path_id(one.item.group or OTHER)
             yield Decision(metric=group, item=one.item.id, value=one.value, scale="interval")
 
-    def items(self, findings: RubricFindings) -> Iterator[ItemRow]:
+    def items(self, findings: RubricAnswers) -> Iterator[ItemRow]:
         """Yield each item with its value, from 0 to 1."""
         for one in findings.answers:
             row = one.row(path_id(one.item.group or OTHER), one.item.id, one.value, one.item.text)
             yield row._replace(rationale=f"void: cites {one.void}" if one.void else row.rationale)
 
-    def view(self, findings: RubricFindings, paper: Sequence[ScoreNode], items: bool) -> View:
+    def view(self, findings: RubricAnswers, paper: Sequence[ScoreNode], items: bool) -> View:
         """Return a line on the items; with `items`, all of them."""
         line = f"rubric: {count(len(findings.answers), 'item')}, {findings.method}"
         if findings.repeated:

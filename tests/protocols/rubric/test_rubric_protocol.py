@@ -7,33 +7,14 @@ from pathlib import Path
 import pytest
 
 from local_judge.base.errors import ConfigError
-from local_judge.base.failures import Failure
 from local_judge.documents import parse_report
 from local_judge.protocols.base import load_protocol
-from local_judge.protocols.rubric.protocol import RubricFindings, RubricProtocol
+from local_judge.protocols.rubric.protocol import RubricAnswers, RubricProtocol
 from local_judge.rubric.items import Item
-from local_judge.rubric.judging import ItemAnswer, repeated_items
+from local_judge.rubric.judging import repeated_items
 from local_judge.tasks.model import Task
 
-COST = Item(id="cost", text="It states the cost.", weight=2, group="Content")
-EASE = Item(id="ease", text="Easy?", choices=("hard", "fair", "easy"), group="Tone")
-PRAISE = Item(id="praise", text="It praises.", weight=-1, group="Tone")
-
-
-def findings(
-    cost: float | None, ease: float | None, praise: float | None, *, void: bool = False
-) -> RubricFindings:
-    """Findings with one value for each item."""
-    answers = [
-        ItemAnswer(
-            item=item,
-            values=(value,),
-            void="https://heat.example/" if void and item is COST else None,
-            failure=Failure(kind="malformed", detail="") if value is None else None,
-        )
-        for item, value in ((COST, cost), (EASE, ease), (PRAISE, praise))
-    ]
-    return RubricFindings(case="a", document="d", method="scored", answers=tuple(answers))
+from .answer_cases import findings
 
 
 @pytest.mark.parametrize(
@@ -52,7 +33,7 @@ def findings(
     ],
 )
 def test_scores_are_hand_counts(
-    judges: list[RubricFindings], overall: tuple[float, float, float], content: float, tone: float | None
+    judges: list[RubricAnswers], overall: tuple[float, float, float], content: float, tone: float | None
 ) -> None:
     [root] = RubricProtocol().score(judges, "paper")
     score = root.score
