@@ -13,7 +13,7 @@ import typer
 
 from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.help import ADVANCED
+from local_judge.cli.help import ADVANCED, TASK_FILES
 from local_judge.cli.judging import (
     CalibrationFiles,
     PrintConfig,
@@ -78,7 +78,11 @@ def run(
     protocol: Protocols = None,
     rubric: Annotated[
         Path | None,
-        typer.Option("--rubric", help="Rubric to judge the reports by: TOML, JSON or JSONL."),
+        typer.Option(
+            "--rubric",
+            help="Rubric to judge the reports by: TOML, JSON or JSONL.",
+            rich_help_panel=TASK_FILES,
+        ),
     ] = None,
     date: Day = None,
     setting: Settings = None,
