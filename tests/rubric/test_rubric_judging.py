@@ -29,34 +29,34 @@ L2.S2: A crowd came [2].
 ```
 
 """
-YES_NO = """Criterion:
+YES_NO = """Task: decide whether the report above fulfils one criterion: whether it does or contains all that the \
+criterion describes. Judge by what the report says, not by what you know.
+
+Criterion:
 ```
 It states what it cost.
 ```
 
-Does the report above fulfil this criterion: does it do or contain all that the criterion describes? Judge by what the \
-report says, not by what you know. Answer {} or {}."""
+Answer {} or {}."""
 CHOICES = """Request:
 ```
 How was it?
 ```
+
+Task: choose the answer that describes the report above best by one criterion. Judge by what the report says, not by \
+what you know. Answer with its letter and nothing else.
 
 Criterion:
 ```
 How easy is it?
 ```
 
-Which of these answers describes the report above best by this criterion? Judge by what the report says, not by what \
-you know.
-
 Answers:
 ```
 A. fair: a gap
 B. easy: none
 C. hard: gaps
-```
-
-Answer with its letter and nothing else."""
+```"""
 
 
 def lean(call: Call) -> Reply:
