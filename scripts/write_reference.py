@@ -72,7 +72,10 @@ MODELS: Mapping[str, Mapping[str, str]] = {
     "Run directory": {
         "local_judge.runs.storage.records": "CaseRecord ScoreRecord RunScoreRecord",
         "local_judge.claims.model": "ClaimSet Claim Source Verdict Evidence",
-        "local_judge.protocols.items": "JudgedItem Rating",
+        "local_judge.rubric.answers": "JudgedItem Rating",
+        "local_judge.protocols.rubric.protocol": "RubricAnswers",
+        "local_judge.rubric.judging": "ItemAnswer",
+        "local_judge.rubric.items": "Item",
         "local_judge.claims.unread": "Unread UnreadSentence",
         "local_judge.protocols.deer.rubric.model": "RubricFindings Grade",
         "local_judge.protocols.fact.findings": "FactFindings Pair",

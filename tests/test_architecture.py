@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.runs",),
     ("local_judge.protocols",),
     ("local_judge.tasks",),
-    ("local_judge.agents",),
+    ("local_judge.agents", "local_judge.rubric"),
     ("local_judge.claims", "local_judge.cleaning", "local_judge.scoring"),
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from local_judge.base.errors import ConfigError, plain
 from local_judge.cli.ending import leave, stoppable
-from local_judge.cli.help import ADVANCED
+from local_judge.cli.help import ADVANCED, TASK_FILES
 from local_judge.cli.judging import (
     CalibrationFiles,
     PrintConfig,
@@ -54,6 +55,9 @@ from local_judge.runs.planning.config import OPTION_NAMES, parse_prompts, parse_
 from local_judge.runs.planning.run_file import RunFile, is_run_file, load_run_file
 from local_judge.terminal import is_quiet
 
+RUBRIC = "rubric"
+"""Protocol that `--rubric` selects."""
+
 
 def run(
     context: typer.Context,
@@ -72,6 +76,14 @@ def run(
     snapshot: SomeSnapshotDir = None,
     system: SystemName = None,
     protocol: Protocols = None,
+    rubric: Annotated[
+        Path | None,
+        typer.Option(
+            "--rubric",
+            help="Rubric to judge the reports by: TOML, JSON or JSONL.",
+            rich_help_panel=TASK_FILES,
+        ),
+    ] = None,
     date: Day = None,
     setting: Settings = None,
     prompts: PromptsFrom = None,
@@ -96,7 +108,7 @@ def run(
 
     A run file contains the same settings as the options. Options on the command line override it.
     """
-    file = _run_file(context, how, setting or ())
+    file = _run_file(context, how, setting or (), rubric)
     if print_config:
         print(file.as_yaml(), end="")
         return
@@ -150,9 +162,14 @@ def given_keys(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     return given["COMMANDLINE"], given["ENVIRONMENT"]
 
 
-def _run_file(context: typer.Context, how: ClaimOptions, setting: Sequence[str]) -> RunFile:
+def _run_file(
+    context: typer.Context, how: ClaimOptions, setting: Sequence[str], rubric: Path | None
+) -> RunFile:
     """Return the settings of the run file, the options and the environment, combined."""
     given, environment = given_keys(context)
+    if rubric is not None:
+        setting = [*setting, f"{RUBRIC}.file={json.dumps(str(rubric))}"]
+        given["protocols"] = list(dict.fromkeys([*given.get("protocols", ()), RUBRIC]))
     options: dict[str, Any] = {
         **given,
         "claims": how.changes(),

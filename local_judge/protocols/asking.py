@@ -17,42 +17,25 @@ from pydantic import BaseModel, Field, create_model
 
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.claims.evidence import shared_report
-from local_judge.claims.quotes import QuoteFinder, find_labelled
+from local_judge.claims.quotes import QuoteFinder
 from local_judge.documents.model import Document
-from local_judge.judge.fitting import Part, fitting_parts
 from local_judge.judge.judge import Answer, Judge
-from local_judge.prompts import Prompt, fence
+from local_judge.prompts import fence
 from local_judge.protocols.base import Case
 from local_judge.protocols.checklist import Item, Status
-from local_judge.protocols.items import Rating
+from local_judge.rubric.answers import Rating
+from local_judge.rubric.asking import (
+    MIN_REPLY_TOKENS,
+    REPLY_TOKENS,
+    Reasoned,
+    ask_groups,
+    reasons_of,
+    report_prompt,
+)
 from local_judge.tasks.model import Task
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
-
-
-class Asked(Protocol):
-    """A question with the key that its answer has in a reply."""
-
-    @property
-    def id(self) -> str:
-        """Unique among the questions of a call."""
-        ...
-
-
-class Reasoned(Protocol):
-    """An answer with its reasons."""
-
-    @property
-    def quote(self) -> str:
-        """Quotation of the report."""
-        ...
-
-    @property
-    def rationale(self) -> str:
-        """Reason for the answer."""
-        ...
 
 
 class Rated(Reasoned, Protocol):
@@ -64,14 +47,7 @@ class Rated(Reasoned, Protocol):
         ...
 
 
-Q = TypeVar("Q", bound=Asked)
-A = TypeVar("A", bound=Reasoned)
 N = TypeVar("N", bound=Rated)
-
-MIN_REPLY_TOKENS = 100
-"""A prompt fits if it leaves at least this much room for each requirement asked."""
-REPLY_TOKENS = 300
-"""Limit of a reply, for each requirement asked: 800 characters and the JSON around them."""
 
 
 class Ruling(Frozen):
@@ -136,12 +112,6 @@ def _bound_answer(answer: type[Any], limits: tuple[tuple[str, int], ...]) -> typ
     return create_model(answer.__name__, __base__=answer, **fields)
 
 
-def report_prompt(document: Document, own: Sequence[str]) -> Prompt:
-    """Return a prompt that opens as all prompts about the report do."""
-    opening = shared_report(document)
-    return Prompt(shared=opening.shared, own="\n\n".join(own), prefix_key=opening.prefix_key)
-
-
 def request_blocks(task: Task | None) -> list[str]:
     """Return the request as a block of a prompt, fenced; no block where the report has no task."""
     return [] if task is None else [fence(task.prompt, "Request:")]
@@ -193,56 +163,6 @@ async def ask_each(
     return [reply for some in answers for reply in some]
 
 
-async def ask_groups(
-    judge: Judge,
-    prompt_for: Callable[[Sequence[Q]], Prompt],
-    groups: Sequence[Sequence[Q]],
-    answer: Callable[[Q], type[T]],
-    *,
-    reply_tokens: int,
-    min_reply_tokens: int,
-    draw: int = 0,
-    shown: str = "the report",
-) -> list[Answer[T] | Failure]:
-    """Ask some questions in one call, which is halved between groups where it leaves too little room for its reply.
-
-    Args:
-        judge: the judge that answers.
-        prompt_for: the prompt that asks some of the questions.
-        groups: all questions; those of a group stay in one call.
-        answer: type of the answer to a question.
-        reply_tokens: limit of a reply, for each question in it.
-        min_reply_tokens: a call that leaves less room than this for each of its questions is halved.
-        draw: number of the draw, for a judge that samples.
-        shown: name of what takes the room of the reply, for the failure's detail.
-    """
-
-    def flat(some: Sequence[Sequence[Q]]) -> list[Q]:
-        return [one for group in some for one in group]
-
-    async def ask_part(part: Part[Sequence[Q]]) -> list[Answer[T] | Failure]:
-        asked = flat(part.items)
-        if part.failure is not None:
-            return [part.failure] * len(asked)
-        return await judge.ask_items(
-            lambda indices: prompt_for([asked[index] for index in indices]),
-            [answer(one) for one in asked],
-            len(asked),
-            names=[one.id for one in asked],
-            draw=draw,
-            max_tokens=reply_tokens * len(asked),
-        )
-
-    parts = await fitting_parts(
-        judge,
-        groups,
-        lambda some: prompt_for(flat(some)),
-        lambda some: min_reply_tokens * len(flat(some)),
-        shown,
-    )
-    return [reply for replies in await asyncio.gather(*map(ask_part, parts)) for reply in replies]
-
-
 async def rule(
     document: Document, judge: Judge, wording: Wording, asked: Sequence[Requirement], per_call: int
 ) -> list[Item]:
@@ -281,17 +201,3 @@ async def rate(
         )
         for one, reply in zip(items, replies, strict=True)
     )
-
-
-def reasons_of(reply: Answer[A] | Failure, finder: QuoteFinder) -> dict[str, Any]:
-    """Return the fields of a `JudgedItem` that say why it has its value, or why it has none."""
-    if isinstance(reply, Failure):
-        return {"failure": reply}
-    words = reply.value.quote
-    quote = find_labelled(finder, words)
-    return {
-        "rationale": reply.value.rationale,
-        "quote": quote,
-        "quote_rejected": words if words.strip() and quote is None else None,
-        "replies": reply.replies,
-    }

@@ -21,17 +21,17 @@ from rich.console import RenderableType
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.base.errors import ConfigError, SettingError, first_problem
-from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.config import ClaimsConfig
-from local_judge.claims.model import ClaimSet, Quote
+from local_judge.claims.model import ClaimSet
 from local_judge.documents.model import Document, Source
 from local_judge.judge.judge import Judge
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe
 from local_judge.protocols.stated import Stated
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 
@@ -176,35 +176,6 @@ class PageVerdict(NamedTuple):
     url: str
     supported: bool | None
     """None without an answer."""
-
-
-class ItemRow(NamedTuple):
-    """One answer of a judge to a question of a protocol about a report, in words.
-
-    Examples:
-        >>> ItemRow("coverage", "cost", text="Does the report name the cost?", value="met").failure is None
-        True
-    """
-
-    metric: str
-    """Metric or dimension that the answer counts for."""
-    item: str
-    """Id of the question, as the protocol's findings name it."""
-    text: str = ""
-    """Question, or statement that was judged."""
-    value: str | float | None = None
-    """A label or a number; None without an answer."""
-    rationale: str = ""
-    quote: Quote | None = None
-    """Passage that the judge quotes, found by code: of the page at `url`, or of the report if `url` is None."""
-    quote_rejected: str | None = None
-    """Quotation by the judge that does not occur there."""
-    url: str | None = None
-    """Page that the answer is about."""
-    failure: Failure | None = None
-    """Reason why there is no answer."""
-    replies: tuple[str, ...] = ()
-    """Ledger keys."""
 
 
 class Contest(Frozen):

@@ -18,9 +18,9 @@ from rich.table import Table
 
 from local_judge.base.model import Frozen
 from local_judge.documents.model import Span
-from local_judge.protocols.base import Decision, ItemRow
-from local_judge.protocols.items import JudgedItem
+from local_judge.protocols.base import Decision
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.rubric.answers import ItemRow, JudgedItem
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.terminal import count, item_table, safe

@@ -33,10 +33,9 @@ from local_judge.protocols.base import (
     EvalContext,
     Examiner,
     Findings,
-    ItemRow,
     View,
 )
-from local_judge.protocols.items import items_table
+from local_judge.rubric.answers import ItemRow, items_table
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
 from local_judge.tasks.model import Task

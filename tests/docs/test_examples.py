@@ -12,6 +12,7 @@ Every fenced block says in its info string how it is checked, and one that does 
     jsonl pages | reports | tasks | guidance | criteria | claims | known | queries | planted | annotations | ratings
     jsonl attributes | evidence_gaps | questions | items | searches
     csv ratings
+    toml | json | jsonl rubric
     jsonl checklists | dimensions | plans | rated | domains
                              read by the reader of that format
     json golden              run as a file of golden vectors
@@ -62,6 +63,7 @@ from local_judge.lab.task_construction.sources import read_items, read_questions
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.dream.domains import read_ratings
 from local_judge.protocols.race.static import static_criteria
+from local_judge.rubric.load import load_rubrics
 from local_judge.runs.execution.verify import ClaimRow, load_claim_rows
 from local_judge.runs.planning.inputs import load_reports
 from local_judge.runs.planning.run_file import RunFile, load_config
@@ -281,6 +283,7 @@ CHECKS: dict[tuple[str, str], Callable[[Block, Console], None]] = {
     ("csv", "ratings"): reader(lambda path: load_ratings(path).rows, ".csv"),
     ("csv", "labels"): reader(lambda path: load_item_labels(path).rows, ".csv"),
     ("json", "golden"): reader(read_golden, ".json"),
+    **{(suffix, "rubric"): reader(load_rubrics, f".{suffix}") for suffix in ("toml", "json", "jsonl")},
     ("text", ""): check_figure,
     ("sql", ""): check_figure,
     ("python", "signature"): check_figure,

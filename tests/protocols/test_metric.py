@@ -12,8 +12,9 @@ from rich.console import Console
 from local_judge.base.errors import ConfigError
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
-from local_judge.protocols.base import Case, EvalContext, ItemRow
+from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol, NoSettings, PartFindings
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import UNIT, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task

@@ -17,6 +17,7 @@ from local_judge.protocols.deer.verification.rows import Rows
 from local_judge.protocols.fact import Fact
 from local_judge.protocols.metric import MetricProtocol
 from local_judge.protocols.race import Race
+from local_judge.protocols.rubric import RubricProtocol
 from local_judge.reporting.verticals import vertical_tables, verticals
 from local_judge.runs.storage.records import CaseRecord, ScoreRecord
 from local_judge.scoring.node import VERTICALS, Place, Scale, Score, ScoreNode, Tree, Vertical, placed
@@ -25,6 +26,7 @@ from ..protocols.deepresearcheval import dre_cases
 from ..protocols.deer import rubric_cases
 from ..protocols.fact import fact_cases
 from ..protocols.race import race_cases
+from ..protocols.rubric import answer_cases
 from ..rubric_run import record
 
 
@@ -52,6 +54,7 @@ TREES: dict[str, Callable[[], Tree]] = {
     "deer": _deer,
     "race": _race,
     "fact": lambda: Fact().score([fact_cases.findings("sudxnf")], "paper"),
+    "rubric": lambda: RubricProtocol().score([answer_cases.findings(1, 0.5, 0)], "paper"),
     "deepresearcheval": lambda: DeepResearchEval().score([dre_cases.findings()], "paper"),
 }
 """Scores with all roots that a protocol has beside one for each of its metrics."""

@@ -13,8 +13,8 @@ from pydantic import model_validator
 
 from local_judge.base.failures import Failure
 from local_judge.protocols.deepresearcheval.facts.findings import FactsFindings
-from local_judge.protocols.items import Rating
 from local_judge.protocols.metric import MetricFindings, PartFindings
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.model import QualityDimensions
 
 TOP = 10.0

@@ -18,7 +18,6 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer, Judge
 from local_judge.protocols.deepresearcheval.findings import TOP
 from local_judge.protocols.deepresearcheval.upstream import dimension_key
-from local_judge.protocols.items import Rating
 from local_judge.protocols.originals import (
     Checkout,
     Original,
@@ -29,6 +28,7 @@ from local_judge.protocols.originals import (
     original,
     read_json,
 )
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.dimensions import GENERAL, key_of
 from local_judge.tasks.drafting import Draft
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from local_judge.base.model import Frozen
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.deepresearcheval import original_prompts
 from local_judge.protocols.deepresearcheval.findings import Calls, QualityFindings
 from local_judge.protocols.deepresearcheval.quality_criteria import score_criteria
@@ -27,6 +27,7 @@ from local_judge.protocols.deepresearcheval.quality_scores import (
 )
 from local_judge.protocols.metric import Metric
 from local_judge.protocols.originals import Original
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import TEN, Profile, ScoreNode
 from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions

@@ -20,7 +20,7 @@ from local_judge.judge.judge import Judge
 from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, rate
 from local_judge.protocols.deepresearcheval.findings import TOP, Calls
-from local_judge.protocols.items import Rating
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 

@@ -21,7 +21,6 @@ from local_judge.protocols.base import (
     Case,
     Decision,
     EvalContext,
-    ItemRow,
     OriginalVerifier,
     View,
 )
@@ -45,6 +44,7 @@ from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, citation_expectations, expectations
 from local_judge.protocols.stated import stated_trees
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import ONE_TO_TEN, TEN, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 

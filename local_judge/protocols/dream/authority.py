@@ -28,9 +28,10 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, load_prompt
 from local_judge.protocols.asking import no_boolean
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow, PathSetting
+from local_judge.protocols.base import Case, Decision, EvalContext, PathSetting
 from local_judge.protocols.dream.domains import domain_of, ratings_digest, read_ratings, shown
 from local_judge.protocols.metric import Metric, MetricFindings
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
 from local_judge.scoring.algebra import answers, exactly, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted

@@ -29,7 +29,7 @@ from typing import NamedTuple, get_args
 
 from rich.table import Table
 
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.dream.claims import (
     CheckedSource,
     CitationFindings,
@@ -38,6 +38,7 @@ from local_judge.protocols.dream.claims import (
     cited_claims,
 )
 from local_judge.protocols.metric import Metric
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.aggregate import mean_over_reports
 from local_judge.scoring.algebra import (
     Answer,

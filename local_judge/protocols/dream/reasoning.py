@@ -24,7 +24,7 @@ from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
 from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import ConfigError
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.dream.key_information import missing_plan, plan_note, plan_of
 from local_judge.protocols.dream.reasoning_findings import (
     FATES,
@@ -35,6 +35,7 @@ from local_judge.protocols.dream.reasoning_findings import (
 )
 from local_judge.protocols.dream.reasoning_judging import assess
 from local_judge.protocols.metric import Metric
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of_answers, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task

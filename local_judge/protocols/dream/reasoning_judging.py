@@ -22,7 +22,7 @@ from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.fitting import room_for
 from local_judge.prompts import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import at_most, evaluated_on, report_prompt
+from local_judge.protocols.asking import at_most, evaluated_on
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.dream.reasoning_findings import (
     Assessment,
@@ -34,6 +34,7 @@ from local_judge.protocols.dream.reasoning_findings import (
     QuestionFindings,
     ReasoningSettings,
 )
+from local_judge.rubric.asking import report_prompt
 from local_judge.tasks.model import ReasoningQuestion
 
 template = partial(load_prompt, "local_judge.protocols.dream")

@@ -20,7 +20,6 @@ from local_judge.protocols.base import (
     Case,
     Decision,
     EvalContext,
-    ItemRow,
     OriginalVerifier,
     PageVerdict,
     View,
@@ -36,6 +35,7 @@ from local_judge.protocols.fact.settings import FactSettings
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import SensitivityProbe, citation_expectations
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import COUNT, DIAGNOSTIC, UNIT, Place, Profile, Scale, ScoreNode
 from local_judge.terminal import count, item_table, safe
 

@@ -12,14 +12,9 @@ from pydantic import Field
 
 from local_judge.base.model import Frozen
 from local_judge.prompts import Prompt, fill, load_prompt
-from local_judge.protocols.asking import (
-    at_most,
-    evaluated_on,
-    listed_references,
-    report_prompt,
-    request_blocks,
-)
+from local_judge.protocols.asking import at_most, evaluated_on, listed_references, request_blocks
 from local_judge.protocols.base import Case
+from local_judge.rubric.asking import report_prompt
 
 Kind = Literal["consistency", "citation"]
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.protocols.base import Findings
-from local_judge.protocols.items import JudgedItem
+from local_judge.rubric.answers import JudgedItem
 from local_judge.tasks.model import Criteria, JoinedBy
 
 Mode = Literal["reference", "pointwise", "vanilla"]

@@ -22,7 +22,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer as JudgeAnswer
 from local_judge.judge.judge import Judge
 from local_judge.judge.scales import expected_score
-from local_judge.protocols.asking import ask_groups, require_input
+from local_judge.protocols.asking import require_input
 from local_judge.protocols.originals import Original
 from local_judge.protocols.race import original_prompts
 from local_judge.protocols.race.asking import (
@@ -45,6 +45,7 @@ from local_judge.protocols.race.findings import (
 )
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
+from local_judge.rubric.asking import ask_groups
 from local_judge.tasks.drafting import language_name
 from local_judge.tasks.model import Criteria, Criterion, JoinedBy, Task
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from local_judge.base.errors import ConfigError
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
-from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, ItemRow, View
+from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
 from local_judge.protocols.file_formats import FileFormat
 from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import InjectionProbe, SensitivityProbe, expectations
@@ -27,6 +27,7 @@ from local_judge.protocols.race.original_prompts import RACE
 from local_judge.protocols.race.scores import arrangement, score
 from local_judge.protocols.race.settings import RaceSettings
 from local_judge.protocols.race.static import static_criteria
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import DIAGNOSTIC, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Claim, ClaimSet, Source, Verdict
 from local_judge.ledger.ledger import Trace
-from local_judge.protocols.base import AnyProtocol, ItemRow
+from local_judge.protocols.base import AnyProtocol
 from local_judge.reporting.page.sources import Excerpt, Sources, Units, excerpt_of
+from local_judge.rubric.answers import ItemRow
 from local_judge.runs.results.scored import Nodes
 from local_judge.runs.results.summary import Number, number_of
 from local_judge.runs.storage.items import claims_file, findings_file

@@ -14,7 +14,8 @@ from local_judge.base.errors import RunError
 from local_judge.claims.model import ClaimSet, Quote, Source
 from local_judge.ledger.ledger import Ledger
 from local_judge.ledger.requests import Identified, canonical
-from local_judge.protocols.base import ItemRow, load_protocol
+from local_judge.protocols.base import load_protocol
+from local_judge.rubric.answers import ItemRow
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.storage.records import CaseRecord, load_records, load_scores

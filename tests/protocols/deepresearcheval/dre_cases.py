@@ -7,7 +7,7 @@ from typing import Any
 
 from local_judge.protocols.deepresearcheval import DreFindings
 from local_judge.protocols.deepresearcheval.findings import QualityFindings
-from local_judge.protocols.items import Rating
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.dimensions import DimensionsRow
 from local_judge.tasks.model import QualityDimensions, Task
 from serving.engines.scripted import Call, Reply

@@ -16,7 +16,7 @@ from rich.table import Table
 from local_judge.agents.citations import quote_of
 from local_judge.agents.result import AgentResult, EvidenceGap, Step
 from local_judge.agents.toolbox import Toolbox, corpus_of
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.deepresearcheval.facts.asking import Subject
 from local_judge.protocols.deepresearcheval.facts.checking import check_by_agent, check_by_search
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
@@ -34,6 +34,7 @@ from local_judge.protocols.deepresearcheval.facts.statements import (
     shared_statements,
 )
 from local_judge.protocols.metric import Metric
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.terminal import NONE, count, item_table, safe
 

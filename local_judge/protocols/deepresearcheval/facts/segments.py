@@ -19,8 +19,8 @@ from local_judge.base.model import Frozen
 from local_judge.documents.model import Document, Sentence, Span
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, load_prompt
-from local_judge.protocols.asking import report_prompt
 from local_judge.protocols.deepresearcheval.facts.findings import Segment, SegmentSettings
+from local_judge.rubric.asking import report_prompt
 
 REPLY_TOKENS = 12
 """Limit of a reply, for each label that may be named."""

@@ -23,7 +23,7 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Answer as Told
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, fill, load_prompt
-from local_judge.protocols.asking import ask_groups, no_boolean, reasons_of, report_prompt
+from local_judge.protocols.asking import no_boolean
 from local_judge.protocols.deer.names import JUDGED, RUBRIC
 from local_judge.protocols.deer.rubric.load import bands_for
 from local_judge.protocols.deer.rubric.model import (
@@ -38,6 +38,7 @@ from local_judge.protocols.deer.rubric.model import (
     Subdimension,
 )
 from local_judge.protocols.deer.settings import DeerSettings
+from local_judge.rubric.asking import ask_groups, reasons_of, report_prompt
 from local_judge.tasks.model import Task
 
 CALLS: tuple[tuple[str, ...], ...] = (*((name,) for name in RUBRIC[:4]), RUBRIC[4:])

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from local_judge.base.model import Frozen
-from local_judge.protocols.base import Decision, ItemRow
+from local_judge.protocols.base import Decision
 from local_judge.protocols.deer.names import OVERALL
-from local_judge.protocols.items import JudgedItem
+from local_judge.rubric.answers import ItemRow, JudgedItem
 from local_judge.tasks.model import Guidance
 
 Kind = Literal["coverage", "quality"]

@@ -31,7 +31,7 @@ from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
 from local_judge.agents.toolbox import Toolbox
 from local_judge.claims.model import Claim
 from local_judge.claims.unread import unread_of
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.dream.claims import verifiable
 from local_judge.protocols.dream.factuality.findings import (
     CheckedFact,
@@ -44,6 +44,7 @@ from local_judge.protocols.dream.factuality.salience import choose
 from local_judge.protocols.dream.factuality.searching import ClaimQueries, grouped, search, write_queries
 from local_judge.protocols.dream.factuality.verdicts import check_by_agent, judge_claims
 from local_judge.protocols.metric import Metric
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Unseen, share
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import read_in_part

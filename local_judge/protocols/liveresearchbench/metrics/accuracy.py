@@ -36,8 +36,9 @@ from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, fill, load_prompt
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Unseen, share, undefined
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import read_in_part

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from local_judge.base.model import Frozen
 from local_judge.protocols.asking import task_of
-from local_judge.protocols.base import Case, Contest, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Contest, Decision, EvalContext
 from local_judge.protocols.liveresearchbench.depth.defects import defects
 from local_judge.protocols.liveresearchbench.depth.games import (
     DIMENSIONS,
@@ -31,6 +31,7 @@ from local_judge.protocols.liveresearchbench.depth.judging import compare
 from local_judge.protocols.liveresearchbench.depth.scores import DEPTH, LABEL, aggregate_depth, score_depth
 from local_judge.protocols.liveresearchbench.original_prompts import prompts_from
 from local_judge.protocols.metric import Metric
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Task
 from local_judge.terminal import NONE, count, item_table, safe

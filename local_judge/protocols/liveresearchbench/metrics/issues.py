@@ -32,7 +32,7 @@ from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
 from local_judge.judge.fitting import room_for
-from local_judge.protocols.base import Case, Decision, EvalContext, ItemRow
+from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.liveresearchbench import original_prompts
 from local_judge.protocols.liveresearchbench.covering import covering, named_beside
 from local_judge.protocols.liveresearchbench.issue_prompts import (
@@ -44,6 +44,7 @@ from local_judge.protocols.liveresearchbench.issue_prompts import (
 )
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.protocols.originals import PromptSource
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Answer, answers_between, unknown
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.node import Profile, Score, ScoreNode, node

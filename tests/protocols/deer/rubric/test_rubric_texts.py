@@ -84,7 +84,11 @@ def test_no_run_of_seven_words_is_copied() -> None:
     theirs = set[tuple[str, ...]]().union(*map(runs, systems()))
     assert theirs & runs("You may not copy: Even one core gap makes Excellent (7-8) impossible")
     package = ROOT / "local_judge/protocols/deer/rubric"
-    texts = [*package.glob("data/*.yaml"), *package.glob("prompts/*.md"), ROOT / "docs/protocols/rubric.md"]
+    texts = [
+        *package.glob("data/*.yaml"),
+        *package.glob("prompts/*.md"),
+        ROOT / "docs/protocols/deer_rubric.md",
+    ]
     assert len(texts) == 15
     assert {path.name: copied for path in texts if (copied := theirs & runs(path.read_text("utf-8")))} == {}
 

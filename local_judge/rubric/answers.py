@@ -7,7 +7,7 @@ it in the report; the others are in `quote_rejected`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 from rich.table import Table
@@ -15,8 +15,31 @@ from rich.table import Table
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.protocols.base import ItemRow
 from local_judge.terminal import NONE, item_table, safe
+
+
+class ItemRow(NamedTuple):
+    """One answer of a judge to a question of a protocol about a report, in words."""
+
+    metric: str
+    """Metric or dimension that the answer counts for."""
+    item: str
+    """Id of the question, as the protocol's findings name it."""
+    text: str = ""
+    """Question, or statement that was judged."""
+    value: str | float | None = None
+    """A label or a number; None without an answer."""
+    rationale: str = ""
+    quote: Quote | None = None
+    """Passage that the judge quotes, found by code: of the page at `url`, or of the report if `url` is None."""
+    quote_rejected: str | None = None
+    """Quotation by the judge that does not occur there."""
+    url: str | None = None
+    """Page that the answer is about."""
+    failure: Failure | None = None
+    """Reason why there is no answer."""
+    replies: tuple[str, ...] = ()
+    """Ledger keys."""
 
 
 class JudgedItem(Frozen):
