@@ -120,7 +120,7 @@ def test_a_line_that_is_no_request_gets_an_error_as_its_answer(web: Snapshot) ->
         "[1, 2]",
         request(7, "tools/call", search),
         "[" * 100_000,
-        *(request(number, "ping", {}) for number in (None, float("nan"), 1.5, True, [])),
+        *(request(number, "ping", {}) for number in (None, float("nan"), 1.5, True, {"a": 1})),
         request(8, "ping", "x"),
         request(1, "ping", {}),
     ]
