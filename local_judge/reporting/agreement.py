@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
 from local_judge.runs.results.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, OverJudges, RatedTask
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 _BLANK = ("", "", "")
 OVER_JUDGES = (

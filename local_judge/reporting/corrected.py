@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.output import count
 from local_judge.reporting.summary import estimate_text
 from local_judge.runs.results.labels import LabelledRun
 from local_judge.stats.prediction_powered import LEAST_CLUSTERS, LEAST_LABELS, Corrected
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 def corrected_table(rows: Sequence[tuple[str, Corrected]], judge: str | None) -> Table:

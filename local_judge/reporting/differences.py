@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.runs.results.comparison import Changes, Flip, RunDifference, ScoreDifference
 from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, LEVEL
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 DIFFERENCE = ("difference", "tasks", "p")
 """Columns of a difference."""

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, count
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
@@ -20,7 +21,7 @@ from local_judge.tasks.dimensions import GENERAL, DimensionEntry, DimensionsRow
 from local_judge.tasks.guidance import GuidanceRow, Point
 from local_judge.tasks.model import Checklist
 from local_judge.tasks.review import D, DraftRow
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 def draft_table(

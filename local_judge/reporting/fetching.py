@@ -14,8 +14,9 @@ from rich.live import Live
 from rich.table import Table
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
+from local_judge.base.output import is_quiet
 from local_judge.reporting.progress import Lines
-from local_judge.terminal import is_quiet, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 SHOWN_HOSTS = 10
 """Most hosts with a row: those with the most left to do."""

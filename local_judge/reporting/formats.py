@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.base.errors import UserError, optional_module, os_errors
+from local_judge.base.output import count
 from local_judge.base.rows import harmless_cell
 from local_judge.reporting.exports import check_new
 from local_judge.reporting.inspect_log import write_inspect_log
@@ -34,7 +35,6 @@ from local_judge.runs.storage.seal import modifications
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import Estimate
-from local_judge.terminal import count
 
 Written = dict[str, int]
 """Number of rows, systems or numbers of each file."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
@@ -19,7 +20,7 @@ from local_judge.runs.results.attributes import Entry, Key, OpenRun
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import one_judge_of, protocols_of
 from local_judge.runs.storage.records import CaseRecord
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class LabelCounts(Frozen):

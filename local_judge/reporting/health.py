@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.output import count
 from local_judge.documents.health import Problem, ProblemKind, ReportHealth
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class CheckedReport(NamedTuple):

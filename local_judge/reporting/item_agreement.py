@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.output import count
 from local_judge.reporting.agreement import (
     OVER_JUDGES,
     judges_table,
@@ -23,7 +24,7 @@ from local_judge.runs.results.item_labels import LabelledMetric, LabelledRuns
 from local_judge.stats.agreement.items import agreement_of_annotators, agreement_with_labels
 from local_judge.stats.agreement.ratings import Measure, OverJudges, over_judges
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import count, safe
+from local_judge.terminal import safe
 
 ANY = "any judge"
 """Column of the agreement of people with at least one of several judges."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE
 from local_judge.reporting.run_tables import FAILED, NO_SYSTEM, REPORTS, SOURCES
 from local_judge.reporting.summary import score_lines, score_notes
 from local_judge.runs.results.summary import Summary
@@ -20,7 +21,6 @@ from local_judge.runs.storage.records import CaseRecord, load_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import load_system_scores
 from local_judge.scoring.node import Profile
-from local_judge.terminal import NONE
 
 
 class Line(NamedTuple):

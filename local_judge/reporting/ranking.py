@@ -12,13 +12,14 @@ from typing import Any
 
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.results.ranking import Matches
 from local_judge.runs.results.scored import SystemScore
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 REGULARISED = "‡"
 """Mark of a strength that is estimated with one more tie for each system."""

@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from local_judge.base.output import NONE, count
 from local_judge.reporting.summary import (
     estimate_text,
     score_lines,
@@ -26,7 +27,7 @@ from local_judge.runs.storage.rescoring import AgreementRecord
 from local_judge.runs.storage.summaries import SystemScore
 from local_judge.scoring.node import Profile, Score
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 ENSEMBLE = "ensemble"
 NO_SYSTEM = "no system named"

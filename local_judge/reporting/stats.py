@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.reporting.summary import estimate_text
 from local_judge.scoring.coverage import Coverage
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.stability import Stability
 from local_judge.stats.length import Correlation, LengthBias, Relation
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class LengthRow(NamedTuple):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from local_judge.base.output import NONE
 from local_judge.runs.results.summary import Summary
 from local_judge.scoring.node import evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
 from local_judge.stats.estimate import LEVEL, Estimate
-from local_judge.terminal import NONE, safe
+from local_judge.terminal import safe
 
 NAMED = 5
 """Most reports that one line names; the others are counted."""

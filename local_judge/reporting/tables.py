@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from rich.table import Table
 
+from local_judge.base.output import NONE
 from local_judge.runs.execution.job import Plan
 from local_judge.runs.proof.costs import RunCost
 from local_judge.runs.storage.records import ScoreRecord
 from local_judge.runs.sweeps.plan import SweepPlan
 from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class _Columns(NamedTuple):

@@ -11,8 +11,9 @@ from typing import Any
 from rich.table import Table
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, count
 from local_judge.tasks.topics import TopicAgreement, TopicCounts
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 def topic_table(corpora: Sequence[TopicCounts]) -> Table:

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.table import Table
 
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, count
 from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.scoring.node import VERTICALS, Profile, ScoreNode, Tree, Vertical
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.scoring.text import value as shown
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class Placed(Summary):

@@ -11,13 +11,14 @@ import typer
 from rich.console import Console
 
 from local_judge.base.errors import ConfigError, plain
+from local_judge.base.output import NONE
 from local_judge.cli.faults import collect_loops
 from local_judge.cli.judge.presets import JudgeName, fetched
 from local_judge.cli.judging import AllowPresetCode
 from local_judge.cli.options import AsJson, DryRun
 from local_judge.cli.output import print_json
 from local_judge.runs.execution.judges import say
-from local_judge.terminal import NONE, plain_table, safe, stdout
+from local_judge.terminal import plain_table, safe, stdout
 from serving.gpus import check_accelerator, visible_gpus
 from serving.judge_records import recorded, sharing, status
 from serving.launch import Wanted, check_served, command_line, plan_replicas

@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 
 from local_judge.base.errors import ConfigError, plain
+from local_judge.base.output import NONE, count
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.lab.replication import (
@@ -24,7 +25,7 @@ from local_judge.lab.replication import (
     run_commands,
 )
 from local_judge.lab.replication_figures import Figure, compare
-from local_judge.terminal import NONE, count, plain_table, safe, stdout
+from local_judge.terminal import plain_table, safe, stdout
 
 
 def replicate(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from local_judge.base.errors import InputError
+from local_judge.base.output import count
 from local_judge.cli.modified import AllowModified, print_found
 from local_judge.cli.options import LABELS, AsJson, OneOfJudges
 from local_judge.reporting.corrected import corrected_notes, corrected_table
@@ -18,7 +19,6 @@ from local_judge.runs.storage.manifest import one_judge_of
 from local_judge.runs.storage.records import load_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.prediction_powered import Corrected, corrected_share
-from local_judge.terminal import count
 
 
 def correct(

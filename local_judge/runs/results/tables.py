@@ -132,6 +132,7 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
         **_QUOTE,
         "rationale": str,
         "url": str,
+        "details": str,
         "replies": Texts,
     },
     "calls": {
@@ -347,6 +348,7 @@ def _item(one: ItemRow) -> Row:
         **_quote(one.quote, one.quote_rejected),
         "rationale": one.rationale,
         "url": one.url,
+        "details": "\n".join(one.details),
         "replies": one.replies,
     }
 
