@@ -72,6 +72,10 @@ class Table:
         self.columns = [*map(Column, texts), *(Column(heading, number=True) for heading in numbers)]
         self.lines: list[Line] = []
 
+    def add_column(self, heading: str, *, number: bool = True) -> None:
+        """Add a column behind the others, of numbers or of texts."""
+        self.columns.append(Column(heading, number))
+
     def add_row(self, *cells: str, bold: bool = False) -> None:
         """Add a line."""
         self.lines.append(Line(cells, bold))

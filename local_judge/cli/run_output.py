@@ -32,7 +32,7 @@ from local_judge.runs.storage.resume import is_finished, unfinished_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.node import Profile
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import print_parts, safe, stdout
 
 WithReports = Annotated[bool, typer.Option("--reports", help="Add a row for each report.")]
 WithAllScores = Annotated[
@@ -148,7 +148,7 @@ def print_results(found: Results, options: TableOptions, judge: str | None = Non
     systems = [row for row in found.systems if row.judge == judge]
     aggregates = [row for row in found.aggregates if row.judge == judge]
     scores = [row for row in found.shown_scores(options) if row.judge == judge]
-    console.print(run_summary(found.records, systems, options, aggregates=aggregates, scores=scores))
+    print_parts(run_summary(found.records, systems, options, aggregates=aggregates, scores=scores))
     if found.judges and judge is None:
         print_judges(found, options)
     for line in notes:
@@ -169,7 +169,7 @@ def print_judges(found: Results, options: TableOptions) -> None:
     if found.agreement:
         console.print(agreement_table(found.agreement, whole=whole))
     for note in agreement_notes(found.agreement) if whole else ():
-        console.print(note, style="dim")
+        console.print(note, style="dim", markup=False)
 
 
 def print_warnings(found: Results, judge: str | None = None) -> list[str]:

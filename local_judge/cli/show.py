@@ -59,7 +59,7 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import summarised
 from local_judge.runs.sweeps.folder import runs_in
 from local_judge.scoring.node import Profile
-from local_judge.terminal import print_parts, safe, stdout
+from local_judge.terminal import print_parts, stdout
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 RunDirs = Annotated[
@@ -422,7 +422,7 @@ def _print_report(
         by_profile = trees(rows)
         if profile in by_profile:
             by_profile = {profile: by_profile[profile]}
-        title = f"{protocol}: {safe(record.id)}{by_whom([record], judge)}"
+        title = f"{protocol}: {record.id}{by_whom([record], judge)}"
         console.print(score_table(title, by_profile, items=items))
         for note in score_notes(by_profile):
             console.print(note, style="dim")

@@ -10,16 +10,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
-
-from local_judge.base.output import NONE, count
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.results.ranking import Matches
 from local_judge.runs.results.scored import SystemScore
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
-from local_judge.terminal import plain_table, safe
+from local_judge.terminal import safe
 
 REGULARISED = "‡"
 """Mark of a strength that is estimated with one more tie for each system."""
@@ -29,7 +27,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
     """Return the systems in order with their scores; a rule separates groups that cannot be compared."""
     scored = ("score", "bounds", "known", "reports") if scores else ()
     games = ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent")
-    table = plain_table(safe(title), ("system",), (*scored, *games))
+    table = Table(title, ("system",), (*scored, *games))
     for row in found.rows:
         if row.group > 1 and row is next(one for one in found.rows if one.group == row.group):
             table.add_section()
@@ -37,7 +35,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
         counts = (row.games, row.wins, row.losses, row.ties, row.failed)
         consistent = f"{row.consistent}/{row.judged_twice}" if row.judged_twice else NONE
         table.add_row(
-            safe(row.system, 40),
+            shortened(row.system, 40),
             *(_scored(scores.get(row.system)) if scores else ()),
             _strength(row),
             _ranged(rate, row.win_rate_interval, 100, 1),
@@ -64,7 +62,7 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     if found.n_groups > 1:
         yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
     if matches.unevaluated:
-        named = listed(matches.unevaluated)
+        named = safe(listed(matches.unevaluated))
         yield f"in no game, or only in failed games: {count(len(matches.unevaluated), 'report')} ({named})"
     if matches.own:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_judge.base.failures import Failure
+from local_judge.base.output import Table
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
 from local_judge.protocols.deer import Deer, DeerFindings
@@ -23,7 +24,7 @@ from local_judge.runs.execution.verify import VerifiedRow
 from local_judge.runs.proof.costs import RunCost, Tokens
 from local_judge.runs.storage.records import CaseRecord, ScoreRecord
 from local_judge.runs.storage.summaries import summarised
-from local_judge.terminal import plain_table, safe, stdout
+from local_judge.terminal import safe, stdout
 
 from ..printing import printed
 
@@ -81,8 +82,12 @@ def test_every_table_takes_hostile_text() -> None:
         id=HOSTILE, claim=HOSTILE, url="https://a.example", status="ok", label=None, quote=HOSTILE
     )
     for table in (
-        run_summary([record, crashed], summarised([record, crashed], scores), scores=scores),
-        score_table(safe(HOSTILE), trees(scores)),
+        *(
+            one
+            for one in run_summary([record, crashed], summarised([record, crashed], scores), scores=scores)
+            if isinstance(one, Table)
+        ),
+        score_table(HOSTILE, trees(scores)),
         claim_blocks(claim_set()),
         claim_summary(claim_set()),
         verified_blocks([row]),
@@ -106,7 +111,7 @@ def test_each_claim_is_a_block_worst_first() -> None:
 
 
 def test_a_table_too_wide_for_the_terminal_becomes_several() -> None:
-    table = plain_table("Scores", ("system",), [f"score number {n}" for n in range(12)])
+    table = Table("Scores", ("system",), [f"score number {n}" for n in range(12)])
     for system in ("a system with a long name", "b"):
         table.add_row(system, *(f"{n}.25 (1.00 to 20.00)" for n in range(12)))
     shown = printed(table, width=60, terminal=False)
@@ -118,7 +123,7 @@ def test_a_table_too_wide_for_the_terminal_becomes_several() -> None:
 
 
 def test_a_table_that_fits_stays_as_it_is() -> None:
-    table = plain_table("", ("system",), ("score",))
+    table = Table("", ("system",), ("score",))
     table.add_row("a", "1.00")
     shown = printed(table, width=60, terminal=False)
     assert [line.rstrip() for line in shown.splitlines()] == [

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.output import shortened
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     SCORE,
@@ -95,8 +96,8 @@ def length(
         return
     print_marks()
     console = stdout()
-    by = f", judge {safe(judge)}" if judge is not None else ""
-    title = f"{safe(protocol)} ({profile} profile{by}): score and length in {measure}"
+    by = f", judge {judge}" if judge is not None else ""
+    title = f"{protocol} ({profile} profile{by}): score and length in {measure}"
     console.print(length_table(rows, title, measure, by_task=score is not None))
     console.print(f"95% bootstrap intervals of {DRAWS:,} draws, seed {seed}; df: degrees of freedom of p")
     for row in rows:
@@ -150,8 +151,8 @@ def stability(
         return
     print_marks()
     console = stdout()
-    names = ", ".join(safe(judge, 30) for judge in judged.judges)
-    console.print(stability_table(rows, f"{safe(judged.protocol)} ({profile} profile): agreement of {names}"))
+    names = ", ".join(shortened(judge, 30) for judge in judged.judges)
+    console.print(stability_table(rows, f"{judged.protocol} ({profile} profile): agreement of {names}"))
     if score is not None:
         for row in rows:
             console.print(pairs_table(row))

@@ -15,6 +15,7 @@ from local_judge.claims.model import ClaimSet, Quote, Source
 from local_judge.ledger.ledger import Ledger
 from local_judge.ledger.requests import Identified, canonical
 from local_judge.protocols.base import ItemRow, load_protocol
+from local_judge.runs.results.summary import Summary, number_of
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.storage.records import CaseRecord, load_records, load_scores
@@ -83,6 +84,9 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
         "system": str,
         "n_reports": int,
         "n_values": int,
+        "n_reports_failed": int,
+        "n_reports_in_part": int,
+        "n_reports_undefined": int,
         "aggregate": str,
         "protocol": str,
         "version": str,
@@ -205,6 +209,7 @@ def score_rows(store: RunStore, profile: Profile = "paper", judge: str | None = 
             "path": "/".join(path),
             "label": node.label,
             **node.score.model_dump(),
+            **number_of(node.score),
         }
         for row in load_scores(store, protocols, (chosen,), profile=profile)
         for root in row.scores
@@ -221,6 +226,9 @@ def system_rows(store: RunStore, profile: Profile = "paper", judge: str | None =
             "system": row.system,
             "n_reports": row.n_reports,
             "n_values": row.n_values,
+            "n_reports_failed": row.n_failed,
+            "n_reports_in_part": row.n_in_part,
+            "n_reports_undefined": row.n_undefined,
             "aggregate": "rule" if row.by_rule else "mean",
             "protocol": row.protocol,
             "version": row.version,
@@ -229,7 +237,7 @@ def system_rows(store: RunStore, profile: Profile = "paper", judge: str | None =
             "path": "/".join(row.path),
             "label": row.label,
             **row.score.model_dump(),
-            **({"interval_low": row.interval[0], "interval_high": row.interval[1]} if row.interval else {}),
+            **Summary.of_system(row).number,
         }
         for row in load_system_scores(store, protocols, (chosen,))
         if row.profile == profile and not row.all_systems
