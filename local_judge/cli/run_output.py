@@ -18,6 +18,7 @@ from local_judge.reporting.run_tables import (
 )
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.execution.qualifications import qualifications_as_json, recorded_qualifications
+from local_judge.runs.results.tables import system_row
 from local_judge.runs.storage.manifest import judges_of, protocols_of
 from local_judge.runs.storage.records import (
     CaseRecord,
@@ -123,6 +124,11 @@ class Results(NamedTuple):
             "cases": self.records,
             "scores": [row for row in self.scores(report) if every_judge or row.judge == judge],
             "aggregates": [row for row in self.aggregates if every_judge or row.judge == judge],
+            "systems": [
+                system_row(row)
+                for row in self.systems
+                if (every_judge or row.judge == judge) and not row.all_systems
+            ],
         }
         if self.judges:
             rows["agreement"] = self.agreement if judge is None else []
@@ -168,8 +174,7 @@ def print_judges(found: Results, options: TableOptions) -> None:
     console.print(*tables, sep="\n")
     if found.agreement:
         console.print(agreement_table(found.agreement, whole=whole))
-    for note in agreement_notes(found.agreement) if whole else ():
-        console.print(note, style="dim", markup=False)
+    print_parts(agreement_notes(found.agreement) if whole else ())
 
 
 def print_warnings(found: Results, judge: str | None = None) -> list[str]:

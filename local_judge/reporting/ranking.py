@@ -14,6 +14,7 @@ from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.results.ranking import Matches
 from local_judge.runs.results.scored import SystemScore
+from local_judge.runs.results.tables import system_row
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
@@ -116,7 +117,7 @@ def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
         "systems": [
             {
                 "system": row.system,
-                **_score_json(matches.scores.get(row.system)),
+                **({"score": system_row(matches.scores[row.system])} if row.system in matches.scores else {}),
                 "group": row.group,
                 "strength": row.strength,
                 "unbounded": row.unbounded or None,
@@ -143,17 +144,6 @@ def _reason(row: RankingRow) -> str:
     if row.strength is None:
         return "in no game" if not row.games else f"only {'won' if row.unbounded == 'above' else 'lost'}"
     return "" if row.win_rate is not None else "no decisive game"
-
-
-def _score_json(found: SystemScore | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    return {
-        "score": found.score.model_dump(mode="json"),
-        "score_by_rule": found.by_rule,
-        "n_reports": found.n_reports,
-        "n_values": found.n_values,
-    }
 
 
 def _interval(found: Interval | None) -> dict[str, Any] | None:

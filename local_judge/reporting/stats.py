@@ -6,11 +6,11 @@ Invariant: a number that does not exist is a dash with the reason in its row; in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from local_judge.base.output import NONE, Table, count, shortened
-from local_judge.reporting.summary import estimate_text
+from local_judge.reporting.agreement import measure_json
+from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.scoring.coverage import Coverage
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.stability import Stability
@@ -119,12 +119,8 @@ def stability_notes(row: StabilityRow) -> Iterator[str]:
         )
     if row.coverage.n_in_part:
         yield f"{row.score}: {coverage_line(row.coverage)}"
-    without: dict[str, list[str]] = {}
-    for measure in found.measures:
-        if measure.estimate.value is None:
-            without.setdefault(measure.estimate.reason, []).append(measure.label)
-    for reason, labels in without.items():
-        yield f"{row.score}: {'; '.join(labels)}: {reason}"
+    for line in unknown_lines((measure.label, measure.estimate) for measure in found.measures):
+        yield f"{row.score}: {line}"
 
 
 def stability_json(row: StabilityRow) -> dict[str, Any]:
@@ -137,9 +133,6 @@ def stability_json(row: StabilityRow) -> dict[str, Any]:
         "n_tasks": found.n_tasks,
         "n_missing": dict(found.n_missing),
         "coverage": row.coverage._asdict(),
-        "measures": [
-            {"id": one.id, "label": one.label, "unit": one.unit, **asdict(one.estimate)}
-            for one in found.measures
-        ],
+        "measures": [measure_json(one) for one in found.measures],
         "pairs": [pair._asdict() for pair in found.pairs],
     }

@@ -104,7 +104,7 @@ def test_agreement_is_short_for_all_and_whole_with_pairs() -> None:
     assert "a, b, c" in whole and "0.50 to 1.00" in whole and "1.25" in whole
     assert list(agreement_notes(rows)) == [
         "95% bootstrap intervals over reports of 1,000 draws",
-        r"no alpha, because all ratings are equal: deer \[bold]x",
+        "no alpha, because all ratings are equal: deer [bold]x",
     ]
 
 

@@ -174,7 +174,7 @@ def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
     rows.append(eight("three", Score(value=5, low=5, high=5)))
     options = TableOptions(reports=True, all_scores=True, bounds=True)
     table = summary(rows, options)
-    lines = drawn(table)
+    lines = drawn(*table)
     cells = [[cell.strip() for cell in line.split("│")] for line in lines]
     # What failures leave open stands below the value, cut at blanks alone.
     first = next(index for index, line in enumerate(cells) if line.count("9.69") == 8)
