@@ -368,6 +368,8 @@ def _show_run(
 def _of_report(found: Results, report: str) -> Results:
     """Return the results of one report; the judges' agreement and the scores by rules over reports are of the run."""
     records = _records_of(found.store, found.records, report)
+    if len(found.records) == 1:
+        return found
     return found._replace(records=records, systems=summarised(records, found.scores(report)))
 
 
