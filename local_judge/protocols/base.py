@@ -155,7 +155,7 @@ class ItemRow(NamedTuple):
     replies: tuple[str, ...] = ()
     """Ledger keys."""
     details: tuple[str, ...] = ()
-    """What else the answer rests on, such as queries, evidence and weights, a line each."""
+    """Further grounds of the answer, such as queries, evidence and weights, a line each."""
 
 
 class Contest(Frozen):
