@@ -21,8 +21,9 @@ from local_judge.base.errors import ConfigError, optional_module, plain
 from local_judge.claims.config import ClaimsConfig
 from local_judge.ledger.ledger import Ledger, Trace
 from local_judge.protocols.originals import PromptSource
-from local_judge.reporting.leaderboard import as_html, leaderboard
+from local_judge.reporting.leaderboard import as_html
 from local_judge.reporting.progress import RunProgress
+from local_judge.reporting.run_tables import leaderboard
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.execution.job import job_of, run_job, unwatched
 from local_judge.runs.planning.report_files import left_out
@@ -361,7 +362,7 @@ class Run:
         """Return the leaderboard with its warnings for a notebook, without scripts, styles or links."""
         lines = [one.text for one in self.warnings()]
         notes = "".join(f"<p>{html.escape(plain(line))}</p>\n" for line in lines)
-        return f"{notes}{as_html(leaderboard(self._store))}<p>{html.escape(plain(repr(self)))}</p>\n"
+        return f"{notes}{as_html(*leaderboard(self._store))}<p>{html.escape(plain(repr(self)))}</p>\n"
 
 
 def _path(name: Name | None) -> Path | None:

@@ -6,35 +6,23 @@ characters removed.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.table import Column, Table
+from rich.table import Column
+from rich.table import Table as RichTable
 
 from local_judge.base.errors import plain
-
-QUIET = "LOCAL_JUDGE_QUIET"
-"""Environment variable that `--quiet` sets."""
-
-NONE = "–"
-"""Text printed for a missing number, which is never shown as zero."""
+from local_judge.base.output import Table, shortened
 
 
 def safe(text: str, limit: int | None = None) -> str:
     """Return untrusted text for the terminal: no control characters, no markup, at most `limit` characters."""
     shown = plain(text)
-    if limit is not None and len(shown) > limit:
-        shown = shown[: limit - 1] + "…"
-    return escape(shown)
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: `1 claim`, `2 claims`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return escape(shown if limit is None else shortened(shown, limit))
 
 
 _BETWEEN = 3
@@ -45,7 +33,7 @@ _WHOLE_WORD = 24
 """Maximum length of a word, such as the name of a run, that keeps its column wide enough."""
 
 
-class _PlainTable(Table):
+class _PlainTable(RichTable):
     """Table that fits the terminal.
 
     If it is too wide, headings and cells wrap at blanks. Words of texts are broken if they are long, or if that does
@@ -80,9 +68,9 @@ class _PlainTable(Table):
                 yield ""
             yield self._part(places, widths, with_title=not number)
 
-    def _part(self, places: Sequence[int], widths: Sequence[int], *, with_title: bool) -> Table:
+    def _part(self, places: Sequence[int], widths: Sequence[int], *, with_title: bool) -> RichTable:
         """Return a table with some of the columns."""
-        made = Table(
+        made = RichTable(
             title=self.title if with_title else None,
             title_justify="left",
             show_edge=False,
@@ -146,7 +134,7 @@ def _widened(least: Sequence[int], most: Sequence[int], n_texts: int, room: int)
 
 def plain_table(
     title: str = "", texts: Sequence[str] = (), numbers: Sequence[str] = (), *, headings: bool = True
-) -> Table:
+) -> RichTable:
     """Return an empty table with columns of texts, folded where they are long, and right-aligned columns of numbers."""
     made = _PlainTable(
         title=title or None, title_justify="left", show_edge=False, pad_edge=False, show_header=headings
@@ -158,12 +146,22 @@ def plain_table(
     return made
 
 
-def item_table(*columns: str) -> Table:
-    """Return an empty table of texts, with a line between rows and long cells folded."""
-    table = Table(show_edge=False, pad_edge=False, show_lines=True)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+def rendered(table: Table) -> RichTable:
+    """Return a table for the terminal: as plain text, and with long texts folded."""
+    made = _PlainTable(
+        title=safe(table.title) or None,
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+        show_header=table.headings,
+        show_lines=table.ruled,
+    )
+    for column in table.columns:
+        made.add_column(safe(column.heading), justify="right" if column.number else "left", overflow="fold")
+    for line in table.lines:
+        cells = ("\n".join(map(safe, cell.split("\n"))) for cell in line.cells)
+        made.add_row(*cells, style="bold" if line.bold else None, end_section=line.ends_section)
+    return made
 
 
 class _Output(Console):
@@ -173,10 +171,15 @@ class _Output(Console):
         """Re-raise the error; rich calls this where it handles one."""
         raise
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print tables, and texts with markup."""
+        super().print(*(rendered(one) if isinstance(one, Table) else one for one in objects), **options)
 
-def is_quiet() -> bool:
-    """Check whether `--quiet` leaves out progress and summaries on standard error."""
-    return QUIET in os.environ
+
+def print_parts(parts: Iterable[str | Table]) -> None:
+    """Print tables and lines, one below the other, as plain text."""
+    for part in parts:
+        stdout().print(safe(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
 
 
 def stdout() -> Console:

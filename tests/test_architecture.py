@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.lab", "local_judge.demo"),
     ("local_judge.demo", "local_judge.lab.experiments", "local_judge.lab.qualification"),
     ("local_judge.reporting",),
+    ("local_judge.terminal",),
     ("local_judge.runs",),
     ("local_judge.protocols",),
     ("local_judge.tasks",),
@@ -29,11 +30,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("local_judge.stats",),
     ("local_judge.judge", "local_judge.documents"),
     ("local_judge.ledger",),
-    ("local_judge.prompts", "local_judge.terminal"),
+    ("local_judge.prompts",),
     ("serving", "indexes"),
     ("local_judge.base",),
     ("local_judge",),  # the bare package: its version, and the public names, which it loads on first use
 )
+
+TERMINAL = "local_judge.terminal"
+"""Lowest module that may import rich: what is below returns tables as data."""
 
 TOP = ("local_judge", "serving", "indexes")
 
@@ -154,6 +158,9 @@ def violations(root: Path) -> list[str]:
         above, below = row(one.importer), row(one.target)
         if one.on_load and one.target.partition(".")[0] in HEAVY:
             breaches.append(f"{one}: a heavy package at module level")
+        lowest = row(TERMINAL)
+        if one.target.partition(".")[0] == "rich" and above and lowest and above[0] > lowest[0]:
+            breaches.append(f"{one}: rich below {TERMINAL}")
         if one.target not in tree or above is None or below is None or above == below:
             continue
         if one.importer == "local_judge" and row(one.target) == row(API) and not one.on_load:
@@ -242,7 +249,7 @@ def test_every_breach_is_named(tmp_path: Path) -> None:
     plant(
         tmp_path,
         {
-            "local_judge.claims.up": "import local_judge.protocols.deer\n",
+            "local_judge.claims.up": "import local_judge.protocols.deer\nimport rich.table\n",
             "local_judge.documents.side": "def later():\n    from ..judge import model\n",
             "local_judge.judge.model": "",
             "local_judge.attic.old": "",
@@ -258,6 +265,7 @@ def test_every_breach_is_named(tmp_path: Path) -> None:
         "local_judge.attic.old has no row in LAYERS",
         "local_judge.claims.up:1 imports local_judge.protocols.deer: local_judge.claims may not import "
         "local_judge.protocols",
+        "local_judge.claims.up:2 imports rich.table: rich below local_judge.terminal",
         "local_judge.documents.side:2 imports local_judge.judge.model: local_judge.documents may not import "
         "local_judge.judge",
         "serving.http:1 imports local_judge.judge.model: serving may not import local_judge.judge",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from local_judge.base.errors import RunError, plain
+from local_judge.base.output import Table, count
 from local_judge.cli.options import AsJson, ConfigFile, Reports, RunLedger, SomeSnapshotDir
 from local_judge.cli.output import print_json
 from local_judge.runs.planning.run_file import load_run_file
@@ -18,7 +19,7 @@ from local_judge.runs.proof.material import Places, material_of_run
 from local_judge.runs.storage.manifest import read_manifest
 from local_judge.runs.storage.seal import modified_allowed
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count, plain_table, safe, stdout
+from local_judge.terminal import safe, stdout
 
 NOT_CHECKED = 4
 """Exit code of an audit that found nothing wrong and could not check everything."""
@@ -101,10 +102,10 @@ def _places(
 
 def _print(found: Audit) -> None:
     console = stdout()
-    table = plain_table("", ("check", "result", "compared"))
+    table = Table("", ("check", "result", "compared"))
     for check in found.checks:
         compared = count(check.n, _UNITS[check.name]) if check.n else ""
-        table.add_row(check.name, check.status, "; ".join(filter(None, (compared, safe(check.note)))))
+        table.add_row(check.name, check.status, "; ".join(filter(None, (compared, check.note))))
     console.print(table)
     for problem in (problem for check in found.checks for problem in check.problems):
         console.print(safe(problem), soft_wrap=True)

@@ -13,6 +13,7 @@ import typer
 from rich.console import RenderableType
 
 from local_judge.base.errors import plain
+from local_judge.base.output import Table
 from local_judge.cli.output import print_json
 from local_judge.runs.storage.seal import modifications, modified_allowed
 from local_judge.runs.storage.store import RunStore
@@ -52,7 +53,7 @@ def print_marks() -> None:
         print(plain(f"modified: {line}"))
 
 
-def print_found(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
+def print_found(data: Mapping[str, Any], parts: Iterable[RenderableType | Table], as_json: bool) -> None:
     """Print results of runs: data as JSON, or tables and lines."""
     if as_json:
         print_json(marked(data))

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from local_judge.base.errors import ConfigError, plain
+from local_judge.base.output import is_quiet
 from local_judge.cli.ending import leave, stoppable
 from local_judge.cli.help import ADVANCED, TASK_FILES
 from local_judge.cli.judging import (
@@ -53,7 +54,6 @@ from local_judge.reporting.run_tables import TableOptions
 from local_judge.runs.execution.job import job_of, run_job
 from local_judge.runs.planning.config import OPTION_NAMES, parse_prompts, parse_settings
 from local_judge.runs.planning.run_file import RunFile, is_run_file, load_run_file
-from local_judge.terminal import is_quiet
 
 RUBRIC = "rubric"
 """Protocol that `--rubric` selects."""

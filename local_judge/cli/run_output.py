@@ -18,6 +18,7 @@ from local_judge.reporting.run_tables import (
 )
 from local_judge.reporting.warnings import RunWarning, run_warnings, stored_claims
 from local_judge.runs.execution.qualifications import qualifications_as_json, recorded_qualifications
+from local_judge.runs.results.tables import system_row
 from local_judge.runs.storage.manifest import judges_of, protocols_of
 from local_judge.runs.storage.records import (
     CaseRecord,
@@ -32,7 +33,7 @@ from local_judge.runs.storage.resume import is_finished, unfinished_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import SystemScore, load_system_scores, summarised
 from local_judge.scoring.node import Profile
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import print_parts, safe, stdout
 
 WithReports = Annotated[bool, typer.Option("--reports", help="Add a row for each report.")]
 WithAllScores = Annotated[
@@ -123,6 +124,11 @@ class Results(NamedTuple):
             "cases": self.records,
             "scores": [row for row in self.scores(report) if every_judge or row.judge == judge],
             "aggregates": [row for row in self.aggregates if every_judge or row.judge == judge],
+            "systems": [
+                system_row(row)
+                for row in self.systems
+                if (every_judge or row.judge == judge) and not row.all_systems
+            ],
         }
         if self.judges:
             rows["agreement"] = self.agreement if judge is None else []
@@ -148,7 +154,7 @@ def print_results(found: Results, options: TableOptions, judge: str | None = Non
     systems = [row for row in found.systems if row.judge == judge]
     aggregates = [row for row in found.aggregates if row.judge == judge]
     scores = [row for row in found.shown_scores(options) if row.judge == judge]
-    console.print(run_summary(found.records, systems, options, aggregates=aggregates, scores=scores))
+    print_parts(run_summary(found.records, systems, options, aggregates=aggregates, scores=scores))
     if found.judges and judge is None:
         print_judges(found, options)
     for line in notes:
@@ -168,8 +174,7 @@ def print_judges(found: Results, options: TableOptions) -> None:
     console.print(*tables, sep="\n")
     if found.agreement:
         console.print(agreement_table(found.agreement, whole=whole))
-    for note in agreement_notes(found.agreement) if whole else ():
-        console.print(note, style="dim")
+    print_parts(agreement_notes(found.agreement) if whole else ())
 
 
 def print_warnings(found: Results, judge: str | None = None) -> list[str]:

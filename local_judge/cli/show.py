@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.markup import escape
 
+from local_judge.agents.result import AgentResult
 from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import ConfigError, RunError, plain
 from local_judge.claims.model import ClaimSet
@@ -29,7 +30,7 @@ from local_judge.cli.run_output import (
 )
 from local_judge.cli.watch import watch
 from local_judge.protocols.base import View, load_protocol
-from local_judge.reporting.claims import claim_blocks, claim_summary
+from local_judge.reporting.claims import claim_blocks, claim_summary, item_tables
 from local_judge.reporting.differences import system_difference_parts
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
 from local_judge.reporting.groups import group_scores
@@ -38,6 +39,7 @@ from local_judge.reporting.tables import cost_table, score_notes, score_table, t
 from local_judge.reporting.verticals import vertical_tables
 from local_judge.reporting.verticals import verticals as metrics_by_vertical
 from local_judge.reporting.warnings import unread_citations
+from local_judge.rubric.answers import ItemRow
 from local_judge.runs.execution.agent_runs import StoredRun, stored_runs
 from local_judge.runs.proof.costs import RunCost, tokens_of
 from local_judge.runs.proof.material import material_of_run
@@ -59,7 +61,7 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import summarised
 from local_judge.runs.sweeps.folder import runs_in
 from local_judge.scoring.node import Profile
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import print_parts, stdout
 
 RunDir = Annotated[Path, typer.Argument(help="A run directory.")]
 RunDirs = Annotated[
@@ -85,6 +87,10 @@ class Details(NamedTuple):
     """Claims of the report; None if they were not verified."""
     views: tuple[View, ...] = ()
     """Views of the protocols that have one."""
+    items: tuple[ItemRow, ...] = ()
+    """Answers of all protocols, if they are shown."""
+    agents: tuple[tuple[str, AgentResult[Any]], ...] = ()
+    """Runs of agents, if the answers are shown."""
 
 
 def show(
@@ -397,6 +403,8 @@ def _show_run(
 def _of_report(found: Results, report: str) -> Results:
     """Return the results of one report; the judges' agreement and the scores by rules over reports are of the run."""
     records = _records_of(found.store, found.records, report)
+    if len(found.records) == 1:
+        return found
     return found._replace(records=records, systems=summarised(records, found.scores(report)))
 
 
@@ -421,13 +429,18 @@ def _details(found: Results, judge: str | None, items: bool) -> Details:
         return Details()
     store, scores = found.store, found.scores(record.id)
     views: list[View] = []
+    rows: list[ItemRow] = []
+    agents: list[tuple[str, AgentResult[Any]]] = []
     for name in found.protocols:
         protocol = load_protocol(name)
         findings = store.read_item(findings_file(name, judge), record.key, protocol.findings_type)
         key = (name, "paper", judge)
         paper = [row.scores for row in scores if (row.protocol, row.profile, row.judge) == key]
         views.append(protocol.view(findings, paper[0] if paper else (), items))
-    return Details(store.find_item(claims_file(judge), record.key, ClaimSet), tuple(views))
+        rows += protocol.items(findings) if items else ()
+        agents += protocol.agent_runs(findings) if items else ()
+    claims = store.find_item(claims_file(judge), record.key, ClaimSet)
+    return Details(claims, tuple(views), tuple(rows), tuple(agents))
 
 
 def _data(details: Details) -> dict[str, object]:
@@ -446,12 +459,17 @@ def _print_report(
         by_profile = trees(rows)
         if profile in by_profile:
             by_profile = {profile: by_profile[profile]}
-        title = f"{protocol}: {safe(record.id)}{by_whom([record], judge)}"
+        title = f"{protocol}: {record.id}{by_whom([record], judge)}"
         console.print(score_table(title, by_profile, items=items))
         for note in score_notes(by_profile):
             console.print(note, style="dim")
-    for part in (part for view in details.views for part in view.parts):
-        console.print(part)
+    for view in details.views:
+        print_parts((*view.lines, *view.tables))
+    print_parts(item_tables(details.items))
+    for about, run in details.agents:
+        print_parts(
+            (f"{about}: what the agent did", *render_transcript(run, opening=False, texts=False).splitlines())
+        )
     if details.claims is not None:
         console.print(claim_summary(details.claims))
         if claims:

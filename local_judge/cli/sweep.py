@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from local_judge.base.errors import ConfigError, RunError, brief, plain
+from local_judge.base.output import count, is_quiet
 from local_judge.cli.ending import leave_runs, stoppable
 from local_judge.cli.judging import PrintConfig, Replay, ServerOptions
 from local_judge.cli.options import AsJson, DryRun
@@ -32,7 +33,7 @@ from local_judge.runs.sweeps.ray_tasks import EndedShard, connected, evaluate_sh
 from local_judge.runs.sweeps.remote_folder import RemoteFolder
 from local_judge.runs.sweeps.sharding import merge_shards, parse_shard, part_of, shards
 from local_judge.runs.sweeps.sweep import REPORTS_IN_FLIGHT, Sweep, open_sweep, run_sweep
-from local_judge.terminal import count, is_quiet, stdout
+from local_judge.terminal import stdout
 
 
 def sweep_(

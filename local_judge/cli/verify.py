@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from indexes.snapshot import Snapshot
+from local_judge.base.output import count
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import CalibrationFiles, OneJudge
 from local_judge.cli.options import AsJson, ClaimOptions, ConfigFile, SnapshotDir
@@ -23,7 +24,7 @@ from local_judge.runs.execution.verify import VerifiedRow, load_claim_rows, veri
 from local_judge.runs.planning.calibrations import given_calibrations, keep
 from local_judge.runs.planning.run_file import load_config
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count, stdout
+from local_judge.terminal import stdout
 
 
 def verify(

@@ -11,6 +11,7 @@ from typing import Final
 
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.claims.yes_no import QUESTIONS
 from local_judge.lab.calibrate import CalibrationReport, LanguageReport
 from local_judge.lab.tables import measures_table
@@ -18,7 +19,7 @@ from local_judge.ledger.calibrations import POOLED, Calibration
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
 from local_judge.stats.calibration.measures import Bin
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 WIDTH = 30
 """Width of a bar from 0 to 1, in characters."""

@@ -23,6 +23,7 @@ from rich.table import Table
 
 from local_judge.base.errors import InputError, RunError
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.model import ClaimSet
 from local_judge.lab.planting.model import PlantedFlaw
 from local_judge.lab.prompt_people import LabelledPrompts, RatedPrompts, labelled_prompts
@@ -49,7 +50,7 @@ from local_judge.runs.storage.records import failures_in
 from local_judge.runs.storage.rescoring import AgreementRecord, agreement_rows
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import DRAWS
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 OWN = "this package"
 

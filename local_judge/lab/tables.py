@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from rich.table import Table
 
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.base.output import NONE
+from local_judge.terminal import plain_table, safe
 
 T = TypeVar("T")
 MeasureRows = Iterable[tuple[str, Callable[[T], str]]]

@@ -16,12 +16,12 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from rich.console import RenderableType
 
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.base.errors import ConfigError, SettingError, first_problem
 from local_judge.base.model import Frozen
+from local_judge.base.output import Table
 from local_judge.claims.build import ClaimMethod, PageVerifier
 from local_judge.claims.config import ClaimsConfig
 from local_judge.claims.model import ClaimSet
@@ -209,8 +209,10 @@ class View(NamedTuple):
 
     data: Mapping[str, object]
     """JSON, under keys that no other protocol has; the same keys whatever was found."""
-    parts: tuple[RenderableType, ...] = ()
-    """Parts for the terminal, one below the other."""
+    lines: tuple[str, ...] = ()
+    """Lines about the findings as a whole."""
+    tables: tuple[Table, ...] = ()
+    """Tables beside that of the items."""
 
 
 S = TypeVar("S", bound=Frozen)
@@ -418,7 +420,7 @@ class BaseProtocol(Examiner[S, R]):
         Args:
             findings: of one judge.
             paper: the report's scores by the paper's profile.
-            items: whether every item is to be shown.
+            items: whether the data has every item.
         """
         return View({self.name: findings.model_dump(mode="json") if items else None})
 

@@ -14,20 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal, TypeVar
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.documents.model import Span
 from local_judge.protocols.base import Decision
 from local_judge.protocols.metric import Metric, MetricFindings, mean_over_judges_of
 from local_judge.rubric.answers import ItemRow, JudgedItem
 from local_judge.scoring.algebra import answers, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
-from local_judge.terminal import count, item_table, safe
 
 SCALE = 100.0
-SHOWN_PLACES = 20
-"""Places of one requirement that a table lists; the others are counted."""
 
 Status = Literal["met", "unmet", "not_applicable", "failed"]
 """`not_applicable`: it is about something that the report has not; it counts as met."""
@@ -110,17 +106,13 @@ class ChecklistMetric(Metric[S, F]):
         """Yield each requirement with its status, those that code decided too."""
         for one in findings.items:
             row = one.row(self.id, one.id, None if one.status == "failed" else one.status)
-            places = "; ".join(f"{place.label}: {place.what}" for place in one.places)
-            yield row._replace(rationale=row.rationale or places)
+            places = [f"{place.label}: {place.what}" for place in one.places]
+            details = (*(["by code"] if one.by == "code" else []), *(places if row.rationale else ()))
+            yield row._replace(rationale=row.rationale or "; ".join(places), details=details)
 
     def lines(self, findings: F) -> Iterable[str]:
         """Numbers of items by status."""
         yield f"{self.id}: {statuses(findings.items)}"
-
-    def tables(self, findings: F) -> Iterable[Table]:
-        """Yield all items with what decided them."""
-        if findings.items:
-            yield checklist_table(findings.items)
 
 
 def rate(judges: Sequence[Sequence[Item]], *, of_task: bool = False) -> tuple[Score, tuple[ScoreNode, ...]]:
@@ -179,20 +171,3 @@ def statuses(items: Sequence[Item]) -> str:
     parts = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n]
     rejected = sum(item.quote_rejected is not None for item in items)
     return ", ".join(parts) + (f"; {count(rejected, 'quotation')} not in the report" if rejected else "")
-
-
-def checklist_table(items: Iterable[Item]) -> Table:
-    """Return each item with what was found and why."""
-    table = item_table("id", "requirement", "found", "why")
-    for item in items:
-        found = item.status.replace("_", " ") + (" (code)" if item.by == "code" else "")
-        table.add_row(safe(item.id), safe(item.text), found, why(item))
-    return table
-
-
-def why(item: Item) -> str:
-    """Return the reasons for an item's status, a line each."""
-    places = [f"{place.label}: {safe(place.what)}" for place in item.places[:SHOWN_PLACES]]
-    if len(item.places) > SHOWN_PLACES:
-        places.append(f"and {len(item.places) - SHOWN_PLACES} more")
-    return item.why(places)

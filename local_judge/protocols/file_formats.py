@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 from local_judge.base.errors import InputError, os_errors
 from local_judge.base.files import read_file
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.base.rows import is_text, parse_object, read_text
 from local_judge.base.strict_json import strict_json
-from local_judge.terminal import count
 
 F = TypeVar("F")
 

@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from pydantic import BeforeValidator, Field, create_model
-from rich.console import RenderableType
 
 from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.base.errors import ConfigError
@@ -35,7 +34,7 @@ from local_judge.protocols.base import (
     Findings,
     View,
 )
-from local_judge.rubric.answers import ItemRow, items_table
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.ensemble import mean_trees
 from local_judge.scoring.node import PERCENT, Place, Profile, Scale, Score, ScoreNode, Vertical
 from local_judge.tasks.model import Task
@@ -81,8 +80,10 @@ class Metric(Examiner[S, F]):
         ...     words: int
         >>> class Length(Metric[NoSettings, LengthFindings]):
         ...     id, label = "length", "Share of 1,000 words"
+        ...
         ...     async def examine(self, case, context):
         ...         return LengthFindings(words=len(case.report.text.split()))
+        ...
         ...     def score(self, judges, profile):
         ...         return self.node(share(min(judges[0].words, 1000), 1000, 0, top=100.0))
         >>> Length().score([LengthFindings(words=912)], "paper").score.value
@@ -142,11 +143,6 @@ class Metric(Examiner[S, F]):
     def lines(self, findings: F) -> Iterable[str]:
         """Return a line or two about the findings for the terminal."""
         return ()
-
-    def tables(self, findings: F) -> Iterable[RenderableType]:
-        """Return tables of what the score rests on, for the terminal; by default one of the items."""
-        rows = tuple(self.items(findings))
-        return (items_table(rows),) if rows else ()
 
 
 def mean_over_judges_of(score: Callable[[F], ScoreNode], judges: Sequence[F]) -> ScoreNode:
@@ -371,10 +367,9 @@ class MetricProtocol(BaseProtocol[PartSettings, P]):
         )
 
     def view(self, findings: P, paper: Sequence[ScoreNode], items: bool) -> View:
-        """Return a line or two of each metric; with `items`, all that its score rests on."""
+        """Return a line or two of each metric."""
         lines = self._gather(findings, lambda metric, own: metric.lines(own))
-        tables = self._gather(findings, lambda metric, own: metric.tables(own)) if items else ()
-        return View({self.name: findings.model_dump(mode="json") if items else None}, (*lines, *tables))
+        return super().view(findings, paper, items)._replace(lines=lines)
 
     def _findings_by_metric(self, judges: Sequence[P]) -> Iterator[tuple[Metric[Any, Any], list[Any]]]:
         """Yield each metric that was run, in their order, with what each judge found."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from local_judge.agents.ask import AskedQuestion
 from local_judge.agents.citations import CheckedCitation
 from local_judge.base.errors import plain
-from local_judge.terminal import count
+from local_judge.base.output import count
 
 _FOUND = {
     "found": "",

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from rich.table import Table
-
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.reporting.summary import estimate_text, listed, unknown_lines
 from local_judge.runs.results.ratings import Joined, JoinedScores
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.method import Difference, MethodAgreement
 from local_judge.stats.agreement.ratings import Measure, OverJudges, RatedTask
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 _BLANK = ("", "", "")
 OVER_JUDGES = (
@@ -71,10 +70,10 @@ def measures_table(
 ) -> Table:
     """Return measures of the annotators among themselves, then those of each judge."""
     people = [measure for measure in people if measure.estimate.value is not None]
-    table = plain_table(title, ["", "unit"])
+    table = Table(title, ["", "unit"])
     for name in (*(["annotators"] if people else []), *(name for name, _ in columns)):
         for heading in (name, "n", "undef."):
-            table.add_column(heading, justify="right")
+            table.add_column(heading)
     for measure in people:
         table.add_row(measure.label, measure.unit, *_cells(measure))
     table.add_section()
@@ -88,7 +87,7 @@ def measures_table(
 
 def judges_table(measures: Sequence[OverJudges], n: int) -> Table:
     """Return the mean and the standard deviation of each measure over `n` judges; no rows for one judge."""
-    table = plain_table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
+    table = Table(f"over {n} judges", ["", "unit"], ["mean", "std", "judges"])
     for one in measures if n > 1 else ():
         if one.mean is not None:
             std = NONE if one.std is None else f"{one.std:.3f}"
@@ -98,11 +97,11 @@ def judges_table(measures: Sequence[OverJudges], n: int) -> Table:
 
 def difference_table(found: Agreement) -> Table:
     """Return each measure of one judge minus that of another, for each two judges or ensembles."""
-    table = plain_table("differences between judges")
-    table.add_column("", no_wrap=True)
+    table = Table("differences between judges")
+    table.add_column("", number=False)
     for one in found.compared:
-        table.add_column(f"{_title(one.first)} - {_title(one.second)}", justify="right")
-        table.add_column("undef.", justify="right")
+        table.add_column(f"{_title(one.first)} - {_title(one.second)}")
+        table.add_column("undef.")
     for measures in zip(*(one.difference.measures for one in found.compared), strict=True):
         if not _any_value(measures):
             continue
@@ -120,7 +119,7 @@ def _any_value(measures: Sequence[Measure]) -> bool:
 
 
 def _title(one: JoinedScores) -> str:
-    return safe(one.method.name, 30)
+    return shortened(one.method.name, 30)
 
 
 def agreement_notes(found: Agreement) -> Iterator[str]:
@@ -132,14 +131,15 @@ def agreement_notes(found: Agreement) -> Iterator[str]:
     if n_judges(found) > 1:
         yield OVER_JUDGES
     for method, run in zip(found.methods, found.joined.methods, strict=True):
-        yield f"{_title(run)}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
+        yield f"{safe(_title(run))}: {count(run.n_joined, 'report')} joined; {_tasks(method, found.filtered)}"
         if run.coverage.n_in_part:
             yield f"  {coverage_line(run.coverage)}"
         yield from _failed_joins(run)
     for one in found.compared:
         yield _paired(one)
     if found.joined.taskless:
-        yield f"left out because their task is unknown: {len(found.joined.taskless)} ({listed(found.joined.taskless)})"
+        named = safe(listed(found.joined.taskless))
+        yield f"left out because their task is unknown: {len(found.joined.taskless)} ({named})"
     ratings_of_two = any(len(report.ratings) > 1 for task in found.joined.tasks for report in task.reports)
     if not ratings_of_two:
         yield "annotators: no report has two ratings, so their agreement is unknown"
@@ -163,9 +163,9 @@ def _tasks(method: MethodAgreement, filtered: bool) -> str:
 def _named(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
     """Yield measures with the name of their judge, or of their two judges."""
     for method, run in zip(found.methods, found.joined.methods, strict=True):
-        yield f"{_title(run)}: ", method.measures
+        yield f"{safe(_title(run))}: ", method.measures
     for one in found.compared:
-        yield f"{_title(one.first)} - {_title(one.second)}: ", one.difference.measures
+        yield safe(f"{_title(one.first)} - {_title(one.second)}: "), one.difference.measures
 
 
 def _paired(one: Compared) -> str:
@@ -174,7 +174,7 @@ def _paired(one: Compared) -> str:
     tasks = max(measure.estimate.n for measure in of.measures)
     left = ((of.n_first, one.first), (of.n_second, one.second))
     alone = "".join(f"; {count(n, 'report')} of {_title(run)} alone left out" for n, run in left if n)
-    return (
+    return safe(
         f"{_title(one.first)} - {_title(one.second)}: {count(of.n_reports, 'report')} on {count(tasks, 'task')} that "
         f"both scored, with the same tasks in each bootstrap draw{alone}"
     )
@@ -187,7 +187,7 @@ def _failed_joins(run: JoinedScores) -> Iterator[str]:
         (run.unrated, "in the run, but not rated"),
     ):
         if reports:
-            yield f"  {what}: {len(reports)} ({listed(reports)})"
+            yield f"  {what}: {len(reports)} ({safe(listed(reports))})"
 
 
 def _table_of_ratings(tasks: Sequence[RatedTask], n_empty: int) -> str:

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rich.table import Table
+from rich.table import Table as Blocks
 
 from local_judge.base.failures import Failure
+from local_judge.base.output import NONE, Table, count
 from local_judge.claims.model import Claim, ClaimSet, Label, Verdict
+from local_judge.rubric.answers import ItemRow
 from local_judge.runs.execution.verify import VerifiedRow
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 WORST_FIRST: tuple[Label | None, ...] = (
     *("contradicted", "not_found", "off_topic", "partial"),
@@ -39,12 +41,12 @@ class _Block(NamedTuple):
     """Further lines: name and text."""
 
 
-def claim_blocks(claims: ClaimSet) -> Table:
+def claim_blocks(claims: ClaimSet) -> Blocks:
     """Return each claim of a report with its sources, verdicts and quotations."""
     return _table(_blocks(claims))
 
 
-def verified_blocks(rows: Sequence[VerifiedRow]) -> Table:
+def verified_blocks(rows: Sequence[VerifiedRow]) -> Blocks:
     """Return the verdicts on claims that were given with their URLs."""
     return _table(
         _Block(
@@ -62,9 +64,9 @@ def verified_blocks(rows: Sequence[VerifiedRow]) -> Table:
     )
 
 
-def _table(blocks: Iterable[_Block]) -> Table:
+def _table(blocks: Iterable[_Block]) -> Blocks:
     """Return blocks, worst first: by label, then by confidence, then in the given order."""
-    found = Table.grid(padding=(0, 2))
+    found = Blocks.grid(padding=(0, 2))
     found.add_column(style="dim", no_wrap=True)
     found.add_column(overflow="fold")
     ordered = sorted(blocks, key=lambda one: (WORST_FIRST.index(one.label), one.confidence or 0.0))
@@ -140,11 +142,33 @@ def _quotation(text: str, span: tuple[int, int] | None, in_title: bool, rejected
     return f'"{text}"{place}'
 
 
+def item_tables(rows: Sequence[ItemRow]) -> Iterator[Table]:
+    """Yield a table of the answers of each metric, with the reasons for each answer."""
+    for metric in dict.fromkeys(row.metric for row in rows):
+        found = Table(metric, ("item", "asked", "answer", "why"), ruled=True)
+        for row in rows:
+            if row.metric == metric:
+                value = f"{row.value:g}" if isinstance(row.value, int | float) else row.value or NONE
+                asked = "\n".join(filter(None, (row.text, row.url)))
+                found.add_row(row.item, asked, value, "\n".join(_reasons(row)))
+        yield found
+
+
+def _reasons(row: ItemRow) -> Iterator[str]:
+    if row.failure is not None:
+        yield f"failed: {row.failure.kind}: {row.failure.detail}"
+    if row.rationale:
+        yield row.rationale
+    yield from row.details
+    if row.quote is not None:
+        yield f'"{row.quote.text}"'
+    if row.quote_rejected is not None:
+        yield f'not in the {"page" if row.url else "report"}: "{row.quote_rejected}"'
+
+
 def claim_summary(claims: ClaimSet) -> Table:
     """Return the counts of a claim set: claims by type, sources by status, verdicts by label."""
-    found = plain_table(headings=False)
-    found.add_column(style="dim")
-    found.add_column()
+    found = Table(texts=("", ""), headings=False)
     types = Counter(claim.type for claim in claims.claims)
     found.add_row("claims", _tally(len(claims.claims), types))
     found.add_row("sources", _tally(len(claims.sources), Counter(source.status for source in claims.sources)))

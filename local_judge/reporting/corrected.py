@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.table import Table
-
+from local_judge.base.output import Table, count
 from local_judge.reporting.summary import estimate_text
 from local_judge.runs.results.labels import LabelledRun
 from local_judge.stats.prediction_powered import LEAST_CLUSTERS, LEAST_LABELS, Corrected
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import safe
 
 
 def corrected_table(rows: Sequence[tuple[str, Corrected]], judge: str | None) -> Table:
     """Return one row for each name, of a system or of all reports: shares by the judge, by people, and corrected."""
-    by = "" if judge is None else f" (judge {safe(judge)})"
-    table = plain_table(
+    by = "" if judge is None else f" (judge {judge})"
+    table = Table(
         f"share of claims that their page supports{by}",
         ["system"],
         ["claims", "by the judge", "labelled", "by people", "corrected"],
     )
     for system, row in rows:
         table.add_row(
-            safe(system),
+            system,
             f"{row.judge.n:,}",
             estimate_text(row.judge),
             f"{row.people.n:,}",

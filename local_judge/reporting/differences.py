@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Table as Blocks
 
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.runs.results.comparison import Changes, Flip, RunDifference, ScoreDifference
 from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, LEVEL
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 DIFFERENCE = ("difference", "tasks", "p")
 """Columns of a difference."""
@@ -21,7 +22,7 @@ TESTED = (
 )
 
 
-def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableType]:
+def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableType | Table]:
     """Yield the tables and lines of a comparison; `limit`: maximum number of verdicts and of answers."""
     first, second = safe(found.first), safe(found.second)
     yield f"{second} compared with {first}: {count(found.n_reports, 'report')} matched by {found.matched_by}"
@@ -29,7 +30,7 @@ def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableTyp
         yield f"without a match: {found.n_first} of {first}, {found.n_second} of {second}"
     yield "what differs: " + (", ".join(map(safe, found.inputs)) or "nothing in the inputs")
     noise = ("noise",) if found.again is not None else ()
-    table = plain_table("", ("score",), (first, second, *DIFFERENCE, *noise))
+    table = Table("", ("score",), (found.first, found.second, *DIFFERENCE, *noise))
     for row in found.scores:
         values = [
             NONE if value is None else f"{value:.2f}"
@@ -54,14 +55,14 @@ def difference_parts(found: RunDifference, limit: int) -> Iterator[RenderableTyp
     yield from _flips("answers", found.item_changes, limit)
 
 
-def system_difference_parts(found: Sequence[ScoreDifference]) -> Iterator[RenderableType]:
+def system_difference_parts(found: Sequence[ScoreDifference]) -> Iterator[RenderableType | Table]:
     """Yield a table of the differences between systems, and a note."""
     if not found:
         yield "no two systems have scores on the same task"
         return
-    table = plain_table("differences of systems", ("score", "systems"), DIFFERENCE)
+    table = Table("differences of systems", ("score", "systems"), DIFFERENCE)
     for row in found:
-        systems = f"{safe(row.second, 30)} - {safe(row.first, 30)}"
+        systems = f"{shortened(row.second, 30)} - {shortened(row.first, 30)}"
         table.add_row(_score(row), systems, *_difference(row.difference))
     yield table
     yield TESTED
@@ -77,7 +78,7 @@ def difference_text(found: Difference) -> str:
 
 
 def _score(row: ScoreDifference) -> str:
-    return safe(f"{row.protocol}: {row.label}")
+    return f"{row.protocol}: {row.label}"
 
 
 def _difference(found: Difference) -> tuple[str, str, str]:
@@ -100,10 +101,10 @@ def _counted(what: str, changes: Changes) -> str:
     return line
 
 
-def _flips(what: str, flips: Sequence[Flip], limit: int) -> Iterator[RenderableType]:
+def _flips(what: str, flips: Sequence[Flip], limit: int) -> Iterator[RenderableType | Table]:
     if not flips:
         return
-    table = Table.grid(padding=(0, 2))
+    table = Blocks.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for flip in flips[:limit]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.tasks.checklist_lint import Finding, Linted, lint
 from local_judge.tasks.checklists import ChecklistRow
 from local_judge.tasks.criteria import DIMENSIONS, CriteriaRow
@@ -20,7 +20,7 @@ from local_judge.tasks.dimensions import GENERAL, DimensionEntry, DimensionsRow
 from local_judge.tasks.guidance import GuidanceRow, Point
 from local_judge.tasks.model import Checklist
 from local_judge.tasks.review import D, DraftRow
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 
 def draft_table(
@@ -34,13 +34,13 @@ def draft_table(
         numbers: names of the columns of cells, those of numbers first.
         texts: likewise.
     """
-    table = plain_table("", ("task", "status"), numbers)
+    table = Table("", ("task", "status"), numbers)
     for name in (*texts, "judge", "reviewer"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, number=False)
     for row in rows:
-        judge = safe(row.judge.model) if row.judge else NONE
-        reviewer = safe(row.reviewer) if row.reviewer else NONE
-        table.add_row(safe(row.key, 40), row.status, *cells(row), judge, reviewer)
+        judge = row.judge.model if row.judge else NONE
+        reviewer = row.reviewer or NONE
+        table.add_row(shortened(row.key, 40), row.status, *cells(row), judge, reviewer)
     return table
 
 
@@ -126,7 +126,7 @@ def dimensions_table(rows: Sequence[DimensionsRow]) -> Table:
         specific = [entry for entry in row.dimensions if entry.kind == "specific"]
         return [
             *(_weight(by_id[name]) for name in GENERAL),
-            "\n".join(f"{safe(entry.name)} {_weight(entry)}" for entry in specific),
+            "\n".join(f"{entry.name} {_weight(entry)}" for entry in specific),
         ]
 
     return draft_table(rows, cells, [name.casefold() for name, _ in GENERAL.values()], ["specific"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.base.errors import RunError
+from local_judge.base.output import count
 from local_judge.protocols.base import load_protocol
 from local_judge.protocols.file_formats import (
     Exported,
@@ -24,7 +25,7 @@ from local_judge.runs.storage.items import findings_file
 from local_judge.runs.storage.manifest import one_judge_of, protocols_of, read_manifest
 from local_judge.runs.storage.records import load_records
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count, safe
+from local_judge.terminal import safe
 
 
 def export_files(store: RunStore, out: Path, protocol: str, judge: str | None = None) -> Exported:

@@ -11,11 +11,11 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
 
 from indexes.fetch.crawl import OUTCOMES, FetchReport, Tally
+from local_judge.base.output import Table, is_quiet, shortened
 from local_judge.reporting.progress import Lines
-from local_judge.terminal import is_quiet, plain_table, safe
+from local_judge.terminal import rendered
 
 SHOWN_HOSTS = 10
 """Most hosts with a row: those with the most left to do."""
@@ -28,7 +28,12 @@ class FetchProgress:
         self._tally: Tally | None = None
         console = Console(stderr=True)
         self._shown: Live | Lines = (
-            Live(console=console, get_renderable=self.table, refresh_per_second=2, transient=True)
+            Live(
+                console=console,
+                get_renderable=lambda: rendered(self.table()),
+                refresh_per_second=2,
+                transient=True,
+            )
             if console.is_terminal and not is_quiet()
             else Lines(self.line)
         )
@@ -71,7 +76,7 @@ class FetchProgress:
         )
         for host, one in hosts[:SHOWN_HOSTS]:
             counts = [str(one.ended[outcome] or "") for outcome in OUTCOMES]
-            table.add_row(safe(host, 40), f"{one.n_ended}/{one.planned}", *counts)
+            table.add_row(shortened(host, 40), f"{one.n_ended}/{one.planned}", *counts)
         ended = self._tally.ended
         table.add_section()
         table.add_row(
@@ -87,7 +92,7 @@ def fetch_table(report: FetchReport) -> Table:
     table = _table()
     hosts = sorted(report.hosts.items(), key=lambda entry: (-sum(entry[1].values()), entry[0]))
     for host, ended in hosts[:SHOWN_HOSTS]:
-        table.add_row(safe(host, 40), str(sum(ended.values())), *_cells(ended))
+        table.add_row(shortened(host, 40), str(sum(ended.values())), *_cells(ended))
     if len(hosts) > SHOWN_HOSTS:
         rest = [ended for _, ended in hosts[SHOWN_HOSTS:]]
         summed = {outcome: sum(ended.get(outcome, 0) for ended in rest) for outcome in OUTCOMES}
@@ -98,7 +103,7 @@ def fetch_table(report: FetchReport) -> Table:
 
 
 def _table() -> Table:
-    return plain_table("", ("host",), ("done", *(outcome.replace("_", " ") for outcome in OUTCOMES)))
+    return Table("", ("host",), ("done", *(outcome.replace("_", " ") for outcome in OUTCOMES)))
 
 
 def _cells(ended: dict[str, int]) -> list[str]:

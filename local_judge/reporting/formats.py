@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_judge.base.errors import UserError, optional_module, os_errors
+from local_judge.base.output import Table, count
 from local_judge.base.rows import harmless_cell
 from local_judge.reporting.exports import check_new
 from local_judge.reporting.inspect_log import write_inspect_log
-from local_judge.reporting.leaderboard import Leaderboard, as_html, as_latex, as_markdown, leaderboard
+from local_judge.reporting.leaderboard import as_html, as_latex, as_markdown
+from local_judge.reporting.run_tables import leaderboard
 from local_judge.runs.results.tables import (
     COLUMNS,
     Row,
@@ -34,7 +36,6 @@ from local_judge.runs.storage.seal import modifications
 from local_judge.runs.storage.store import RunStore
 from local_judge.scoring.node import Profile
 from local_judge.stats.estimate import Estimate
-from local_judge.terminal import count
 
 Written = dict[str, int]
 """Number of rows, systems or numbers of each file."""
@@ -156,13 +157,13 @@ def _parquet(store: RunStore, out: Path, judge: str | None, profile: Profile) ->
 
 
 def _leaderboard(
-    name: str, text: Callable[[Leaderboard], str]
+    name: str, text: Callable[[Table, Sequence[str]], str]
 ) -> Callable[[RunStore, Path, str | None, Profile], Written]:
     def write(store: RunStore, out: Path, judge: str | None, profile: Profile) -> Written:
-        found = leaderboard(store, profile, judge)
-        found = found._replace(notes=(*found.notes, *(f"modified: {line}" for line in modifications())))
-        RunStore(out).write_text(name, text(found))
-        return {name: len(found.lines)}
+        table, notes = leaderboard(store, profile, judge)
+        marks = [f"modified: {line}" for line in modifications()]
+        RunStore(out).write_text(name, text(table, [*notes, *marks]))
+        return {name: len(table.lines)}
 
     return write
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, Table, shortened
 from local_judge.claims.model import ClaimSet
 from local_judge.protocols.base import AnyProtocol, load_protocol
 from local_judge.reporting.groups import MEAN_OF, Cell, Column, Groups
@@ -19,7 +18,7 @@ from local_judge.runs.results.attributes import Entry, Key, OpenRun
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import one_judge_of, protocols_of
 from local_judge.runs.storage.records import CaseRecord
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.terminal import safe
 
 
 class LabelCounts(Frozen):
@@ -127,12 +126,12 @@ def group_tables(found: Groups) -> Iterator[Table | str]:
 def _table(found: Groups, protocols: Sequence[str]) -> Table:
     named = ", ".join(filter(None, protocols))
     judge = f", judge {found.judge}" if found.judge is not None else ""
-    title = safe(f"{named} by {', '.join(found.by)} ({found.profile} profile{judge})")
-    table = plain_table(title, [safe(name) for name in found.by], ("reports",))
+    title = f"{named} by {', '.join(found.by)} ({found.profile} profile{judge})"
+    table = Table(title, found.by, ("reports",))
     shown = [place for place, column in enumerate(found.columns) if column.protocol in protocols]
     several = len(list(filter(None, protocols))) > 1
     for place in shown:
-        table.add_column(safe(_heading(found.columns[place], several)), justify="right", overflow="fold")
+        table.add_column(_heading(found.columns[place], several))
     for group in found.groups:
         evaluated = "" if group.n_evaluated == group.n_reports else f"{group.n_evaluated} of "
         table.add_row(
@@ -149,7 +148,7 @@ def _heading(column: Column, several: bool) -> str:
 
 
 def _key(key: Mapping[str, str | None]) -> list[str]:
-    return [NONE if text is None else safe(text, 40) for text in key.values()]
+    return [NONE if text is None else shortened(text, 40) for text in key.values()]
 
 
 def _cell(cell: Cell | None) -> str:
@@ -172,12 +171,13 @@ def _notes(found: Groups) -> Iterator[str]:
     cells = [cell for group in found.groups for cell in group.cells if cell is not None]
     if any(cell.low is not None and cell.low != cell.high for cell in cells):
         yield "bounds: lowest and highest possible value, given what failed"
-    yield from score_notes(
-        (safe(f"{column.label} of {', '.join(str(text) for text in group.key.values())}"), cell)
+    notes = score_notes(
+        (f"{column.label} of {', '.join(str(text) for text in group.key.values())}", cell)
         for group in found.groups
         for column, cell in zip(found.columns, group.cells, strict=True)
         if cell is not None
     )
+    yield from map(safe, notes)
     if any(cell.spread is not None for cell in cells):
         yield "values are means over runs; sd: sample standard deviation over so many runs, with minimum and maximum"
     if any(cell.rank is not None for cell in cells):
@@ -191,13 +191,13 @@ def label_tables(kinds: Sequence[Labels]) -> Iterator[Table | str]:
     """Yield a table for each kind of label, with shares of the decisions that have a label."""
     for one in kinds:
         by = list(one.groups[0].key)
-        title = safe(f"{one.kind} by {', '.join(by)}")
-        table = plain_table(title, [safe(name) for name in by], ("all",))
+        title = f"{one.kind} by {', '.join(by)}"
+        table = Table(title, by, ("all",))
         for name in one.groups[0].counts:
-            table.add_column(safe(name, LONGEST_LABEL), justify="right", overflow="fold")
+            table.add_column(shortened(name, LONGEST_LABEL))
         without = any(group.n_without for group in one.groups)
         if without:
-            table.add_column("no answer", justify="right")
+            table.add_column("no answer")
         for group in one.groups:
             shares = [
                 f"{number} ({100 * number / group.n:.1f}%)" if number else "0"

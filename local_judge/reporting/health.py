@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from rich.table import Table
-
+from local_judge.base.output import Table, count, shortened
 from local_judge.documents.health import Problem, ProblemKind, ReportHealth
-from local_judge.terminal import count, plain_table, safe
+from local_judge.terminal import safe
 
 
 class CheckedReport(NamedTuple):
@@ -51,17 +50,17 @@ _COLUMNS: dict[str, Callable[[ReportHealth], int]] = {
 
 def health_table(reports: Sequence[CheckedReport]) -> Table:
     """Return one row for each report and, for several, their sums."""
-    found = plain_table("", ("report", "format", "language"), tuple(_COLUMNS))
+    found = Table("", ("report", "format", "language"), tuple(_COLUMNS))
 
-    def add(names: Sequence[str], own: Sequence[CheckedReport], style: str | None = None) -> None:
+    def add(names: Sequence[str], own: Sequence[CheckedReport], *, bold: bool = False) -> None:
         numbers = (sum(of(one.health) for one in own) for of in _COLUMNS.values())
-        found.add_row(*names, *map("{:,}".format, numbers), style=style)
+        found.add_row(*names, *map("{:,}".format, numbers), bold=bold)
 
     for one in reports:
-        add((safe(one.id, 40), one.format, one.health.language), [one])
+        add((shortened(one.id, 40), one.format, one.health.language), [one])
     if len(reports) > 1:
         found.add_section()
-        add((count(len(reports), "report"), "", ""), reports, "bold")
+        add((count(len(reports), "report"), "", ""), reports, bold=True)
     return found
 
 

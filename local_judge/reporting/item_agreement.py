@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rich.table import Table
-
+from local_judge.base.output import Table, count, shortened
 from local_judge.reporting.agreement import (
     OVER_JUDGES,
     judges_table,
@@ -23,7 +22,7 @@ from local_judge.runs.results.item_labels import LabelledMetric, LabelledRuns
 from local_judge.stats.agreement.items import agreement_of_annotators, agreement_with_labels
 from local_judge.stats.agreement.ratings import Measure, OverJudges, over_judges
 from local_judge.stats.estimate import LEVEL
-from local_judge.terminal import count, safe
+from local_judge.terminal import safe
 
 ANY = "any judge"
 """Column of the agreement of people with at least one of several judges."""
@@ -103,8 +102,8 @@ def item_agreement(
 def item_tables(found: ItemAgreement) -> Iterator[Table]:
     """Yield the tables of each metric."""
     for one in found.metrics:
-        columns = [(safe(name, 30), measures) for name, measures in one.columns]
-        title = f"agreement with human labels, {safe(one.labelled.metric)}"
+        columns = [(shortened(name, 30), measures) for name, measures in one.columns]
+        title = f"agreement with human labels, {one.labelled.metric}"
         yield measures_table(title, one.people, columns)
         if one.n_judges > 1:
             yield judges_table(one.over_judges, one.n_judges)
@@ -125,7 +124,7 @@ def item_notes(found: ItemAgreement) -> Iterator[str]:
         (runs.other_text, "labels of items with another text"),
     ):
         if names:
-            yield f"{what}: {len(names)} ({listed(names)})"
+            yield f"{what}: {len(names)} ({safe(listed(names))})"
     for one in found.metrics:
         yield from map(safe, _metric_notes(one, found.clusters))
         for name, measures in (("people", one.people), *one.columns):

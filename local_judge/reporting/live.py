@@ -16,6 +16,7 @@ from pydantic import Field
 
 from local_judge.base.errors import RunError
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.judge.calls import Meter
 from local_judge.ledger.requests import Identified
 from local_judge.ledger.tail import AnsweredCall, LedgerTail
@@ -26,7 +27,7 @@ from local_judge.runs.storage.manifest import existing_manifest
 from local_judge.runs.storage.resume import is_finished, journaled
 from local_judge.runs.storage.store import JOURNAL, MANIFEST, RunStore
 from local_judge.runs.sweeps.folder import RUNS, ledger_in, sweep_manifest
-from local_judge.terminal import count, safe
+from local_judge.terminal import safe
 from serving.types import EngineIdentity
 
 WINDOW_SECONDS = 60.0

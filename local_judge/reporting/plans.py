@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from local_judge.agents.result import Tally
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, Table, count
 from local_judge.reporting.drafts import draft_table, opening
 from local_judge.tasks.checklist_lint import Linted
 from local_judge.tasks.model import KeyInformation, Plan, ReasoningQuestion
 from local_judge.tasks.plan_lint import lint
 from local_judge.tasks.plans import AgentEnd, LeftOut, PlanRow
-from local_judge.terminal import NONE, count, safe
+from local_judge.terminal import safe
 
 _WHY = {
     "not_in_page": "not in the page",

@@ -26,10 +26,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from local_judge.base.output import count, is_quiet
 from local_judge.judge.calls import Meter
 from local_judge.judge.judge import Judge
 from local_judge.runs.execution.execute import CASES_IN_FLIGHT
-from local_judge.terminal import count, is_quiet
 from serving.engine import Replicated
 from serving.engines.embedded import EmbeddedEngine
 from serving.types import ReplicaUse

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
-
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.reporting.summary import BY_RULE, RULE_NOTE, listed
 from local_judge.runs.results.ranking import Matches
 from local_judge.runs.results.scored import SystemScore
+from local_judge.runs.results.tables import system_row
 from local_judge.scoring.text import bounds, coverage_line, known_percent, value
 from local_judge.stats.estimate import LEVEL
 from local_judge.stats.ranking import Interval, Ranking, RankingRow
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 REGULARISED = "‡"
 """Mark of a strength that is estimated with one more tie for each system."""
@@ -28,7 +28,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
     """Return the systems in order with their scores; a rule separates groups that cannot be compared."""
     scored = ("score", "bounds", "known", "reports") if scores else ()
     games = ("strength", "win rate", "games", "won", "lost", "tied", "failed", "consistent")
-    table = plain_table(safe(title), ("system",), (*scored, *games))
+    table = Table(title, ("system",), (*scored, *games))
     for row in found.rows:
         if row.group > 1 and row is next(one for one in found.rows if one.group == row.group):
             table.add_section()
@@ -36,7 +36,7 @@ def ranking_table(found: Ranking, title: str, scores: Mapping[str, SystemScore])
         counts = (row.games, row.wins, row.losses, row.ties, row.failed)
         consistent = f"{row.consistent}/{row.judged_twice}" if row.judged_twice else NONE
         table.add_row(
-            safe(row.system, 40),
+            shortened(row.system, 40),
             *(_scored(scores.get(row.system)) if scores else ()),
             _strength(row),
             _ranged(rate, row.win_rate_interval, 100, 1),
@@ -63,7 +63,7 @@ def ranking_notes(found: Ranking, matches: Matches) -> Iterator[str]:
     if found.n_groups > 1:
         yield f"{found.n_groups} groups that no chain of games connects: systems of different groups cannot be compared"
     if matches.unevaluated:
-        named = listed(matches.unevaluated)
+        named = safe(listed(matches.unevaluated))
         yield f"in no game, or only in failed games: {count(len(matches.unevaluated), 'report')} ({named})"
     if matches.own:
         yield f"left out: {count(matches.own, 'comparison')} of a system with itself"
@@ -117,7 +117,7 @@ def ranking_json(found: Ranking, matches: Matches) -> dict[str, Any]:
         "systems": [
             {
                 "system": row.system,
-                **_score_json(matches.scores.get(row.system)),
+                **({"score": system_row(matches.scores[row.system])} if row.system in matches.scores else {}),
                 "group": row.group,
                 "strength": row.strength,
                 "unbounded": row.unbounded or None,
@@ -144,17 +144,6 @@ def _reason(row: RankingRow) -> str:
     if row.strength is None:
         return "in no game" if not row.games else f"only {'won' if row.unbounded == 'above' else 'lost'}"
     return "" if row.win_rate is not None else "no decisive game"
-
-
-def _score_json(found: SystemScore | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    return {
-        "score": found.score.model_dump(mode="json"),
-        "score_by_rule": found.by_rule,
-        "n_reports": found.n_reports,
-        "n_values": found.n_values,
-    }
 
 
 def _interval(found: Interval | None) -> dict[str, Any] | None:

@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.reporting.summary import (
     estimate_text,
     score_lines,
@@ -21,12 +18,19 @@ from local_judge.reporting.summary import (
 )
 from local_judge.reporting.tables import score_table
 from local_judge.runs.results.summary import Summary, unknown_on
-from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, records_by_system
+from local_judge.runs.storage.manifest import judge_of, protocols_of
+from local_judge.runs.storage.records import (
+    CaseRecord,
+    RunScoreRecord,
+    ScoreRecord,
+    load_records,
+    records_by_system,
+)
 from local_judge.runs.storage.rescoring import AgreementRecord
-from local_judge.runs.storage.summaries import SystemScore
+from local_judge.runs.storage.store import RunStore
+from local_judge.runs.storage.summaries import SystemScore, load_system_scores
 from local_judge.scoring.node import Profile, Score
 from local_judge.stats.estimate import DRAWS, LEVEL, Estimate
-from local_judge.terminal import NONE, count, plain_table, safe
 
 ENSEMBLE = "ensemble"
 NO_SYSTEM = "no system named"
@@ -72,7 +76,7 @@ class _Row(NamedTuple):
     """True if the reports are of several systems."""
     single: bool = False
     """True for a report's own line, to which no rule over reports applies."""
-    style: str | None = None
+    bold: bool = False
 
 
 class _Scores:
@@ -127,8 +131,8 @@ def run_summary(
     *,
     aggregates: Sequence[RunScoreRecord] = (),
     scores: Sequence[ScoreRecord] = (),
-) -> RenderableType:
-    """Return the tables of a run by one judge, or by the ensemble.
+) -> list[Table | str]:
+    """Return the tables of a run by one judge, or by the ensemble, and the notes below them.
 
     By default each system has one row with the scores that sum up its reports. If a protocol defines its own score over
     reports, such as a pooled rate, the row shows that score instead of the mean.
@@ -142,12 +146,13 @@ def run_summary(
             that is alone in the run.
     """
     found = _Scores(systems, scores)
-    columns, parts = found.columns(options), list[RenderableType]()
+    columns = found.columns(options)
     if not columns:
-        return Group()
+        return []
     judge = systems[0].judge
     sections = _sections(records, judge, {row.case for row in scores}, options)
     head, who = "report" if sections[0][0].single else "system", by_whom(records, judge)
+    parts: list[Table | str] = []
     parts += _tables(
         head,
         lambda own: _title(own, who),
@@ -160,13 +165,38 @@ def run_summary(
     if options.all_scores:
         shown = {(column.protocol, column.profile) for column in columns}
         parts += aggregate_tables([row for row in aggregates if (row.protocol, row.profile) in shown], who)
-    notes = score_notes(
+    return [*parts, *_notes([row for section in sections for row in section], columns, found)]
+
+
+def _notes(rows: Sequence[_Row], columns: Sequence[_Column], found: _Scores) -> list[str]:
+    return score_notes(
         (f"{label} of {row.name}", found.summary(row, column))
-        for section in sections
-        for row in section
+        for row in rows
         for label, column in zip(_labels(columns), columns, strict=True)
     )
-    return Group(*parts, *(Text(note, style="dim") for note in notes))
+
+
+def leaderboard(
+    store: RunStore, profile: Profile = "paper", judge: str | None = None
+) -> tuple[Table, list[str]]:
+    """Return the scores that sum up the reports of each system, in one table, and the notes below it.
+
+    Args:
+        store: a finished run.
+        profile: formulas; a protocol without this profile is shown by its only one.
+        judge: one of several judges; None for the ensemble or the only judge.
+
+    Raises:
+        RunError: the run is not finished or was modified, or it has no such judge.
+    """
+    chosen, records = judge_of(store, judge), load_records(store)
+    found = _Scores(load_system_scores(store, protocols_of(store), (chosen,)), ())
+    options = TableOptions(profile)
+    rows, columns = _systems(records, chosen), found.columns(options)
+    table = _table(
+        _title(columns, ""), "system", [rows], columns, found, options, (REPORTS, SOURCES, FAILED), "\n"
+    )
+    return table, _notes(rows, columns, found)
 
 
 def _sections(
@@ -174,24 +204,26 @@ def _sections(
 ) -> list[list[_Row]]:
     """Return the rows: reports if asked for, systems, and then the mean over reports of several systems."""
     single = [
-        _Row(safe(record.id, 40), [record], judge, single=True) for record in records if record.id in scored
+        _Row(shortened(record.id, 40), [record], judge, single=True)
+        for record in records
+        if record.id in scored
     ]
-    by_system = records_by_system(records)
     if is_alone(records):
         return [single]
-    together = [
-        _Row(
-            ("all reports" if len(by_system) == 1 else NO_SYSTEM) if system is None else safe(system, 40),
-            own,
-            judge,
-            system,
-        )
-        for system, own in by_system.items()
-    ]
+    together = _systems(records, judge)
     if not options.reports:
         return [together]
-    last = [_Row("all reports", records, judge, all_systems=True, style="bold")] if len(by_system) > 1 else []
+    last = [_Row("all reports", records, judge, all_systems=True, bold=True)] if len(together) > 1 else []
     return [section for section in (single, together if len(records) > 1 else [], last) if section]
+
+
+def _systems(records: Sequence[CaseRecord], judge: str | None) -> list[_Row]:
+    by_system = records_by_system(records)
+    unnamed = "all reports" if len(by_system) == 1 else NO_SYSTEM
+    return [
+        _Row(unnamed if system is None else shortened(system, 40), own, judge, system)
+        for system, own in by_system.items()
+    ]
 
 
 def is_alone(records: Sequence[CaseRecord]) -> bool:
@@ -231,7 +263,7 @@ def _tables(
     """
     rows = [row for section in sections for row in section]
     if len(columns) > FEW >= len(rows):
-        table = plain_table(title(columns), ("score",), [row.name for row in rows])
+        table = Table(title(columns), ("score",), [row.name for row in rows])
         for label, column in zip(_labels(columns), columns, strict=True):
             table.add_row(label, *(_cell(row, column, found, options, " ") for row in rows))
         table.add_section()
@@ -244,19 +276,34 @@ def _tables(
         protocols = dict.fromkeys(column.protocol for column in columns)
         parts += [([one for one in columns if one.protocol == name], ()) for name in protocols]
     for own, shares in parts:
-        table = plain_table(title(own) if own else "coverage", (head,), (*_labels(own), *shares))
         between = " " if len(own) < FEW else "\n"
-        for section in sections:
-            table.add_section()
-            for row in section:
-                cells = [_cell(row, column, found, options, between) for column in own]
-                table.add_row(row.name, *cells, *(_coverage(row)[name] for name in shares), style=row.style)
-        yield table
+        title_of = title(own) if own else "coverage"
+        yield _table(title_of, head, sections, own, found, options, shares, between)
+
+
+def _table(
+    title: str,
+    head: str,
+    sections: Sequence[Sequence[_Row]],
+    columns: Sequence[_Column],
+    found: _Scores,
+    options: TableOptions,
+    coverage: Sequence[str],
+    between: str,
+) -> Table:
+    """Return one table; `between` separates a value from its interval."""
+    table = Table(title, (head,), (*_labels(columns), *coverage))
+    for section in sections:
+        table.add_section()
+        for row in section:
+            cells = [_cell(row, column, found, options, between) for column in columns]
+            table.add_row(row.name, *cells, *(_coverage(row)[name] for name in coverage), bold=row.bold)
+    return table
 
 
 def _labels(columns: Sequence[_Column]) -> list[str]:
     several = len({column.protocol for column in columns}) > 1
-    return [safe(f"{one.protocol}: {one.label}" if several else one.label) for one in columns]
+    return [f"{one.protocol}: {one.label}" if several else one.label for one in columns]
 
 
 def _cell(row: _Row, column: _Column, found: _Scores, options: TableOptions, between: str) -> str:
@@ -286,7 +333,7 @@ def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:
     for row in rows:
         if row.scores:
             missing = f", {row.n_missing} of them missing" if row.n_missing else ""
-            of = f" of {safe(row.system, 40)}" if row.system is not None else ""
+            of = f" of {shortened(row.system, 40)}" if row.system is not None else ""
             title = f"{row.protocol}{who}, {count(row.n_reports, 'report')}{of} together{missing}"
             tables.append(score_table(title, {row.profile: row.scores}))
     return tables
@@ -295,7 +342,7 @@ def aggregate_tables(rows: Sequence[RunScoreRecord], who: str) -> list[Table]:
 def by_whom(records: Sequence[CaseRecord], judge: str | None) -> str:
     """Return `, judge a` or `, ensemble of 2 judges` for a title; nothing if the run has one judge."""
     if judge is not None:
-        return f", judge {safe(judge)}"
+        return f", judge {judge}"
     n_judges = max((len(record.n_failed_by_judge) for record in records), default=0)
     return f", ensemble of {n_judges} judges" if n_judges else ""
 
@@ -319,10 +366,10 @@ def judge_tables(
     by_system = records_by_system(records)
     several, system = len(by_system) > 1, next(iter(by_system), None)
 
-    def row(name: str, judge: str | None, style: str | None = None) -> _Row:
-        return _Row(name, records, judge, None if several else system, several, single, style)
+    def row(name: str, judge: str | None, *, bold: bool = False) -> _Row:
+        return _Row(name, records, judge, None if several else system, several, single, bold)
 
-    rows = [*(row(safe(judge), judge) for judge in judges), row(ENSEMBLE, None, "bold")]
+    rows = [*(row(judge, judge) for judge in judges), row(ENSEMBLE, None, bold=True)]
     columns = found.columns(options)
 
     def title(own: Sequence[_Column]) -> str:
@@ -339,7 +386,7 @@ def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
         whole: with pairs of judges and of answers, differences and intervals; else of all judges, in short.
     """
     more = ("pairs alike", "difference") if whole else ()
-    found = plain_table(
+    found = Table(
         "agreement of the judges",
         ("protocol", "metric", *(("judges",) if whole else ())),
         ("items", "all alike", *more, "kappa", "alpha", "without answer"),
@@ -349,12 +396,12 @@ def agreement_table(rows: Sequence[AgreementRecord], *, whole: bool) -> Table:
             continue
         figures = (row.alike, *((row.alike_pairs, row.difference) if whole else ()), row.kappa, row.alpha)
         found.add_row(
-            safe(row.protocol),
-            safe(row.metric),
-            *((safe(", ".join(row.judges)),) if whole else ()),
+            row.protocol,
+            row.metric,
+            *((", ".join(row.judges),) if whole else ()),
             str(row.n_items),
             *(_figure(figure, whole) for figure in figures),
-            ", ".join(f"{safe(judge)} {n}" for judge, n in row.n_missing.items() if n),
+            ", ".join(f"{judge} {n}" for judge, n in row.n_missing.items() if n),
         )
     return found
 
@@ -368,7 +415,7 @@ def agreement_notes(rows: Sequence[AgreementRecord]) -> Iterator[str]:
     for row in rows:
         for name, figure in (("all alike", row.alike), ("kappa", row.kappa), ("alpha", row.alpha)):
             if figure is not None and figure.value is None:
-                reasons.setdefault((name, figure.reason), {})[f"{row.protocol} {safe(row.metric)}"] = None
+                reasons.setdefault((name, figure.reason), {})[f"{row.protocol} {row.metric}"] = None
     for (name, reason), metrics in reasons.items():
         yield f"no {name}, because {reason}: {', '.join(metrics)}"
 

@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+from local_judge.base.output import count, is_quiet
 from local_judge.reporting.live import LiveShards
 from local_judge.reporting.progress import Lines, duration, seconds_left, times
 from local_judge.runs.sweeps.folder import SHARDS
 from local_judge.runs.sweeps.ray_tasks import EndedShard, ShardTask
-from local_judge.terminal import count, is_quiet, safe
+from local_judge.terminal import safe
 
 
 class ShardProgress:

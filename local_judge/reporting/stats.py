@@ -6,17 +6,16 @@ Invariant: a number that does not exist is a dash with the reason in its row; in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from rich.table import Table
-
-from local_judge.reporting.summary import estimate_text
+from local_judge.base.output import NONE, Table, count, shortened
+from local_judge.reporting.agreement import measure_json
+from local_judge.reporting.summary import estimate_text, unknown_lines
 from local_judge.scoring.coverage import Coverage
 from local_judge.scoring.text import coverage_line
 from local_judge.stats.agreement.stability import Stability
 from local_judge.stats.length import Correlation, LengthBias, Relation
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 
 class LengthRow(NamedTuple):
@@ -34,15 +33,15 @@ class LengthRow(NamedTuple):
 def length_table(rows: Sequence[LengthRow], title: str, unit: str, *, by_task: bool) -> Table:
     """Return the correlations of scores and length: overall, within tasks, and for each task if `by_task`."""
     measures = ("n", "Pearson", "Spearman", "Kendall", f"points per 1,000 {unit}")
-    table = plain_table(title, ("score", "reports"), measures)
-    table.add_column("", overflow="fold")
+    table = Table(title, ("score", "reports"), measures)
+    table.add_column("", number=False)
     for row in rows:
         table.add_section()
         table.add_row(row.score, "overall", *_cells(row.bias.overall))
         table.add_row("", f"within {count(row.bias.within.n_tasks, 'task')}", *_cells(row.bias.within))
         if by_task:
             for task in row.bias.tasks:
-                table.add_row("", f"task {safe(task.task, 40)}", *_cells(task.relation))
+                table.add_row("", f"task {shortened(task.task, 40)}", *_cells(task.relation))
     return table
 
 
@@ -91,7 +90,7 @@ class StabilityRow(NamedTuple):
 def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
     """Return the measures of each score, with intervals below the values."""
     labels = (measure.label for measure in rows[0].stability.measures)
-    table = plain_table(title, ("score",), ("reports", *labels))
+    table = Table(title, ("score",), ("reports", *labels))
     for row in rows:
         cells = [estimate_text(measure.estimate, below=True) for measure in row.stability.measures]
         table.add_row(row.score, str(row.stability.n_reports), *cells)
@@ -100,9 +99,9 @@ def stability_table(rows: Sequence[StabilityRow], title: str) -> Table:
 
 def pairs_table(row: StabilityRow) -> Table:
     """Return the correlations of each two judges by one score."""
-    table = plain_table(f"{row.score}: judges two by two", ("",), ("Spearman", "tau-b"))
+    table = Table(f"{row.score}: judges two by two", ("",), ("Spearman", "tau-b"))
     for pair in row.stability.pairs:
-        names = f"{safe(pair.first, 30)}, {safe(pair.second, 30)}"
+        names = f"{shortened(pair.first, 30)}, {shortened(pair.second, 30)}"
         table.add_row(
             names, *(NONE if value is None else f"{value:.3f}" for value in (pair.spearman, pair.tau))
         )
@@ -120,12 +119,8 @@ def stability_notes(row: StabilityRow) -> Iterator[str]:
         )
     if row.coverage.n_in_part:
         yield f"{row.score}: {coverage_line(row.coverage)}"
-    without: dict[str, list[str]] = {}
-    for measure in found.measures:
-        if measure.estimate.value is None:
-            without.setdefault(measure.estimate.reason, []).append(measure.label)
-    for reason, labels in without.items():
-        yield f"{row.score}: {'; '.join(labels)}: {reason}"
+    for line in unknown_lines((measure.label, measure.estimate) for measure in found.measures):
+        yield f"{row.score}: {line}"
 
 
 def stability_json(row: StabilityRow) -> dict[str, Any]:
@@ -138,9 +133,6 @@ def stability_json(row: StabilityRow) -> dict[str, Any]:
         "n_tasks": found.n_tasks,
         "n_missing": dict(found.n_missing),
         "coverage": row.coverage._asdict(),
-        "measures": [
-            {"id": one.id, "label": one.label, "unit": one.unit, **asdict(one.estimate)}
-            for one in found.measures
-        ],
+        "measures": [measure_json(one) for one in found.measures],
         "pairs": [pair._asdict() for pair in found.pairs],
     }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from local_judge.base.output import NONE, shortened
 from local_judge.runs.results.summary import Summary
 from local_judge.scoring.node import evaluated
 from local_judge.scoring.text import bounds, interval, known_percent, range_text, value
 from local_judge.stats.estimate import LEVEL, Estimate
-from local_judge.terminal import NONE, safe
+from local_judge.terminal import safe
 
 NAMED = 5
 """Most reports that one line names; the others are counted."""
@@ -73,7 +74,7 @@ def score_notes(cells: Iterable[tuple[str, Summary]]) -> list[str]:
     for name, found in every:
         if found.value is None:
             reasons.setdefault(found.note or "not scored", {})[name] = None
-    return notes + [f"{NONE} {listed(list(names))}: {safe(why)}" for why, names in reasons.items()]
+    return notes + [f"{NONE} {listed(list(names))}: {why}" for why, names in reasons.items()]
 
 
 def estimate_text(
@@ -86,7 +87,7 @@ def estimate_text(
         digits: decimal places of the value; the interval has two.
         sign: `+` to print the sign of positive numbers.
         beside: text after the value.
-        below: whether the interval is a second, dim line instead of standing in brackets.
+        below: whether the interval is a second line instead of standing in brackets.
     """
     if found.value is None:
         return NONE
@@ -94,7 +95,7 @@ def estimate_text(
     if found.low is None or found.high is None:
         return shown
     ends = f"{found.low:{sign}.2f} to {found.high:{sign}.2f}"
-    return f"{shown}\n[dim]{ends}[/dim]" if below else f"{shown} ({ends})"
+    return f"{shown}\n{ends}" if below else f"{shown} ({ends})"
 
 
 def unknown_lines(measures: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
@@ -108,5 +109,5 @@ def unknown_lines(measures: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names of a list, safe to print."""
-    return ", ".join(safe(name, 60) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    """Return the first names of a list."""
+    return ", ".join(shortened(name, 60) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")

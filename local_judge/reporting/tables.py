@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rich.table import Table
-
+from local_judge.base.output import NONE, Table, shortened
 from local_judge.runs.execution.job import Plan
 from local_judge.runs.proof.costs import RunCost
 from local_judge.runs.storage.records import ScoreRecord
 from local_judge.runs.sweeps.plan import SweepPlan
 from local_judge.scoring.node import ScoreNode
 from local_judge.scoring.text import bounds, interval, ratio, value
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.terminal import safe
 
 
 class _Columns(NamedTuple):
@@ -41,8 +40,7 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
     below a line that have no value by the formula itself; `failed` counts units of a metric, parts of a dimension that
     was verified, and items of one that was judged.
     """
-    found = plain_table(title)
-    found.add_column("")
+    found = Table(title, ("",))
     trees_of = {
         profile: [entry for root in roots for entry in root.walk()] for profile, roots in by_profile.items()
     }
@@ -55,11 +53,11 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         for profile, tree in trees_of.items()
     }
     for profile, shown in columns.items():
-        found.add_column(profile, justify="right")
-        found.add_column("n/d", justify="right", style="dim")
+        found.add_column(profile)
+        found.add_column("n/d")
         more = [*(["N/A"] if shown.undefined else []), *(["failed", "bounds"] if shown.failures else [])]
         for name in (*more, *(["95 % interval"] if shown.intervals else [])):
-            found.add_column(name, justify="right")
+            found.add_column(name)
     nodes_of = {profile: dict(tree) for profile, tree in trees_of.items()}
     labels = {path: node.label for tree in trees_of.values() for path, node in tree}
     for path, label in labels.items():
@@ -70,8 +68,7 @@ def score_table(title: str, by_profile: dict[str, Sequence[ScoreNode]], items: b
         for profile, shown in columns.items():
             node = nodes_of[profile].get(path)
             cells += [""] * shown.n if node is None else _cells(node, shown)
-        style = "bold" if len(path) == 1 else None
-        found.add_row("  " * (len(path) - 1) + safe(label), *cells, style=style)
+        found.add_row("  " * (len(path) - 1) + label, *cells, bold=len(path) == 1)
     return found
 
 
@@ -112,15 +109,13 @@ def trees(scores: Sequence[ScoreRecord]) -> dict[str, Sequence[ScoreNode]]:
 
 def plan_table(plan: Plan) -> Table:
     """Return the calls that a run would make."""
-    found = plain_table(headings=False)
-    found.add_column(style="dim")
-    found.add_column(justify="right")
+    found = Table("", ("",), ("",), headings=False)
     found.add_row("reports", f"{plan.reports:,}")
     found.add_row("calls to make", f"{plan.calls:,}")
     found.add_row("prompt tokens of these calls", f"{plan.prompt_tokens:,}")
     found.add_row("calls answered by the ledger", f"{plan.replayed:,}")
     for judge, calls in plan.calls_by_judge.items():
-        found.add_row(f"of the calls, to {safe(judge)}", f"{calls:,}")
+        found.add_row(f"of the calls, to {judge}", f"{calls:,}")
     found.add_row("sentences whose claims are not extracted yet", f"{plan.sentences_unread:,}")
     found.add_row("reports that cannot be evaluated", f"{len(plan.unreadable):,}")
     found.add_row("reports too long for the judge", f"{len(plan.too_long):,}")
@@ -141,14 +136,14 @@ def cost_table(costs: Sequence[RunCost]) -> Table:
     short = [name.rpartition(".")[2] for name in names]
     heads = short if len(set(short)) == len(short) else names
     numbers = ("calls", "prompt tokens", "computed", "generated tokens")
-    settings = (safe(head.replace("_", " ")) for head in heads)  # so that long names wrap
-    found = plain_table("cost by run", ("run",), (*settings, *numbers))
+    settings = (head.replace("_", " ") for head in heads)  # so that long names wrap
+    found = Table("cost by run", ("run",), (*settings, *numbers))
     for one in costs:
         tokens = one.tokens
         computed = f"{tokens.computed:,}" if tokens.cache_reported else NONE
         found.add_row(
-            safe(one.run),
-            *(safe(one.settings[name], 40) for name in names),
+            one.run,
+            *(shortened(one.settings[name], 40) for name in names),
             f"{tokens.replies:,}",
             f"{tokens.prompt:,}",
             computed,
@@ -159,26 +154,23 @@ def cost_table(costs: Sequence[RunCost]) -> Table:
 
 def sweep_plan_tables(plan: SweepPlan) -> Iterator[Table]:
     """Yield the calls of a sweep by judge and stage, and the time of each judge."""
-    calls = plain_table(title=f"{plan.runs:,} runs, {plan.reports:,} reports in all runs together")
-    for name in ("judge", "stage"):
-        calls.add_column(name)
-    for name in ("calls", "prompt tokens", "output tokens", "in the ledger"):
-        calls.add_column(name, justify="right")
+    calls = Table(
+        f"{plan.runs:,} runs, {plan.reports:,} reports in all runs together",
+        ("judge", "stage"),
+        ("calls", "prompt tokens", "output tokens", "in the ledger"),
+    )
     for one in plan.stages:
         about = "about " if one.estimated else ""
         numbers = (f"{about}{number:,}" for number in (one.calls, one.prompt_tokens, one.output_tokens))
-        calls.add_row(safe(one.judge), one.stage, *numbers, f"{one.replayed:,}")
+        calls.add_row(one.judge, one.stage, *numbers, f"{one.replayed:,}")
     yield calls
-    hours = plain_table()
-    hours.add_column("judge")
-    for name in ("GPUs", "tokens/s", "GPU hours"):
-        hours.add_column(name, justify="right")
-    hours.add_column("rate from")
-    hours.add_column("output tokens from")
+    hours = Table("", ("judge",), ("GPUs", "tokens/s", "GPU hours"))
+    for name in ("rate from", "output tokens from"):
+        hours.add_column(name, number=False)
     for judge in plan.judges:
         rate = NONE if judge.tokens_per_second is None else f"{judge.tokens_per_second:,.0f}"
         time = NONE if judge.gpu_hours is None else f"{judge.gpu_hours:.2f}"
-        hours.add_row(safe(judge.judge), str(judge.gpus), rate, time, judge.rate_from, judge.output_from)
+        hours.add_row(judge.judge, str(judge.gpus), rate, time, judge.rate_from, judge.output_from)
     yield hours
 
 

@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
-
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.tasks.topics import TopicAgreement, TopicCounts
-from local_judge.terminal import NONE, count, plain_table, safe
 
 
 def topic_table(corpora: Sequence[TopicCounts]) -> Table:
     """Return counts and shares by topic with files side by side, and for two files the difference of shares."""
-    table = plain_table()
-    table.add_column("topic", no_wrap=True)
+    table = Table()
+    table.add_column("topic", number=False)
     for name in _names(corpora):
-        table.add_column(safe(name), justify="right", overflow="fold")
-        table.add_column("share", justify="right")
+        table.add_column(name)
+        table.add_column("share")
     if len(corpora) == 2:
-        table.add_column("difference", justify="right")
+        table.add_column("difference")
     for name in dict.fromkeys(name for corpus in corpora for name in corpus.counts):
         cells: list[str] = []
         for corpus in corpora:
@@ -31,10 +29,10 @@ def topic_table(corpora: Sequence[TopicCounts]) -> Table:
         if len(corpora) == 2:
             one, other = (corpus.share(name) for corpus in corpora)
             cells.append(NONE if one is None or other is None else f"{100 * (other - one):+.1f}")
-        table.add_row(safe(name, 40), *cells)
+        table.add_row(shortened(name, 40), *cells)
     table.add_section()
     totals = [cell for corpus in corpora for cell in (str(corpus.n), "")]
-    table.add_row("all", *totals, *([""] if len(corpora) == 2 else []), style="bold")
+    table.add_row("all", *totals, *([""] if len(corpora) == 2 else []), bold=True)
     return table
 
 

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.runs.results.summary import Summary, unknown_on
 from local_judge.runs.storage.records import CaseRecord, RunScoreRecord, ScoreRecord, scores_over_reports
 from local_judge.scoring.node import VERTICALS, Profile, ScoreNode, Tree, Vertical
 from local_judge.scoring.text import bounds, known_percent
 from local_judge.scoring.text import value as shown
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import safe
 
 
 class Placed(Summary):
@@ -156,7 +155,7 @@ def vertical_tables(found: Verticals) -> Iterator[Table | str]:
     """Yield a table for each system, then the scores that belong to no vertical."""
     for system in dict.fromkeys(placed.system for placed in found.metrics):
         own = [placed for placed in found.metrics if placed.system == system]
-        of = f" of {safe(system, 40)}" if system is not None else ""
+        of = f" of {shortened(system, 40)}" if system is not None else ""
         yield _table(f"{count(own[0].n_reports, 'report')}{of} ({found.profile} profile)", own)
     if found.aside:
         listed = "; ".join(f"{safe(name)} ({why})" for name, why in found.aside.items())
@@ -170,19 +169,19 @@ def _table(title: str, metrics: Sequence[Placed]) -> Table:
     """Return the metrics under their verticals, without columns that are empty for all of them."""
     rows = {placed: _cells(placed) for placed in metrics}
     used = [place for place in range(len(_COLUMNS)) if any(cells[place] for cells in rows.values())]
-    found = plain_table(title)
-    found.add_column("metric", overflow="fold", min_width=24)
+    found = Table(title)
+    found.add_column("metric", number=False)
     for place in used:
-        found.add_column(_COLUMNS[place], justify="right")
+        found.add_column(_COLUMNS[place])
     for vertical in (*VERTICALS, None):
         own = [placed for placed in metrics if placed.vertical == vertical]
         if own:
-            found.add_row("No vertical" if vertical is None else VERTICALS[vertical], style="bold")
+            found.add_row(
+                "No vertical" if vertical is None else VERTICALS[vertical], *[""] * len(used), bold=True
+            )
         for placed in own:
             cells = rows[placed]
-            found.add_row(
-                f"  {safe(placed.protocol)}: {safe(placed.label)}", *(cells[place] for place in used)
-            )
+            found.add_row(f"  {placed.protocol}: {placed.label}", *(cells[place] for place in used))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from local_judge.base.errors import plain
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.model import ClaimSet
 from local_judge.judge.qualification_record import QualificationRecord
 from local_judge.reporting.health import problem_text
@@ -21,7 +22,6 @@ from local_judge.runs.storage.manifest import judges_of, prompts_of, protocols_o
 from local_judge.runs.storage.records import CaseRecord
 from local_judge.runs.storage.resume import is_finished
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count
 from serving.types import ReplicaUse
 
 Kind = Literal[

@@ -6,16 +6,13 @@ it in the report; the others are in `quote_rejected`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
-from rich.table import Table
 
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.claims.model import Quote
-from local_judge.terminal import NONE, item_table, safe
 
 
 class ItemRow(NamedTuple):
@@ -40,6 +37,8 @@ class ItemRow(NamedTuple):
     """Reason why there is no answer."""
     replies: tuple[str, ...] = ()
     """Ledger keys."""
+    details: tuple[str, ...] = ()
+    """Further grounds of the answer, such as queries, evidence and weights, a line each."""
 
 
 class JudgedItem(Frozen):
@@ -58,7 +57,9 @@ class JudgedItem(Frozen):
     replies: tuple[str, ...] = ()
     """Ledger keys."""
 
-    def row(self, metric: str, item: str, value: str | float | None, text: str = "") -> ItemRow:
+    def row(
+        self, metric: str, item: str, value: str | float | None, text: str = "", *details: str
+    ) -> ItemRow:
         """Return the answer in words; `text` is the item's wording if the answer does not have it."""
         return ItemRow(
             metric,
@@ -70,11 +71,8 @@ class JudgedItem(Frozen):
             self.quote_rejected,
             failure=self.failure,
             replies=self.replies,
+            details=details,
         )
-
-    def why(self, places: Sequence[str] = ()) -> str:
-        """Return the reasons for the terminal, a line each; `places` of the report stand behind the rationale."""
-        return _why(self.row("", "", None), places)
 
 
 class Rating(JudgedItem):
@@ -84,25 +82,3 @@ class Rating(JudgedItem):
     """Id of the item."""
     score: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """Number on the item's scale, which starts at 0; None if it failed."""
-
-
-def items_table(rows: Iterable[ItemRow]) -> Table:
-    """Return a table of answers, each with its reasons."""
-    table = item_table("item", "asked", "answer", "why")
-    for row in rows:
-        value = f"{row.value:g}" if isinstance(row.value, int | float) else safe(row.value or NONE)
-        table.add_row(
-            safe(row.item), "\n".join(map(safe, filter(None, (row.text, row.url)))), value, _why(row)
-        )
-    return table
-
-
-def _why(row: ItemRow, places: Sequence[str] = ()) -> str:
-    if row.failure is not None:
-        return f"failed: {row.failure.kind}"
-    lines = [safe(row.rationale)] if row.rationale else []
-    lines += places
-    lines += [f'"{safe(row.quote.text)}"'] if row.quote is not None else []
-    if row.quote_rejected is not None:
-        lines.append(f'not in the {"page" if row.url else "report"}: "{safe(row.quote_rejected)}"')
-    return "\n".join(lines)

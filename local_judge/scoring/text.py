@@ -5,9 +5,9 @@ Invariant: a number that does not exist is a dash and never a zero; a number tha
 
 from __future__ import annotations
 
+from local_judge.base.output import NONE, count
 from local_judge.scoring.coverage import Coverage, known_share
 from local_judge.scoring.node import Score
-from local_judge.terminal import NONE, count
 
 
 def value(score: Score) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, get_args
 
+from local_judge.base.output import NONE
 from local_judge.lab.labelled.load import AGGREFACT
 from local_judge.lab.verifier_benchmark.answers import OVERLAP, Answers
 from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
@@ -16,7 +17,6 @@ from local_judge.lab.verifier_benchmark.measure import Partial, SetFigures, ece_
 from local_judge.lab.verifier_benchmark.tables import benchmark_notes, counted, published
 from local_judge.stats.calibration.assess import Assessment, Settings
 from local_judge.stats.estimate import Estimate
-from local_judge.terminal import NONE
 
 OTHER_WORDS = "claims in other words"
 

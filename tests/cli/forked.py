@@ -28,7 +28,7 @@ from typing import Any
 
 from indexes.text import language
 from local_judge import cli
-from local_judge.terminal import QUIET
+from local_judge.base.output import QUIET
 
 SECONDS = 300.0
 """After which a command is ended as one that hangs."""

@@ -22,9 +22,9 @@ from typing import NamedTuple, Self
 import pytest
 
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import QUIET
 from local_judge.cli import main
 from local_judge.cli.faults import DEBUG, line_of
-from local_judge.terminal import QUIET
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, leaning

@@ -47,7 +47,7 @@ def test_from_a_report_to_files_and_back(
     assert "facts: 2 statements in 1 segment" in shown and "2 runs of 4 turns: 2 answered" in shown
     assert "asked by search: 2, " in shown
     items = command("show", run, "--items").out
-    assert "L2.S1.1" in items and "supports: " in items and "(answered)" in items
+    assert "L2.S1.1" in items and "supports: " in items and "# answered after" in items
     dumped: Any = json.loads(command("show", run, "--items", "--json").out)["deepresearcheval"]["facts"]
     steps = dumped["runs"][0]["result"]["transcript"]["steps"]
     assert [step["action"]["tool"] for step in steps] == ["search", "finish"]

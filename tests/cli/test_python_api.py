@@ -72,7 +72,9 @@ def test_a_run_has_the_numbers_of_the_command_line(
     for row in roots.to_dict("records"):
         score = expected[row["protocol"], row["path"]]
         for name, value in score.items():
-            assert row[name] == value if value is not None else pd.isna(row[name]) is True, name
+            assert value is None or row[name] == value, name
+        assert pd.isna(row["value"]) or row["low"] <= row["value"] <= row["high"]
+    assert run.records("systems") == [row for row in shown["systems"] if row["profile"] == "paper"]
     claims = run.claims()
     assert claims["text"].tolist() == [claim["text"] for claim in shown["claims"]["claims"]]
     assert claims["quotation"].tolist() == [one["quote"]["text"] for one in shown["claims"]["verdicts"]]

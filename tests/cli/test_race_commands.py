@@ -76,7 +76,7 @@ def test_from_tasks_to_the_result_files(
     assert "order: paper, report first" in shown
     assert "[b]So.[/b]" not in shown
     items = command("show", run, "--report", "1", "--items").out
-    assert items.count("[b]So.[/b]") == 16 and "readability.4" in items
+    assert items.count("[b]So.[/b]") == 2 * 16 and "readability.4" in items
     dumped = json.loads(command("show", run, "--report", "1", "--items", "--json").out)
     assert len(dumped["race"]["comparisons"][0]["scores"]) == 16
 

@@ -22,7 +22,7 @@ from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from indexes.websearch import SEARCHES, read_searches
 from local_judge.agents.result import EvidenceGap, read_evidence_gaps, write_evidence_gaps
-from local_judge.terminal import QUIET
+from local_judge.base.output import QUIET
 from tests.stub_server import StubPlan
 
 from ..stub_thread import StubThread, answer

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import shutil
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
 import pytest
-from rich.console import Console
 
 from indexes.making.importing import import_pages
 from local_judge.base.errors import RunError
@@ -34,6 +31,7 @@ from local_judge.runs.storage.resume import begin_journal, kept_of
 from local_judge.runs.storage.store import JOURNAL, RunStore
 from local_judge.runs.storage.summaries import load_system_scores
 
+from ..printing import printed
 from .conftest import Sample
 
 
@@ -142,10 +140,8 @@ def test_an_unfinished_run_shows_what_is_complete_and_says_so(sample: Sample, tm
 def test_the_page_has_the_numbers_of_the_terminal_and_of_python(sample: Sample) -> None:
     found = overview(load_results([sample.run]))
     store = RunStore(sample.run)
-    console = Console(file=io.StringIO(), width=200)
     records = load_records(store)
-    console.print(run_summary(records, load_system_scores(store, ["deer", "fact"])))
-    terminal = cast("io.StringIO", console.file).getvalue()
+    terminal = printed(*run_summary(records, load_system_scores(store, ["deer", "fact"])), width=200)
     python = {(row["system"], row["protocol"], row["path"]): row for row in system_rows(store)}
     n_intervals = 0
     for row in found.rows:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from io import StringIO
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from rich.console import Console
 
 from local_judge.base.errors import ConfigError
-from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
 from local_judge.protocols.base import Case, EvalContext
 from local_judge.protocols.metric import Metric, MetricFindings, MetricProtocol, NoSettings, PartFindings
-from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import exactly
 from local_judge.scoring.node import UNIT, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
@@ -139,27 +135,3 @@ def test_a_metric_without_settings_has_no_key() -> None:
         metrics = (Bare,)
 
     assert set(Alone.settings_type.model_fields) == {"parts"}
-
-
-def test_a_metric_without_tables_of_its_own_shows_its_items() -> None:
-    class Shown(First):
-        def items(self, findings: Counted) -> Iterable[ItemRow]:
-            yield ItemRow(
-                "first", "a", "How [many]?", 2.5, "Counted.", quote_rejected="so", url="https://a.example"
-            )
-            yield ItemRow("first", "b", value=None, failure=Failure(kind="timeout", detail="late"))
-
-    console = Console(file=StringIO(), width=120)
-    console.print(*Shown().tables(Counted(n=1)))
-    assert isinstance(console.file, StringIO)
-    shown = console.file.getvalue()
-    for text in (
-        "How [many]?",
-        "https://a.example",
-        "2.5",
-        "Counted.",
-        'not in the page: "so"',
-        "failed: timeout",
-    ):
-        assert text in shown
-    assert tuple(First().tables(Counted(n=1))) == ()

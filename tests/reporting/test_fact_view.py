@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from local_judge.claims.model import Quote
-from local_judge.protocols.fact.findings import FactFindings, Judged, Pair
-from local_judge.protocols.fact.protocol import Fact, fact_line, pair_table
+from local_judge.protocols.fact.findings import Judged, Pair
+from local_judge.protocols.fact.protocol import Fact, fact_line
 
 from ..protocols.fact.fact_cases import findings
-
-
-def cells(found: FactFindings) -> list[list[str]]:
-    return [list(map(str, column.cells)) for column in pair_table(found).columns]
 
 
 def test_outcomes_are_counted_in_one_line() -> None:
@@ -21,7 +17,7 @@ def test_outcomes_are_counted_in_one_line() -> None:
     assert fact_line(more) == "fact: 1 pair from the claim set (1 supported); 2 citations without an address"
 
 
-def test_each_pair_stands_with_its_page_its_outcome_and_the_reason() -> None:
+def test_each_pair_is_an_item_with_its_page_its_outcome_and_the_reason() -> None:
     quoted = Pair(
         statement="It cost [b]3[/b] million.",
         url="https://heat.example/",
@@ -35,26 +31,10 @@ def test_each_pair_stands_with_its_page_its_outcome_and_the_reason() -> None:
     )
     shared = Pair(statement="It rose.", url="https://h.example/", outcome="unsupported", claim="L2.S2.1")
     found = findings("df").model_copy(update={"pairs": (quoted, *findings("df").pairs, shared)})
-    sentences, statements, sources, outcomes, why = cells(found)
-    assert sentences == ["L2.S1", "", "", ""]
-    assert statements == [r"It cost \[b]3\[/b] million.", "Statement 1.", "Statement 2.", "It rose."]
-    assert sources == [
-        "https://heat.example/",
-        "https://1.example/",
-        "https://2.example/",
-        "https://h.example/",
-    ]
-    assert outcomes == ["supported", "unknown: dead", "unknown: judge failed", "unsupported"]
-    assert why == [
-        '"3 million" The page says so.',
-        "",
-        "timeout: no answer",
-        "see claim L2.S2.1 with --claims",
-    ]
-    # In exports, a pair of the claim set is named by its claim, and one of FACT's own flow by its sentence.
-    assert [(row.item, row.value, row.rationale) for row in Fact().items(found)] == [
-        ("L2.S1", "supported", "The page says so."),
-        ("", "unknown: dead", ""),
-        ("", "unknown: judge_failed", ""),
-        ("L2.S2.1", "unsupported", ""),
+    # A pair of the claim set is named by its claim, and one of FACT's own flow by its sentence.
+    assert [(row.item, row.url, row.value, row.rationale) for row in Fact().items(found)] == [
+        ("L2.S1", "https://heat.example/", "supported", "The page says so."),
+        ("", "https://1.example/", "unknown: dead", ""),
+        ("", "https://2.example/", "unknown: judge_failed", ""),
+        ("L2.S2.1", "https://h.example/", "unsupported", ""),
     ]

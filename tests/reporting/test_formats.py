@@ -18,10 +18,10 @@ from markdown_it import MarkdownIt
 from indexes.making.importing import import_pages
 from local_judge.api import Run, evaluate, load
 from local_judge.base.errors import RunError, UserError
+from local_judge.base.output import Table
 from local_judge.demo.outcome import sample_folder
 from local_judge.reporting.formats import FORMATS, export_results
-from local_judge.reporting.leaderboard import Leaderboard, Line, as_html, as_latex, as_markdown
-from local_judge.runs.results.summary import Summary
+from local_judge.reporting.leaderboard import as_html, as_latex, as_markdown
 from local_judge.runs.results.tables import COLUMNS
 from local_judge.runs.storage.store import RunStore
 from tests.stub_server import StubPlan
@@ -108,16 +108,10 @@ def test_claims_and_items_say_what_a_reader_looks_for() -> None:
     assert wanted | {"label", "value", "protocol"} <= COLUMNS["items"].keys()
 
 
-CELL = Summary(value=0.5, interval_low=0.25, interval_high=0.75, known=0.8, n_reports=3, n_values=3)
-BOARD = Leaderboard(
-    "fact (paper profile)",
-    ("A & B_c",),
-    tuple(
-        Line(name, (CELL,), "3", "–", "0")
-        for name in ("[x] 100% #1", r"a|b\c`d`<script>alert(1)</script>", "${x}^~\u202e\x1b[31m\n| y |")
-    ),
-    ("* by the rule",),
-)
+BOARD = Table("fact (paper profile)", ("system",), ("A & B_c", "reports", "sources read", "answers missing"))
+for name in ("[x] 100% #1", r"a|b\c`d`<script>alert(1)</script>", "${x}^~\u202e\x1b[31m\n| y |"):
+    BOARD.add_row(name, "0.50\n(0.25 to 0.75)\n80.0 % known", "3", "–", "0")
+NOTES = ("* by the rule",)
 
 
 KINDS = {"table", "caption", "thead", "tbody", "tr", "th", "td", "br", "small", "p"}
@@ -135,7 +129,7 @@ class Tags(HTMLParser):
 
 
 def test_names_are_text_in_html() -> None:
-    page = as_html(BOARD)
+    page = as_html(BOARD, NOTES)
     tags = Tags()
     tags.feed(page)
     kinds = {tag for tag, _ in tags.seen}
@@ -170,7 +164,7 @@ def test_hostile_texts_are_text_in_notebooks_and_tables(tmp_path: Path) -> None:
 
 
 def test_names_are_text_in_markdown() -> None:
-    table = as_markdown(BOARD)
+    table = as_markdown(BOARD, NOTES)
     rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len(rows) == 5
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
@@ -180,7 +174,7 @@ def test_names_are_text_in_markdown() -> None:
 
 
 def test_names_are_text_in_latex() -> None:
-    table = as_latex(BOARD)
+    table = as_latex(BOARD, NOTES)
     assert r"{[}x] 100\% \#1 & 0.50 (0.25 to 0.75) 80.0 \% known & 3 & -- & 0 \\" in table
     assert r"a|b\textbackslash{}c`d`\textless{}script\textgreater{}" in table
     assert r"\$\{x\}\textasciicircum{}\textasciitilde{}" in table

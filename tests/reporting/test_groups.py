@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from rich.console import Console, RenderableType
 
 from local_judge.base.errors import InputError, RunError
+from local_judge.base.output import Table
 from local_judge.protocols import base
 from local_judge.protocols.liveresearchbench import LiveResearchBench, LrbFindings
 from local_judge.reporting.group_tables import group_tables, label_counts, label_tables
@@ -25,6 +24,7 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import write_scores
 from local_judge.scoring.node import PERCENT, Score, ScoreNode
 
+from ..printing import printed
 from ..protocols.fact.fact_cases import findings, write_run
 
 ACCURACY = "citation_accuracy"
@@ -86,10 +86,8 @@ def values(found: Groups) -> dict[tuple[str | None, ...], list[float | None]]:
     }
 
 
-def drawn(parts: Iterable[RenderableType]) -> str:
-    out = io.StringIO()
-    Console(file=out, width=160).print(*parts, sep="\n")
-    return " ".join(out.getvalue().split())
+def drawn(parts: Iterable[Table | str]) -> str:
+    return " ".join(printed(*parts).split())
 
 
 def test_a_group_of_one_system_is_scored_by_the_protocols_rule(run: Path) -> None:

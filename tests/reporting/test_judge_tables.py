@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console, RenderableType
 
 from local_judge.reporting.run_tables import (
     TableOptions,
@@ -20,11 +17,7 @@ from local_judge.runs.storage.summaries import summarised
 from local_judge.scoring.node import Score, ScoreNode
 from local_judge.stats.estimate import Estimate
 
-
-def drawn(*renderables: RenderableType) -> str:
-    out = io.StringIO()
-    Console(file=out, width=160, highlight=False).print(*renderables, sep="\n")
-    return out.getvalue()
+from ..printing import printed
 
 
 def record(case: str, **failed: int) -> CaseRecord:
@@ -53,7 +46,7 @@ SCORES = [
 
 def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
     (table,) = judge_tables(RECORDS, summarised(RECORDS, SCORES), ["steady", "shaky"])
-    lines = [" ".join(line.split()) for line in drawn(table).splitlines()]
+    lines = [" ".join(line.split()) for line in printed(table).splitlines()]
     assert lines[0] == "deer (paper profile) by judge, means of 2 reports"
     assert lines[3:] == [
         "steady │ 5.00 (4.00 to 6.00) │ 0",
@@ -63,11 +56,13 @@ def test_each_judge_has_a_line_with_what_it_failed_at() -> None:
 
 
 def test_the_summary_says_of_how_many_judges_it_is() -> None:
-    assert "deer (paper profile, ensemble of 2 judges)" in drawn(
-        run_summary(RECORDS, summarised(RECORDS, SCORES[::3]))
+    assert "deer (paper profile, ensemble of 2 judges)" in printed(
+        *run_summary(RECORDS, summarised(RECORDS, SCORES[::3]))
     )
     shaky = [score for score in SCORES if score.judge == "shaky"]
-    of_one = drawn(run_summary(RECORDS, summarised(RECORDS, shaky), TableOptions(reports=True), scores=shaky))
+    of_one = printed(
+        *run_summary(RECORDS, summarised(RECORDS, shaky), TableOptions(reports=True), scores=shaky)
+    )
     assert "deer (paper profile, judge shaky)" in of_one
     by_report = [
         line.split("│")[-1].strip() for line in of_one.splitlines() if line.startswith(("one", "two"))
@@ -101,18 +96,18 @@ def test_agreement_is_short_for_all_and_whole_with_pairs() -> None:
         agreement(("a", "c"), kappa=kappa),
         agreement(("b", "c"), kappa=kappa),
     ]
-    short = drawn(agreement_table(rows, whole=False))
+    short = printed(agreement_table(rows, whole=False))
     assert short.count("[bold]x") == 1 and "difference" not in short
     assert "0.75 3/4" in short and "0.50" not in short and short.rstrip().endswith("c 3")
-    whole = drawn(agreement_table(rows, whole=True))
+    whole = printed(agreement_table(rows, whole=True))
     assert whole.count("[bold]x") == 4
     assert "a, b, c" in whole and "0.50 to 1.00" in whole and "1.25" in whole
     assert list(agreement_notes(rows)) == [
         "95% bootstrap intervals over reports of 1,000 draws",
-        r"no alpha, because all ratings are equal: deer \[bold]x",
+        "no alpha, because all ratings are equal: deer [bold]x",
     ]
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_name_cannot_write_to_the_terminal(whole: bool) -> None:
-    assert "\x1b" not in drawn(agreement_table([agreement(("a\x1b[31m", "b"))], whole=whole))
+    assert "\x1b" not in printed(agreement_table([agreement(("a\x1b[31m", "b"))], whole=whole))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from rich.console import Console
 
 from local_judge.protocols import base
 from local_judge.protocols.base import Findings
@@ -21,8 +19,8 @@ from local_judge.protocols.dream.authority import AuthorityFindings, CitedDomain
 from local_judge.protocols.liveresearchbench import LrbFindings
 from local_judge.reporting.formats import export_csv
 from local_judge.reporting.groups import group_scores
-from local_judge.reporting.leaderboard import as_markdown, leaderboard
-from local_judge.reporting.run_tables import TableOptions, judge_tables, run_summary
+from local_judge.reporting.leaderboard import as_markdown
+from local_judge.reporting.run_tables import TableOptions, judge_tables, leaderboard, run_summary
 from local_judge.reporting.verticals import verticals
 from local_judge.runs.results.attributes import open_runs
 from local_judge.runs.results.ranking import by_scores
@@ -36,6 +34,7 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import mean_interval, summarised
 from local_judge.scoring.node import Profile, Score
 
+from ..printing import printed
 from ..protocols.deepresearcheval import dre_cases
 from ..protocols.deepresearcheval.facts_cases import findings as facts
 from ..protocols.dream.test_dream_citation import findings as citations
@@ -112,12 +111,11 @@ def test_all_tables_have_the_same_number(run: Path, tmp_path: Path, profile: Pro
     assert {row["system"]: float(row["value"]) if row["value"] else None for row in rows} == expected
     assert {row["profile"] for row in rows} == {profile}
 
-    shown = io.StringIO()
-    Console(file=shown, width=200).print(
-        run_summary(records, summarised(records, scores, over), TableOptions(profile))
+    shown = printed(
+        *run_summary(records, summarised(records, scores, over), TableOptions(profile)), width=200
     )
     for name, value in VALUES[profile].items():
-        line = next(line for line in shown.getvalue().splitlines() if line.startswith(f"{name} "))
+        line = next(line for line in shown.splitlines() if line.startswith(f"{name} "))
         assert line.split("│")[1].strip().split()[0].rstrip("*") == ("–" if value is None else f"{value:.2f}")
 
 
@@ -128,10 +126,8 @@ def test_a_mean_counts_reports_that_could_not_be_evaluated(run: Path) -> None:
     scores = [
         row for row in load_scores(store, ["fact"]) if row.case.startswith("cy") and row.profile == "paper"
     ]
-    shown = io.StringIO()
     systems = summarised(own, scores)
-    Console(file=shown, width=200).print(run_summary(own, systems), *judge_tables(own, systems, ()))
-    lines = shown.getvalue().splitlines()
+    lines = printed(*run_summary(own, systems), *judge_tables(own, systems, ()), width=200).splitlines()
     (mean,) = [line for line in lines if line.startswith("cy ")]
     assert "1 of 3" in mean
     assert mean.split("│")[1].split("  ")[0].strip() == "– n=1 33.3 % known"
@@ -332,7 +328,7 @@ def test_a_score_without_a_value_has_a_reason(tmp_path: Path, run: Path) -> None
     }
     assert all(cell.value is not None or cell.note for (cell,) in cells if cell)
     found = leaderboard(RunStore(run))
-    assert "– Citation Accuracy of ada, Effective Citations of ada: no value: " in as_markdown(found)
+    assert "– Citation Accuracy of ada, Effective Citations of ada: no value: " in as_markdown(*found)
 
 
 PAIRS: list[tuple[str, Profile]] = [
@@ -370,11 +366,10 @@ def test_what_a_protocol_pools_is_the_systems_number_everywhere(
         rows = [row for row in csv.DictReader(file) if row["path"] == path]
     assert {row["system"]: float(row["value"]) for row in rows} == expected
     assert {(row["profile"], row["aggregate"]) for row in rows} == {(profile, "rule")}
-    shown = io.StringIO()
-    Console(file=shown, width=250).print(
-        run_summary(records, summarised(records, scores, over), TableOptions(profile))
+    shown = printed(
+        *run_summary(records, summarised(records, scores, over), TableOptions(profile)), width=250
     )
-    means = [line for line in shown.getvalue().splitlines() if line.startswith("ada ")]
+    means = [line for line in shown.splitlines() if line.startswith("ada ")]
     assert [line.split("│")[1].strip().split()[0] for line in means] == [f"{value:.2f}*"]
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
+from local_judge.base.output import Table
 from local_judge.claims.model import Quote
 from local_judge.protocols.deer import Deer
 from local_judge.protocols.deer.overall import score
-from local_judge.protocols.deer.rubric.model import Grade, Path, RubricFindings
-from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
+from local_judge.protocols.deer.rubric.model import Grade, Path, RubricFindings, items_of_rubric
+from local_judge.protocols.deer.rubric.tables import cost_table, costs, rubric_line
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
+from local_judge.reporting.claims import item_tables
 from local_judge.reporting.tables import score_notes, score_table
 from local_judge.scoring.node import Profile, ScoreNode, placed
 from local_judge.tasks.model import Guidance
 
+from ..printing import printed
 from ..protocols.deer.rubric_cases import EC, FS, RF, everywhere, findings
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense]\r\u202ez"
@@ -32,13 +34,7 @@ ROWS = Rows(
 )
 
 
-def printed(table: RenderableType, width: int = 160) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False).print(table)
-    return out.getvalue()
-
-
-def cells(table: RenderableType) -> dict[str, list[str]]:
+def cells(table: RenderableType | Table) -> dict[str, list[str]]:
     lines = [[cell.strip() for cell in line.split("│")] for line in printed(table).splitlines()]
     return {line[0]: line[1:] for line in lines}
 
@@ -124,23 +120,20 @@ def test_the_ten_items_that_cost_most() -> None:
     roots = score([], [rubric], "paper")
     table = cost_table(costs(roots, rubric), rubric)
     shown = printed(table).splitlines()
-    assert len([line for line in shown if "│" in line and "." in line.split("│")[2]]) == 10
+    assert len([line for line in shown if "│" in line and "." in line.split("│")[3]]) == 10
     # Readability has one criterion left, of one item: (10 - 6) / (1 * 1 * 4) of its dimension, a fifth of that overall.
     row = cells(table)[f"{FS}.readability.2.Q2-1"]
-    assert row[:3] == ["6", "0.200", "1.00"]
+    assert row[1:] == ["6", "0.200", "1.00"]
 
 
 def test_items_are_told_with_what_they_rest_on() -> None:
-    table = grade_table(answered())
-    shown = " ".join(printed(table, width=400).split())
-    assert "2 (capped from 7)" in shown
-    assert "(120-155)" in shown
-    assert "rejected: never written" in shown
+    rows = {row.item: row for row in items_of_rubric(answered())}
+    assert rows[f"{RF}.scope.1.C1-1"].details == ("capped from 7",)
+    shown = " ".join("".join(map(printed, item_tables(list(rows.values())))).split())
+    assert '"a passage' in shown and 'not in the report: "never written' in shown
     assert "failed: timeout" in shown
-    assert f"{FS}.report_format.1.C1-2 │ 9 │ 3 of 3." in shown
-    assert f"{EC}.perspective_balance.1.C1-1 │ N/A │ Nothing of the kind." in shown
-    whole = printed(grade_table(findings({(): 4}, mode="vanilla")))
-    assert "whole report" in whole
+    assert f"{FS}.report_format.1.C1-2 │ │ 9 │ 3 of 3." in shown
+    assert "not_applicable │ Nothing of the kind." in shown
 
 
 @pytest.mark.parametrize("kind", ["items", "costs", "notes", "scores"])
@@ -148,7 +141,7 @@ def test_nothing_is_left_that_a_terminal_would_act_on(kind: str) -> None:
     rubric = answered()
     odd = findings({(f"odd{HOSTILE}", "part", "1", "C1-1"): 3})
     shown = {
-        "items": lambda: printed(grade_table(rubric)),
+        "items": lambda: "".join(map(printed, item_tables(list(items_of_rubric(rubric))))),
         "costs": lambda: printed(cost_table(costs(score([], [rubric], "paper"), rubric), rubric)),
         "notes": lambda: "".join(printed(note) for note in score_notes({"paper": score([], [odd], "paper")})),
         "scores": lambda: printed(score_table("deer", {"paper": score([], [odd], "paper")})),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
-from rich.console import Console, RenderableType
-
+from local_judge.base.output import Table
 from local_judge.documents import Problem
 from local_judge.protocols.deer.verification.rows import ClaimRow, PairRow, Rows
 from local_judge.protocols.deer.verification.scores import score
@@ -19,16 +17,16 @@ from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import WHOLE, Profile, Score, ScoreNode
 from local_judge.scoring.text import ratio
 
+from ..printing import printed as print_all
+
 PROFILES: tuple[Profile, ...] = ("paper", "upstream")
 
 
 BOUNDS = TableOptions(bounds=True)
 
 
-def drawn(table: RenderableType) -> list[str]:
-    out = io.StringIO()
-    Console(file=out, width=160).print(table)
-    return out.getvalue().splitlines()
+def drawn(*parts: Table | str, width: int = 160) -> list[str]:
+    return print_all(*parts, width=width, terminal=False).splitlines()
 
 
 def row(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
@@ -38,10 +36,10 @@ def row(case: str, found: Score) -> tuple[CaseRecord, ScoreRecord]:
 
 
 def printed(*rows: tuple[CaseRecord, ScoreRecord], options: TableOptions = BOUNDS) -> str:
-    return " ".join(" ".join(drawn(summary(rows, options))).split())
+    return " ".join(" ".join(drawn(*summary(rows, options))).split())
 
 
-def summary(rows: Sequence[tuple[CaseRecord, ScoreRecord]], options: TableOptions) -> RenderableType:
+def summary(rows: Sequence[tuple[CaseRecord, ScoreRecord]], options: TableOptions) -> list[Table | str]:
     records, scores = [record for record, _ in rows], [row for _, row in rows]
     return run_summary(records, summarised(records, scores), options, scores=scores)
 
@@ -106,7 +104,7 @@ def test_each_system_has_its_mean_and_open_bounds_are_said_only_where_they_are()
     low = row("5", Score(value=8, n_expected=2, n_failed=1, low=6, high=10))
     records = [rows[1][0], unread, low[0].model_copy(update={"system": "bob"})]
     table = " ".join(
-        " ".join(drawn(run_summary(records, summarised(records, [rows[1][1], low[1]]), BOUNDS))).split()
+        " ".join(drawn(*run_summary(records, summarised(records, [rows[1][1], low[1]]), BOUNDS))).split()
     )
     assert "bob │ 8.50 n=2 (8.00 to 9.00) │ 2 of 3 │" in table
     # What the third would have is not known, and the scale of a score is not the table's to know: no bounds.
@@ -176,7 +174,7 @@ def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
     rows.append(eight("three", Score(value=5, low=5, high=5)))
     options = TableOptions(reports=True, all_scores=True, bounds=True)
     table = summary(rows, options)
-    lines = drawn(table)
+    lines = drawn(*table)
     cells = [[cell.strip() for cell in line.split("│")] for line in lines]
     # What failures leave open stands below the value, cut at blanks alone.
     first = next(index for index, line in enumerate(cells) if line.count("9.69") == 8)
@@ -189,11 +187,9 @@ def test_eight_columns_fit_beside_each_other_with_their_bounds() -> None:
 
 def test_eight_columns_lose_no_digit_in_a_narrow_terminal() -> None:
     rows = [eight(name, Score(value=10, low=10, high=10)) for name in ("one", "two", "three")]
-    out = io.StringIO()
-    options = TableOptions(reports=True)
-    Console(file=out, width=100).print(summary(rows, options))
-    cells = [[cell.strip() for cell in line.split("│")] for line in out.getvalue().splitlines()]
-    assert all(len(line) <= 100 for line in out.getvalue().splitlines())
+    lines = drawn(*summary(rows, TableOptions(reports=True)), width=100)
+    cells = [[cell.strip() for cell in line.split("│")] for line in lines]
+    assert all(len(line) <= 100 for line in lines)
     assert sum(line.count("10.00") for line in cells) == 8 * (3 + 1)
 
 
@@ -221,7 +217,7 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
         n_missing=0,
         scores=(pooled,),
     )
-    table = " ".join(" ".join(drawn(run_summary(records, summarised(records, scores, [over])))).split())
+    table = " ".join(" ".join(drawn(*run_summary(records, summarised(records, scores, [over])))).split())
     assert "x │ 57.14* │ 2 │" in table
     assert "62.50" not in table
     [placed] = verticals(records, scores, "paper", [over]).metrics
@@ -233,7 +229,7 @@ def test_a_system_has_one_number_where_the_protocol_pools() -> None:
     records, scores = [*records, *other], [*scores, *theirs]
     systems = summarised(records, scores, both)
     table = " ".join(
-        " ".join(drawn(run_summary(records, systems, TableOptions(reports=True), scores=scores))).split()
+        " ".join(drawn(*run_summary(records, systems, TableOptions(reports=True), scores=scores))).split()
     )
     assert "x │ 57.14* │ 2 │" in table
     assert "y │ 57.14* │ 2 │" in table
@@ -266,12 +262,10 @@ def test_six_reports_of_two_systems_fit_one_screen() -> None:
     ]
     for some in (["deer"], ["deer", "fact"], protocols):
         own = [row for row in scores if row.protocol in some]
-        out = io.StringIO()
-        Console(file=out, width=80).print(run_summary(records, summarised(records, own)))
-        lines = out.getvalue().splitlines()
+        lines = drawn(*run_summary(records, summarised(records, own)), width=80)
         assert len(lines) <= 22
         assert all(len(line) <= 80 for line in lines)
-        shown = out.getvalue()
+        shown = "\n".join(lines)
         assert shown.count("Overall") == len(some) and "Part" not in shown
         assert "upstream" not in shown and "ada-1" not in shown
         assert "ada" in shown and "bo" in shown
@@ -282,6 +276,6 @@ def test_all_scores_reports_and_the_other_profile_come_with_options() -> None:
     records, paper = [record for record, _ in rows], [row for _, row in rows]
     scores = [*paper, *(row.model_copy(update={"profile": "upstream"}) for row in paper)]
     options = TableOptions("upstream", reports=True, all_scores=True)
-    shown = "\n".join(drawn(run_summary(records, summarised(records, scores), options, scores=scores)))
+    shown = "\n".join(drawn(*run_summary(records, summarised(records, scores), options, scores=scores)))
     assert all(name in shown for name in ("Part", "Overall", "one", "two", "ada", "bo", "all reports"))
     assert "upstream profile" in shown and "paper" not in shown

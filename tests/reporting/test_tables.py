@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console, RenderableType
 
 from local_judge.base.failures import Failure
+from local_judge.base.output import Table
 from local_judge.claims.model import Claim, ClaimSet, Quote, Source, Verdict
 from local_judge.documents.model import Span
 from local_judge.protocols.deer import Deer, DeerFindings
@@ -26,15 +24,11 @@ from local_judge.runs.execution.verify import VerifiedRow
 from local_judge.runs.proof.costs import RunCost, Tokens
 from local_judge.runs.storage.records import CaseRecord, ScoreRecord
 from local_judge.runs.storage.summaries import summarised
-from local_judge.terminal import plain_table, safe, stdout
+from local_judge.terminal import safe, stdout
+
+from ..printing import printed
 
 HOSTILE = "\x1b]0;title\x07\x1b[31m[bold]x[/nonsense] [link=http://a.example]y[/link]\r\u202ez"
-
-
-def printed(table: RenderableType, terminal: bool = True) -> str:
-    out = io.StringIO()
-    Console(file=out, width=400, force_terminal=terminal, color_system=None, highlight=False).print(table)
-    return out.getvalue()
 
 
 def test_nothing_is_left_that_a_terminal_or_rich_would_act_on() -> None:
@@ -88,8 +82,12 @@ def test_every_table_takes_hostile_text() -> None:
         id=HOSTILE, claim=HOSTILE, url="https://a.example", status="ok", label=None, quote=HOSTILE
     )
     for table in (
-        run_summary([record, crashed], summarised([record, crashed], scores), scores=scores),
-        score_table(safe(HOSTILE), trees(scores)),
+        *(
+            one
+            for one in run_summary([record, crashed], summarised([record, crashed], scores), scores=scores)
+            if isinstance(one, Table)
+        ),
+        score_table(HOSTILE, trees(scores)),
         claim_blocks(claim_set()),
         claim_summary(claim_set()),
         verified_blocks([row]),
@@ -113,24 +111,22 @@ def test_each_claim_is_a_block_worst_first() -> None:
 
 
 def test_a_table_too_wide_for_the_terminal_becomes_several() -> None:
-    table = plain_table("Scores", ("system",), [f"score number {n}" for n in range(12)])
+    table = Table("Scores", ("system",), [f"score number {n}" for n in range(12)])
     for system in ("a system with a long name", "b"):
         table.add_row(system, *(f"{n}.25 (1.00 to 20.00)" for n in range(12)))
-    out = io.StringIO()
-    Console(file=out, width=60).print(table)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    shown = printed(table, width=60, terminal=False)
+    lines = [line.rstrip() for line in shown.splitlines()]
     assert max(map(len, lines)) <= 60 and lines.count("Scores") == 1
     parts = "\n".join(lines).split("\n\n")
     assert len(parts) > 1 and all("system" in part and "b " in part for part in parts)
-    assert all(out.getvalue().count(f" {n}.25 (1.00 to 20.00)") == 2 for n in range(12))
+    assert all(shown.count(f" {n}.25 (1.00 to 20.00)") == 2 for n in range(12))
 
 
 def test_a_table_that_fits_stays_as_it_is() -> None:
-    table = plain_table("", ("system",), ("score",))
+    table = Table("", ("system",), ("score",))
     table.add_row("a", "1.00")
-    out = io.StringIO()
-    Console(file=out, width=60).print(table)
-    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+    shown = printed(table, width=60, terminal=False)
+    assert [line.rstrip() for line in shown.splitlines()] == [
         "system ┃ score",
         "━━━━━━━╇━━━━━━",
         "a      │  1.00",
@@ -153,9 +149,8 @@ def test_the_cost_of_runs_breaks_no_name_at_160_columns() -> None:
     names = ("qwen3-14b.reference", "qwen3-14b.batch10")
     settings = {f"claims.{key}": value for key, value in zip(keys, values, strict=True)}
     costs = [RunCost(run=name, settings=settings, tokens=tokens) for name in names]
-    out = io.StringIO()
-    Console(file=out, width=160).print(cost_table(costs))
-    lines = out.getvalue().splitlines()
+    shown = printed(cost_table(costs), width=160, terminal=False)
+    lines = shown.splitlines()
     figures = [*values, "1,234", "12,345,678", "1,345,678", "345,678"]
     rows = [[cell.strip() for cell in line.split("│")] for line in lines[-2:]]
     assert rows == [[name, *figures] for name in names]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 import pytest
-from rich.console import Console
 
 from local_judge.protocols.base import load_protocol, protocol_names
 from local_judge.protocols.deepresearcheval import DeepResearchEval
@@ -22,6 +20,7 @@ from local_judge.reporting.verticals import vertical_tables, verticals
 from local_judge.runs.storage.records import CaseRecord, ScoreRecord
 from local_judge.scoring.node import VERTICALS, Place, Scale, Score, ScoreNode, Tree, Vertical, placed
 
+from ..printing import printed
 from ..protocols.deepresearcheval import dre_cases
 from ..protocols.deer import rubric_cases
 from ..protocols.fact import fact_cases
@@ -212,9 +211,7 @@ def test_a_value_of_which_a_part_is_unknown_is_counted_and_says_how_much_is_know
     assert (placed.n_values, placed.n_failed, placed.n_in_part) == (2, 0, 1)
     assert placed.known == 0.75  # (1 + 0.5) / 2
     [table] = vertical_tables(verticals(RECORDS[:2], rows, "paper"))
-    out = io.StringIO()
-    Console(file=out, width=160).print(table)
-    assert "8.00 │ 5.50 to 9.00 │ 75.0 % │ 0 to 10" in " ".join(out.getvalue().split())
+    assert "8.00 │ 5.50 to 9.00 │ 75.0 % │ 0 to 10" in " ".join(printed(table).split())
 
 
 def test_printed() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError
@@ -25,6 +23,7 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.runs.storage.summaries import load_system_scores
 from serving.engines.scripted import Call, Reply
 
+from ..printing import printed
 from ..scripted_judge import MakeJudge, believe
 
 CITED = b"""# The retrofit
@@ -190,11 +189,9 @@ async def test_each_system_has_a_table(make_judge: MakeJudge, snapshot: Snapshot
     judge, _ = make_judge()
     store = RunStore(tmp_path / "run")
     records = await execute(REPORTS, judge, snapshot, SHARED, store)
-    out = StringIO()
     systems, over = load_system_scores(store, ["fact"]), load_run_scores(store, ["fact"])
     summary = run_summary(records, systems, TableOptions("upstream", all_scores=True), aggregates=over)
-    Console(file=out, width=120).print(summary)
-    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    lines = [" ".join(line.split()) for line in printed(*summary, width=120).splitlines()]
     first = lines.index("fact, 2 reports of ada together")
     second = lines.index("fact, 2 reports of bob together, 1 of them missing")
     pooled = [line for line in lines[first:second] if line.startswith("pooled")]

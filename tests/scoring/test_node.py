@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from local_judge.base.output import NONE
 from local_judge.scoring import text as score_text
 from local_judge.scoring.node import (
     DIAGNOSTIC,
@@ -22,7 +23,6 @@ from local_judge.scoring.node import (
     map_scores,
     placed,
 )
-from local_judge.terminal import NONE
 
 NUMBERS = ("value", "numerator", "denominator", "known", "low", "high", "interval_low", "interval_high")
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.output import count
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import OneJudge
 from local_judge.cli.options import (
@@ -37,7 +38,7 @@ from local_judge.runs.planning.run_file import load_config
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
 from local_judge.stats.calibration.fitting import FOLDS
-from local_judge.terminal import count, stdout
+from local_judge.terminal import stdout
 
 
 def calibrate(

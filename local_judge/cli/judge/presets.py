@@ -15,9 +15,10 @@ from rich.table import Table
 
 from local_judge.base.errors import ConfigError, plain
 from local_judge.base.files import MOST_YAML, read_utf8
+from local_judge.base.output import NONE
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
-from local_judge.terminal import NONE, plain_table, safe, stdout
+from local_judge.terminal import plain_table, safe, stdout
 from serving.fetching import fetch as fetch_weights
 from serving.judge_records import status
 from serving.memory import context_gib, gpus

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from local_judge.base.errors import ConfigError, RunError
+from local_judge.base.output import count
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.judging import JUDGE_HELP, ServerOptions, TaskFileOptions
 from local_judge.cli.modified import AllowModified, marked, print_marks, write_marks
@@ -31,7 +32,6 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.runs.planning.inputs import RawReport, load_reports
 from local_judge.runs.storage.store import RunStore
 from local_judge.tasks.files import TaskFiles
-from local_judge.terminal import count
 
 
 def qualify(

@@ -13,6 +13,7 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import count
 from local_judge.claims.config import ClaimsConfig
 from local_judge.cli.ending import leave_missing, stoppable
 from local_judge.cli.help import ADVANCED
@@ -57,7 +58,7 @@ from local_judge.runs.planning.config import parse_prompts, validated
 from local_judge.runs.planning.run_file import load_config
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.calibration.assess import DRAWS, Settings
-from local_judge.terminal import count, stdout
+from local_judge.terminal import stdout
 
 VERIFICATION = "verification"
 PARTS: tuple[str, ...] = (VERIFICATION, *get_args(Part))

@@ -9,6 +9,7 @@ import typer
 
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import ConfigError, os_errors
+from local_judge.base.output import count
 from local_judge.cli.modified import AllowModified, print_marks
 from local_judge.cli.options import SAMPLE, OneOfJudges, Seed, SnapshotDir, said
 from local_judge.lab.labelling.server import LabelServer
@@ -17,7 +18,6 @@ from local_judge.runs.results.labels import LONGEST_ANNOTATOR, draw_sample, verd
 from local_judge.runs.storage.manifest import one_judge_of, read_manifest
 from local_judge.runs.storage.records import load_records
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count
 
 
 def label(

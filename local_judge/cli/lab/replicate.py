@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from local_judge.base.errors import ConfigError, plain
+from local_judge.base.output import NONE, Table, count
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.lab.replication import (
@@ -24,7 +24,7 @@ from local_judge.lab.replication import (
     run_commands,
 )
 from local_judge.lab.replication_figures import Figure, compare
-from local_judge.terminal import NONE, count, plain_table, safe, stdout
+from local_judge.terminal import safe, stdout
 
 
 def replicate(
@@ -103,10 +103,10 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json({"tables": rows})
         return
-    shown = plain_table("", ["name", "table", "needs"])
+    shown = Table("", ["name", "table", "needs"])
     for name, one in found.items():
         needs = [*one.needs, *(["a judge"] if one.asks_judge else [])]
-        shown.add_row(safe(name), safe(one.title), ", ".join(map(safe, needs)))
+        shown.add_row(name, one.title, ", ".join(needs))
     stdout().print(shown)
 
 
@@ -151,19 +151,19 @@ def _print(table: Replication, figures: Sequence[Figure]) -> None:
 def _shown(figures: Sequence[Figure], columns: Sequence[str]) -> Table:
     """Return a table with a line for each figure, or for each row and kind of figure if there are several columns."""
     if len(columns) == 1:
-        shown = plain_table("", ["row"], ["published", "ours", "difference"])
+        shown = Table("", ["row"], ["published", "ours", "difference"])
         for one in figures:
             shown.add_row(
-                safe(one.row),
+                one.row,
                 _number(one.published, one.decimals),
                 _ours(one),
                 _difference(one),
             )
         return shown
-    shown = plain_table("", ["row", ""], [safe(name) for name in columns])
+    shown = Table("", ["row", ""], columns)
     for row, own in groupby(figures, key=lambda one: one.row):
         cells = list(own)
-        shown.add_row(safe(row), "published", *(_number(one.published, one.decimals) for one in cells))
+        shown.add_row(row, "published", *(_number(one.published, one.decimals) for one in cells))
         shown.add_row("", "ours", *map(_ours, cells))
         if any(one.difference is not None and not one.equal for one in cells):
             shown.add_row("", "difference", *map(_difference, cells))

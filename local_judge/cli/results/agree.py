@@ -54,7 +54,7 @@ from local_judge.stats.agreement.annotators import agreement_of_people
 from local_judge.stats.agreement.method import agreement_of_method, difference_of_methods
 from local_judge.stats.agreement.ratings import Ties, over_judges
 from local_judge.stats.estimate import DRAWS
-from local_judge.terminal import safe, stdout
+from local_judge.terminal import stdout
 
 
 def agree(
@@ -135,9 +135,9 @@ def agree(
     console = stdout()
     raters = "human ratings" if rating is None else f"{rating} as ratings"
     what = f"{', '.join(dict.fromkeys(protocols))}: {score} ({profile} profile)"
-    console.print(agreement_table(found, safe(f"agreement with {raters}, {what}")))
+    console.print(agreement_table(found, f"agreement with {raters}, {what}"))
     for table in (judges_table(found.over_judges, n_judges(found)), difference_table(found)):
-        if table.row_count:
+        if table.lines:
             console.print(table)
     for line in agreement_notes(found):
         console.print(line)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import shortened
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
     LABELS,
@@ -140,8 +141,8 @@ def _print_length(
         return
     print_marks()
     console = stdout()
-    by = f", judge {safe(judge)}" if judge is not None else ""
-    title = f"{safe(protocol)} ({profile} profile{by}): score and length in {measure}"
+    by = f", judge {judge}" if judge is not None else ""
+    title = f"{protocol} ({profile} profile{by}): score and length in {measure}"
     console.print(length_table(rows, title, measure, by_task=score is not None))
     console.print(f"95% bootstrap intervals of {DRAWS:,} draws, seed {seed}; df: degrees of freedom of p")
     for row in rows:
@@ -187,8 +188,8 @@ def _print_stability(
         return
     print_marks()
     console = stdout()
-    names = ", ".join(safe(judge, 30) for judge in judged.judges)
-    console.print(stability_table(rows, f"{safe(judged.protocol)} ({profile} profile): agreement of {names}"))
+    names = ", ".join(shortened(judge, 30) for judge in judged.judges)
+    console.print(stability_table(rows, f"{judged.protocol} ({profile} profile): agreement of {names}"))
     if score is not None:
         for row in rows:
             console.print(pairs_table(row))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from local_judge.base.errors import InputError
+from local_judge.base.output import count
 from local_judge.cli.modified import print_found
 from local_judge.reporting.corrected import corrected_notes, corrected_table
 from local_judge.reporting.run_tables import NO_SYSTEM
@@ -16,7 +17,6 @@ from local_judge.runs.storage.manifest import one_judge_of
 from local_judge.runs.storage.records import load_records
 from local_judge.runs.storage.store import RunStore
 from local_judge.stats.prediction_powered import Corrected, corrected_share
-from local_judge.terminal import count
 
 
 def print_corrected(run: Path, labels: Sequence[Path], judge: str | None, as_json: bool) -> None:

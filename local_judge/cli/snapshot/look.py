@@ -18,9 +18,10 @@ from indexes.search.searcher import Mode
 from indexes.snapshot import NOT_THERE, Snapshot, SnapshotInfo
 from indexes.verify import verify as verify_bytes
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE
 from local_judge.cli.options import AsJson, chosen
 from local_judge.cli.output import print_json
-from local_judge.terminal import NONE, safe, stdout
+from local_judge.terminal import safe, stdout
 
 SnapshotPath = Annotated[Path, typer.Argument(help="A snapshot directory.")]
 AsOf = Annotated[

@@ -22,11 +22,11 @@ from indexes.making.importing import import_archives, import_pages, merge_snapsh
 from indexes.manifest import load_manifest
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import one_line, plain
+from local_judge.base.output import is_quiet
 from local_judge.cli.options import AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.look import show_info
 from local_judge.reporting.progress import Lines
-from local_judge.terminal import is_quiet
 
 Out = Annotated[Path, typer.Argument(help="New snapshot directory.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Number of processes that extract texts.")]

@@ -23,6 +23,7 @@ from indexes.snapshot import Snapshot
 from indexes.websearch import LONGEST_QUERY, read_searches
 from local_judge.agents.result import read_evidence_gaps
 from local_judge.base.errors import InputError, plain
+from local_judge.base.output import count
 from local_judge.cli.options import QUERIES, AsJson
 from local_judge.cli.output import print_json
 from local_judge.cli.snapshot.fetch import (
@@ -36,7 +37,6 @@ from local_judge.cli.snapshot.fetch import (
 )
 from local_judge.cli.snapshot.make import Workers, page_bar
 from local_judge.cli.snapshot.search import query_lines
-from local_judge.terminal import count
 
 
 def search_web_(

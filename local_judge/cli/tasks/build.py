@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from local_judge.base.output import count
 from local_judge.base.rows import write_lines
 from local_judge.cli.ending import ASKS_AGAIN, stoppable
 from local_judge.cli.judging import OptionalJudge
@@ -30,7 +31,7 @@ from local_judge.reporting.progress import RunProgress
 from local_judge.runs.execution.judges import JudgeSpec
 from local_judge.runs.storage.lock import locked
 from local_judge.scoring.node import Profile
-from local_judge.terminal import count, stdout
+from local_judge.terminal import stdout
 
 N_STAGES = 5
 """Number of stages that ask or filter, before the human ranking."""

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentLimits, Tally, write_evidence_gaps
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import count
 from local_judge.cli.help import AGENT
 from local_judge.cli.judging import TasksFile
 from local_judge.cli.options import (
@@ -78,7 +79,7 @@ from local_judge.tasks.topics import (
     topic_file,
     total_variation,
 )
-from local_judge.terminal import count, stdout
+from local_judge.terminal import stdout
 
 KindName = Literal["guidance", "criteria", "dimensions", "checklist", "plan"]
 _KINDS = "Kind of data: guidance, criteria, dimensions, checklist, plan"

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from local_judge.base.errors import InputError, UserError, plain
+from local_judge.base.output import count
 from local_judge.base.rows import write_jsonl
 from local_judge.cli.options import Options
 from local_judge.cli.output import print_json
@@ -27,7 +28,7 @@ from local_judge.tasks.labels import (
     next_round,
 )
 from local_judge.tasks.rowfile import RowFile
-from local_judge.terminal import count, safe, stdout
+from local_judge.terminal import safe, stdout
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,13 +11,14 @@ from typing import get_args
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from local_judge.base.output import NONE
 from local_judge.claims.model import ClaimType
 from local_judge.lab.annotations.backtracking import Coverage, SetScores
 from local_judge.lab.annotations.evaluate import ReportScores
 from local_judge.lab.annotations.extraction import ExtractionScores
 from local_judge.lab.tables import figure, measures_table
 from local_judge.stats.rates import Rate
-from local_judge.terminal import NONE, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 def report_tables(scores: ReportScores) -> RenderableType:

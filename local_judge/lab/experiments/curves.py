@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.lab.experiments.model import Design, Expectation, relative_change
 from local_judge.runs.storage.records import ScoreRecord
 from local_judge.scoring.aggregate import Meanings
@@ -30,7 +31,6 @@ from local_judge.scoring.algebra import mean_of
 from local_judge.scoring.node import Profile, Score, ScoreNode
 from local_judge.stats.correlation import slope_rows, spearman
 from local_judge.stats.numeric import rounded
-from local_judge.terminal import count
 
 RANKED = 0.8
 """Minimum rank correlation of a curve with the ideal, and minimum share of units that change as they should."""

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
+from local_judge.base.output import NONE, count
 from local_judge.lab.experiments.curves import Curve, Point, Results
 from local_judge.lab.experiments.model import Design
 from local_judge.lab.experiments.planning import PlanResults
 from local_judge.lab.tables import figure
 from local_judge.scoring.node import Score
 from local_judge.tasks.plan_asking import AXES
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 TITLES = {
     "corruption": "Corruption: a share r of the claims is false, and cited to pages that say so",

@@ -21,6 +21,7 @@ from rich.table import Table
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import InputError, plain
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.base.rows import read_models, write_jsonl
 from local_judge.documents import UnreadableReport
 from local_judge.lab.planting.claims import Cell, Draw, DrawSettings, draw_claims
@@ -31,7 +32,6 @@ from local_judge.protocols.probes import FlawKind
 from local_judge.runs.execution.verify import ClaimRow
 from local_judge.runs.planning.inputs import RawReport
 from local_judge.runs.storage.store import RunStore
-from local_judge.terminal import count
 
 CLAIMS, REPORTS, PLANTED, SUMMARY = "claims.jsonl", "reports.jsonl", "planted.jsonl", "summary.json"
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, count
 from local_judge.judge.qualification_record import ProtocolVerdict, in_all
 from local_judge.lab.qualification.model import Cost, Figure, PartRecord
 from local_judge.lab.qualification.parts import PARTS
 from local_judge.lab.qualification.parts.verification import VIEWS
 from local_judge.lab.qualification.qualify import Qualification, thresholds_digest
 from local_judge.lab.qualification.thresholds import ALL, ANSWERS, Check, check, number
-from local_judge.terminal import NONE, count
 
 Row = tuple[str, ...]
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 
 from local_judge.base.errors import plain
+from local_judge.base.output import NONE, count
 from local_judge.lab.task_construction.model import AuditRow
 from local_judge.lab.task_construction.outcome import DomainCounts, Outcome
-from local_judge.terminal import NONE, count, safe
+from local_judge.terminal import safe
 
 _COLUMNS = ("expected", "made", "qualified", "necessary", "unique", "kept", "dropped", "failed")
 

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from local_judge.base.errors import plain
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, count
 from local_judge.base.rows import read_models
 from local_judge.lab.labelled.load import AGGREFACT
 from local_judge.lab.tables import add_measures, figure
@@ -24,7 +25,7 @@ from local_judge.lab.verifier_benchmark.evidence import EvidenceFigures
 from local_judge.lab.verifier_benchmark.measure import ComparedVerifiers, SetFigures
 from local_judge.reporting.summary import estimate_text
 from local_judge.stats.calibration.assess import Assessment
-from local_judge.terminal import NONE, count, plain_table, safe
+from local_judge.terminal import plain_table, safe
 
 
 class Published(Frozen):

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from local_judge.base.output import count
 from local_judge.protocols.deepresearcheval import upstream
 from local_judge.protocols.deepresearcheval.facts.files import result_rows
 from local_judge.protocols.deepresearcheval.findings import DreFindings, QualityFindings
@@ -46,7 +47,6 @@ from local_judge.protocols.file_formats import (
 )
 from local_judge.tasks.dimensions import PublishedTask
 from local_judge.tasks.model import QualityDimensions
-from local_judge.terminal import count
 
 
 def left_out(found: QualityFindings | None) -> str:

@@ -35,8 +35,8 @@ from local_judge.protocols.file_formats import (
     folder_name,
     read_record,
 )
-from local_judge.rubric.answers import Rating
 from local_judge.protocols.stated import Stated
+from local_judge.rubric.answers import Rating
 from local_judge.tasks.dimensions import GENERAL, PublishedTask, key_of
 from local_judge.tasks.model import Criterion, QualityDimension, QualityDimensions
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.deepresearcheval import original_prompts
@@ -33,7 +32,6 @@ from local_judge.tasks.dimensions import settled
 from local_judge.tasks.dimensions_draft import draft_dimensions
 from local_judge.tasks.drafting import Draft, NoDraft
 from local_judge.tasks.model import Criterion, QualityDimensions, Task
-from local_judge.terminal import NONE, count, item_table, safe
 
 
 class QualitySettings(Frozen):
@@ -120,7 +118,9 @@ class Quality(Metric[QualitySettings, QualityFindings]):
         for dimension in findings.dimensions.dimensions if findings.dimensions else ():
             for one in dimension.criteria:
                 answer = answers[one.id]
-                yield answer.row(dimension.id, one.id, answer.score, one.criterion)
+                yield answer.row(
+                    dimension.id, one.id, answer.score, one.criterion, f"weight {one.weight:.2f}"
+                )
 
     def lines(self, findings: QualityFindings) -> Iterator[str]:
         """Yield one line about the dimensions and criteria."""
@@ -130,7 +130,7 @@ class Quality(Metric[QualitySettings, QualityFindings]):
             return
         dimensions = findings.dimensions.dimensions
         names = [
-            f"{safe(dimension.name)} ({dimension.weight:.2f})"
+            f"{dimension.name} ({dimension.weight:.2f})"
             for dimension in dimensions
             if dimension.kind == "specific"
         ]
@@ -148,22 +148,6 @@ class Quality(Metric[QualitySettings, QualityFindings]):
             f"{count(findings.n_rejected, 'quotation')} not in the report" if findings.n_rejected else "",
         ]
         yield "; ".join(filter(None, parts))
-
-    def tables(self, findings: QualityFindings) -> Iterator[Table]:
-        """Yield a table of criteria by dimension; a quotation that does not occur in the report is marked."""
-        if findings.dimensions is None:
-            return
-        table = item_table("criterion", "asked", "weight", "score", "why")
-        answers = findings.by_criterion
-        for dimension in findings.dimensions.dimensions:
-            title = f"[bold]{safe(dimension.id)}[/bold]"
-            meant = safe(dimension.definition or dimension.name)
-            table.add_row(title, meant, f"{dimension.weight:.2f}", dimension.kind, "")
-            for one in dimension.criteria:
-                answer = answers[one.id]
-                points = NONE if answer.score is None else f"{answer.score:g}"
-                table.add_row(safe(one.id), safe(one.criterion), f"{one.weight:.2f}", points, answer.why())
-        yield table
 
 
 async def _draft(draft: Draft, prompts: Original | None) -> QualityDimensions:

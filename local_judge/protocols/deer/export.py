@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from local_judge.base.output import count
 from local_judge.protocols.deer.files import folder, sample_of
 from local_judge.protocols.deer.findings import DeerFindings
 from local_judge.protocols.deer.published import read_folder
@@ -17,7 +18,6 @@ from local_judge.protocols.file_formats import (
     ReadableFormat,
     json_text,
 )
-from local_judge.terminal import count
 
 
 class DeerFiles(NumberedFormat[DeerFindings], ReadableFormat[DeerFindings]):

@@ -32,7 +32,7 @@ from local_judge.protocols.deer.rubric import original_prompts
 from local_judge.protocols.deer.rubric.judging import judge_rubric
 from local_judge.protocols.deer.rubric.load import load_rubric, rubric_digest
 from local_judge.protocols.deer.rubric.model import decisions_on_rubric, items_of_rubric
-from local_judge.protocols.deer.rubric.tables import cost_table, costs, grade_table, rubric_line
+from local_judge.protocols.deer.rubric.tables import cost_table, costs, rubric_line
 from local_judge.protocols.deer.settings import DeerSettings
 from local_judge.protocols.deer.verification.original_verification import (
     PASSAGES,
@@ -222,13 +222,11 @@ class Deer(BaseProtocol[DeerSettings, DeerFindings]):
         if rubric is None:
             return View({"rubric": None, "costs": []})
         cost = costs(paper, rubric) if paper else ()
-        tables = [cost_table(cost, rubric)] if cost else []
-        tables += [grade_table(rubric)] if items else []
         data = {
             "costs": [one.model_dump(mode="json") for one in cost],
             "rubric": rubric.model_dump(mode="json") if items else None,
         }
-        return View(data, (rubric_line(rubric), *tables))
+        return View(data, (rubric_line(rubric),), (cost_table(cost, rubric),) if cost else ())
 
     def file_format(self) -> FileFormat[DeerFindings]:
         """Return the published project's files: see `files`."""

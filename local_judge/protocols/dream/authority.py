@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
-from rich.table import Table
 
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.documents.model import Document
 from local_judge.judge.judge import Judge
 from local_judge.prompts import Prompt, fence, load_prompt
@@ -35,7 +35,6 @@ from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.aggregate import mean_over_reports, share_of_reports
 from local_judge.scoring.algebra import answers, exactly, failures_of, weighted
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
-from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 10.0
 """Factor from a domain's score to the metric's scale."""
@@ -189,6 +188,7 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
                 url=one.urls[0] if one.urls else None,
                 failure=one.failure,
                 replies=one.replies,
+                details=(count(len(one.urls), "address", "addresses"),),
             )
 
     def lines(self, findings: AuthorityFindings) -> Iterator[str]:
@@ -196,17 +196,6 @@ class Authority(Metric[AuthoritySettings, AuthorityFindings]):
         given = sum(domain.by == "file" for domain in findings.domains)
         failed = f", {findings.n_failed} failed" if findings.n_failed else ""
         yield f"authority: {count(len(findings.domains), 'domain')}, {given} rated by people{failed}"
-
-    def tables(self, findings: AuthorityFindings) -> Iterator[Table]:
-        """Yield a table of domains with scores and reasons."""
-        if not findings.domains:
-            return
-        table = item_table("domain", "score", "by", "addresses", "why")
-        for one in findings.domains:
-            why = f"failed: {one.failure.kind}" if one.failure is not None else safe(one.rationale)
-            score = NONE if one.score is None else str(one.score)
-            table.add_row(safe(shown(one.domain)), score, one.by, str(len(one.urls)), why)
-        yield table
 
 
 def cited_domains(document: Document) -> dict[str, tuple[str, ...]]:

@@ -27,8 +27,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, get_args
 
-from rich.table import Table
-
+from local_judge.base.output import count
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.dream.claims import (
     CheckedSource,
@@ -53,7 +52,6 @@ from local_judge.scoring.algebra import (
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import failed, read_in_part
 from local_judge.scoring.node import COUNT, Profile, Score, ScoreNode, node, noted
-from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
 VALUES: dict[Outcome, float] = {
@@ -150,7 +148,7 @@ class Citation(Metric[CitationSettings, CitationFindings]):
                 )
 
     def items(self, findings: CitationFindings) -> Iterator[ItemRow]:
-        """Yield each cited claim with the outcome of each of its sources."""
+        """Yield each claim with the outcome of each of its sources."""
         for claim in findings.claims:
             for one in claim.sources:
                 yield ItemRow(
@@ -165,6 +163,8 @@ class Citation(Metric[CitationSettings, CitationFindings]):
                     one.failure,
                     one.replies,
                 )
+            if not claim.sources:
+                yield ItemRow("attribution", claim.id, claim.text, "uncited")
 
     def lines(self, findings: CitationFindings) -> Iterator[str]:
         """Yield the number of cited claims, and the outcomes of their sources."""
@@ -173,18 +173,6 @@ class Citation(Metric[CitationSettings, CitationFindings]):
         listed = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common()) or "none"
         verifiable = count(len(findings.claims), "verifiable claim")
         yield f"citation: {len(cited)} of {verifiable} cited; their sources: {listed}"
-
-    def tables(self, findings: CitationFindings) -> Iterator[Table]:
-        """Yield a table of claims with their sources and outcomes."""
-        if not findings.claims:
-            return
-        table = item_table("claim", "text", "cited source", "outcome", "evidence")
-        for claim in findings.claims:
-            for source in claim.sources:
-                table.add_row(claim.id, safe(claim.text), _address(source), source.outcome, _why(source))
-            if not claim.sources:
-                table.add_row(claim.id, safe(claim.text), NONE, "uncited", "")
-        yield table
 
 
 def harmonic(one: float, other: float) -> float:
@@ -343,17 +331,3 @@ def _note_unquoted(judges: Sequence[CitationFindings]) -> str:
     telling = [one for one in sources if one.outcome in ("supported", "partial", "contradicted")]
     n = sum(one.quote is None for one in telling)
     return f"{n} of {len(telling)} verdicts without a quotation that occurs in the page" if n else ""
-
-
-def _address(source: CheckedSource) -> str:
-    return "leads to no address" if source.url is None else f"{safe(source.url)} ({source.status})"
-
-
-def _why(source: CheckedSource) -> str:
-    lines = [f'"{safe(source.quote.text)}"'] if source.quote is not None else []
-    lines += (
-        [f'not in the page: "{safe(source.quote_rejected)}"'] if source.quote_rejected is not None else []
-    )
-    lines += [safe(source.rationale)] if source.rationale else []
-    lines += [f"failed: {source.failure.kind}"] if source.failure is not None else []
-    return "\n".join(lines)

@@ -15,17 +15,17 @@ from datetime import date
 from typing import Self
 
 from pydantic import Field, model_validator
-from rich.table import Table
 
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.prompts import fence, fill, load_prompt
 from local_judge.protocols.asking import Requirement, evaluated_on, require_input, rule, task_of
 from local_judge.protocols.base import Case, EvalContext
-from local_judge.protocols.checklist import ChecklistMetric, ItemFindings, why
+from local_judge.protocols.checklist import ChecklistMetric, ItemFindings
+from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import undefined
 from local_judge.scoring.node import Profile, ScoreNode, noted
 from local_judge.tasks.model import GuidanceStatus, JoinedBy, KeySource, Plan, Task
-from local_judge.terminal import count, item_table, safe
 
 DRAFTED = "by a plan that a judge drafted, without review"
 
@@ -137,17 +137,12 @@ class KeyInformation(ChecklistMetric[KeyInformationSettings, KeyInformationFindi
         day = f" as on {findings.as_of}" if findings.as_of else ""
         yield "; ".join([*notes, f"plan {findings.status}{day}, joined by {findings.joined}"])
 
-    def tables(self, findings: KeyInformationFindings) -> Iterator[Table]:
-        """Yield a table of items with their pages and answers."""
-        if not findings.items:
-            return
-        table = item_table("id", "key information", "said", "why")
-        for item, source in zip(findings.items, findings.sources, strict=True):
-            asked = safe(item.text) if source is None else f"{safe(item.text)}\n{_source(source)}"
-            table.add_row(safe(item.id), asked, _SAID[item.status], why(item))
-        yield table
+    def items(self, findings: KeyInformationFindings) -> Iterator[ItemRow]:
+        """Yield each item with its answer, and the page that the plan has it from."""
+        for row, source in zip(super().items(findings), findings.sources, strict=True):
+            yield row if source is None else row._replace(details=(_source(source),))
 
 
 def _source(source: KeySource) -> str:
-    words = f' "{safe(source.quote)}"' if source.quote else ""
-    return f"[dim]{safe(source.published or 'no date')}, {safe(source.url)}:{words}[/dim]"
+    words = f' "{source.quote}"' if source.quote else ""
+    return f"{source.published or 'no date'}, {source.url}:{words}"

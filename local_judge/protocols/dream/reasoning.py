@@ -17,13 +17,10 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-
-from local_judge.agents.citations import CheckedCitation
 from local_judge.agents.result import AgentResult
 from local_judge.agents.toolbox import Toolbox
-from local_judge.agents.transcript import render_transcript
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import count
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.dream.key_information import missing_plan, plan_note, plan_of
 from local_judge.protocols.dream.reasoning_findings import (
@@ -39,7 +36,6 @@ from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Answer, answers_between, failures_of, mean_of_answers, undefined
 from local_judge.scoring.node import Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
-from local_judge.terminal import NONE, count, item_table, safe
 
 NO_QUESTIONS = "the plan has no reasoning question"
 _POINT = 10.0
@@ -126,7 +122,15 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         """Yield each question with its points, 0 to 10, and each deduction with its fate."""
         for one in findings.questions:
             id, text = one.question.id, one.question.question
-            yield ItemRow("reasoning", id, text, one.points, failure=one.failure, replies=one.replies)
+            yield ItemRow(
+                "reasoning",
+                id,
+                text,
+                one.points,
+                failure=one.failure,
+                replies=one.replies,
+                details=tuple(_details(one)),
+            )
             for number, found in enumerate(one.deductions, 1):
                 lost = None if found.quote is not None else found.quoted
                 yield ItemRow(
@@ -138,6 +142,7 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
                     found.quote,
                     lost or None,
                     replies=one.replies,
+                    details=tuple(_effect(found)),
                 )
 
     def lines(self, findings: ReasoningFindings) -> Iterator[str]:
@@ -155,20 +160,6 @@ class Reasoning(Metric[ReasoningSettings, ReasoningFindings]):
         yield line + (
             f"; {count(missed, 'thing')} asked for that the snapshot does not have" if missed else ""
         )
-
-    def tables(self, findings: ReasoningFindings) -> Iterator[RenderableType]:
-        """Yield a table of questions with their deductions, then the steps of the agents."""
-        if not findings.questions:
-            return
-        table = item_table("id", "question", "points", "deductions")
-        for one in findings.questions:
-            points = NONE if one.points is None else f"{one.points:g} of 10"
-            shown = "\n".join(_format_evidence(one)) or NONE
-            table.add_row(safe(one.question.id), safe(one.question.question), points, shown)
-        yield table
-        for about, run in self.agent_runs(findings):
-            steps = render_transcript(run, opening=False, texts=False).splitlines()
-            yield Group(f"[bold]{safe(about)}: what the agent did[/bold]", *map(safe, steps))
 
 
 def _question(same: Sequence[QuestionFindings], limit: int) -> Score:
@@ -199,27 +190,20 @@ def _notes(judges: Sequence[ReasoningFindings]) -> list[str]:
     return notes + ([f"{n_out} of {n_given} deductions do not count"] if n_out else [])
 
 
-def _format_evidence(one: QuestionFindings) -> Iterator[str]:
-    """Yield the evidence for a question's points, a line each."""
-    if one.failure is not None:
-        yield f"failed: {one.failure.kind}: {safe(one.failure.detail)}"
+def _details(one: QuestionFindings) -> Iterator[str]:
+    """Yield what the report says on a question."""
     if one.status == "unanswered":
         yield "the report says nothing on it"
     for extract in one.extracted:
-        words = safe(extract.quoted if extract.quote is None else extract.quote.text)
+        words = extract.quoted if extract.quote is None else extract.quote.text
         yield f'extracted: "{words}"' + ("" if extract.quote else " (not in the report)")
-    yield from map(_deduction, one.deductions)
 
 
-def _deduction(one: Deduction) -> str:
-    taken = f"-{one.points:g}" if one.fate == "counted" else one.fate
-    again = f" (as {one.of + 1})" if one.of is not None else ""
-    kind = one.kind.replace("_", " ")
-    words = safe(one.quoted if one.quote is None else one.quote.text)
-    line = f'{taken}{again}: {one.severity} {kind}: {safe(one.reason)} "{words}"'
-    line += "" if one.quote is not None else " (not in the report)"
-    return line + ("" if one.evidence is None else f"\n   {_evidence(one.evidence)}")
-
-
-def _evidence(evidence: CheckedCitation) -> str:
-    return f'page: "{safe(evidence.quote)}" {safe(evidence.url)}{_STATUSES[evidence.status]}'
+def _effect(one: Deduction) -> Iterator[str]:
+    """Yield the points that a deduction takes, the one that it repeats, and its evidence."""
+    if one.fate == "counted":
+        yield f"-{one.points:g}"
+    if one.of is not None:
+        yield f"as {one.of + 1}"
+    if one.evidence is not None:
+        yield f'page: "{one.evidence.quote}" {one.evidence.url}{_STATUSES[one.evidence.status]}'

@@ -20,6 +20,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.prompts import fill, load_prompt
 from local_judge.protocols.asking import Requirement, no_boolean, rate
 from local_judge.protocols.base import Case, Decision, EvalContext
@@ -27,7 +28,6 @@ from local_judge.protocols.metric import Metric, MetricFindings
 from local_judge.rubric.answers import ItemRow, Rating
 from local_judge.scoring.algebra import answers, failures_of, mean_of_answers, weighted
 from local_judge.scoring.node import Profile, ScoreNode, node, noted
-from local_judge.terminal import count
 
 MOST = 100.0
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from indexes.model import SourceStatus
 from local_judge.base.errors import InputError, first_problem
 from local_judge.base.failures import Failure
+from local_judge.base.output import count
 from local_judge.base.rows import is_text, read_jsonl, row_id
 from local_judge.protocols.fact.findings import REASONS, FactFindings, Judged, Pair, Reason, Repeat
 from local_judge.protocols.fact.published import MEANS, STATED, read_means_of_systems
@@ -36,7 +37,6 @@ from local_judge.protocols.file_formats import (
     jsonl_text,
 )
 from local_judge.protocols.leaderboard import columns
-from local_judge.terminal import count
 
 JsonObject = dict[str, object]
 

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from rich.table import Table
-
 from indexes.text.language import detect_language
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import count
 from local_judge.protocols.base import (
     BaseProtocol,
     Case,
@@ -26,7 +25,7 @@ from local_judge.protocols.base import (
 )
 from local_judge.protocols.fact import original_prompts
 from local_judge.protocols.fact.export import FactFiles
-from local_judge.protocols.fact.findings import FactFindings, Pair
+from local_judge.protocols.fact.findings import FactFindings
 from local_judge.protocols.fact.original_prompts import FACT
 from local_judge.protocols.fact.own import examine
 from local_judge.protocols.fact.pairs import count_unresolved, examine_claims
@@ -37,7 +36,6 @@ from local_judge.protocols.originals import Original, PromptSource, original
 from local_judge.protocols.probes import SensitivityProbe, citation_expectations
 from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import COUNT, DIAGNOSTIC, UNIT, Place, Profile, Scale, ScoreNode
-from local_judge.terminal import count, item_table, safe
 
 _SOURCES = {"shared": "the claim set", "own": "FACT's own flow", "file": "a file of rows"}
 
@@ -53,29 +51,6 @@ def fact_line(findings: FactFindings) -> str:
     if findings.n_unresolved:
         parts.append(f"{count(findings.n_unresolved, 'citation')} without an address")
     return "; ".join(parts)
-
-
-def pair_table(findings: FactFindings) -> Table:
-    """Return each pair, in the report's order."""
-    table = item_table("sentence", "statement", "source", "outcome", "page's words, or why")
-    for pair in findings.pairs:
-        outcome = pair.outcome if pair.reason is None else f"{pair.outcome}: {pair.reason.replace('_', ' ')}"
-        table.add_row(safe(pair.sentence), safe(pair.statement), safe(pair.url), outcome, _why(pair))
-    return table
-
-
-def _why(pair: Pair) -> str:
-    if pair.failure is not None:
-        return safe(f"{pair.failure.kind}: {pair.failure.detail}")
-    if pair.judged is None:
-        return f"see claim {pair.claim} with --claims" if pair.claim and pair.reason is None else ""
-    judged = pair.judged
-    parts = [f'"{safe(judged.quote.text)}"'] if judged.quote is not None else []
-    if judged.quote_rejected:
-        parts.append(f'rejected quotation: "{safe(judged.quote_rejected)}"')
-    if judged.rationale:
-        parts.append(safe(judged.rationale))
-    return " ".join(parts)
 
 
 def _language(case: Case) -> str:
@@ -215,9 +190,8 @@ class Fact(BaseProtocol[FactSettings, FactFindings]):
             yield PageVerdict(pair.statement, pair.url, pair.outcome == "supported" if answered else None)
 
     def view(self, findings: FactFindings, paper: Sequence[ScoreNode], items: bool) -> View:
-        """Show how many pairs have each outcome; with `items`, each pair."""
-        more = [pair_table(findings)] if items else ["`--items` lists the pairs."] if findings.pairs else []
-        return super().view(findings, paper, items)._replace(parts=(fact_line(findings), *more))
+        """Return a line on how many pairs have each outcome."""
+        return super().view(findings, paper, items)._replace(lines=(fact_line(findings),))
 
     def file_format(self) -> FileFormat[FactFindings]:
         """See `export`."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from local_judge.base.output import count
 from local_judge.protocols.checklist import Item, ItemFindings
 from local_judge.protocols.file_formats import (
     UNNAMED,
@@ -38,7 +39,6 @@ from local_judge.protocols.liveresearchbench.metrics.issues import Issue, IssueF
 from local_judge.protocols.liveresearchbench.published import DETAILED, SUFFIX, read_published
 from local_judge.scoring.coverage import known_enough_trees
 from local_judge.scoring.node import Profile, ScoreNode
-from local_judge.terminal import count
 
 PROFILE: Profile = "upstream"
 """Profile of all numbers in the files."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from local_judge.base.output import count
 from local_judge.protocols.file_formats import (
     Exported,
     ExportedReport,
@@ -28,7 +29,6 @@ from local_judge.protocols.race.published import read_published
 from local_judge.protocols.race.scores import BY_ITSELF, DROPPED, NO_SUCH_MODE, arrangement
 from local_judge.protocols.race.upstream import MEANS, RESULTS, SCORES, means, result_row
 from local_judge.protocols.stated import Stated
-from local_judge.terminal import count
 
 
 class ExportedRow(ExportedReport):

@@ -10,9 +10,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from rich.table import Table
-
 from local_judge.base.errors import ConfigError
+from local_judge.base.output import count
 from local_judge.documents.clean import clean
 from local_judge.documents.model import Document
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, View
@@ -30,7 +29,6 @@ from local_judge.protocols.race.static import static_criteria
 from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import DIAGNOSTIC, WHOLE, Place, Profile, ScoreNode
 from local_judge.tasks.model import Task
-from local_judge.terminal import NONE, count, item_table, safe
 
 
 def race_line(findings: RaceFindings) -> str:
@@ -62,33 +60,8 @@ def race_line(findings: RaceFindings) -> str:
     return "; ".join(asked)
 
 
-def criterion_table(findings: RaceFindings) -> Table:
-    """Return each criterion of each comparison."""
-    several = len(findings.comparisons) > 1
-    table = item_table(*(("comparison",) if several else ()), "criterion", "report", "reference", "analysis")
-    for comparison in findings.comparisons:
-        for item in comparison.scores:
-            table.add_row(
-                *((_comparison(comparison),) if several else ()),
-                safe(item.id),
-                _points(item.target),
-                _points(item.reference),
-                item.why(),
-            )
-    return table
-
-
-def _comparison(comparison: Comparison) -> str:
-    parts = [] if comparison.reference is None else [f"reference {comparison.reference + 1}"]
-    return ", ".join([*parts, _order(comparison)])
-
-
 def _order(comparison: Comparison) -> str:
     return f"report {'first' if comparison.target_first else 'second'}, draw {comparison.draw + 1}"
-
-
-def _points(score: float | None) -> str:
-    return NONE if score is None else f"{score:g}"
 
 
 CLEANED = "citations are taken out before the judge reads"
@@ -224,9 +197,8 @@ class Race(BaseProtocol[RaceSettings, RaceFindings]):
                     yield one.row(_dimension(one), item, points, texts.get(one.id, findings.request))
 
     def view(self, findings: RaceFindings, paper: Sequence[ScoreNode], items: bool) -> View:
-        """Show what was compared; with `items`, the scores of each criterion."""
-        tables = [criterion_table(findings)] if items else []
-        return super().view(findings, paper, items)._replace(parts=(race_line(findings), *tables))
+        """Return a line on what was compared."""
+        return super().view(findings, paper, items)._replace(lines=(race_line(findings),))
 
     def file_format(self) -> FileFormat[RaceFindings]:
         """See `export`."""

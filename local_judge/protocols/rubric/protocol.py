@@ -22,6 +22,7 @@ from pydantic import Field
 
 from local_judge.base.errors import ConfigError
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, PathSetting, View
 from local_judge.rubric.answers import ItemRow, items_table
 from local_judge.rubric.items import Rubric, path_id
@@ -30,7 +31,6 @@ from local_judge.rubric.load import load_rubrics
 from local_judge.scoring.algebra import answers, difference, exactly, failures_of, rising, weighted
 from local_judge.scoring.node import WHOLE, Place, Profile, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
-from local_judge.terminal import count
 
 TOP = 100.0
 OTHER = "other"

@@ -282,7 +282,7 @@ def _item(
         text=row.text or row.item,
         value=row.value,
         share=_share(row.value, scale_of(path, tree)) if isinstance(row.value, int | float) else None,
-        rationale=row.rationale,
+        rationale="\n".join(filter(None, (row.rationale, *row.details))),
         start=units(row.quote.start) if row.quote is not None and in_report else 0,
         end=units(row.quote.end) if row.quote is not None and in_report else 0,
         quote=None if row.quote is None else row.quote.text,

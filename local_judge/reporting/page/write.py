@@ -26,6 +26,7 @@ from local_judge import __version__
 from local_judge.base.errors import RunError, os_errors
 from local_judge.base.files import replacing
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.protocols.base import load_protocol
 from local_judge.reporting.page.detail import WORST_FIRST, Detail, read_detail
 from local_judge.reporting.page.overview import DEEPEST, Overview, overview
@@ -44,7 +45,6 @@ from local_judge.runs.results.attributes import OpenRun
 from local_judge.runs.results.labels import ClaimLabel
 from local_judge.runs.storage.manifest import judges_of, protocols_of, read_manifest
 from local_judge.scoring.node import Profile
-from local_judge.terminal import count
 
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 """Chart library, as published; see vendor/LICENSES.txt."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from local_judge.base.errors import ConfigError, plain
+from local_judge.base.output import is_quiet
 from local_judge.judge.judge import Judge, JudgeSettings
 from local_judge.judge.planning import PlanningEngine, ReplayEngine
 from local_judge.ledger.ledger import Ledger
 from local_judge.runs.execution import offline
 from local_judge.runs.planning.calibrations import GivenCalibrations, calibrations_for, check_given
-from local_judge.terminal import is_quiet
 from serving.connect import connect, is_judge
 from serving.engine import Engine
 from serving.engines import PERSISTENT, Persistence, kind_of

@@ -24,6 +24,7 @@ from indexes.snapshot import Snapshot
 from indexes.verify import verify
 from local_judge.base.errors import JudgeError, RunError, UserError, brief, reason_of
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.model import ClaimSet, Quote
 from local_judge.documents import UnreadableReport
 from local_judge.judge.judge import Judge, JudgeSettings
@@ -63,7 +64,6 @@ from local_judge.runs.storage.records import problems_of, read_records
 from local_judge.runs.storage.rescoring import rescore
 from local_judge.runs.storage.seal import differences, is_score, modified_allowed, run_files, seal_of
 from local_judge.runs.storage.store import CASES, MANIFEST, RunStore, rendered
-from local_judge.terminal import count
 from serving.types import EngineIdentity, EngineLimits, Sampling
 
 Status = Literal["ok", "failed", "not checked"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_judge.base.errors import InputError
+from local_judge.base.output import count
 from local_judge.base.rows import read_cells
 from local_judge.runs.results.item_answers import (
     CLAIMS,
@@ -30,7 +31,6 @@ from local_judge.runs.results.ratings import NUMBER, Unit
 from local_judge.scoring.node import Profile
 from local_judge.stats.agreement.inter_judge import Answer
 from local_judge.stats.agreement.items import LabelledItem
-from local_judge.terminal import count
 
 COLUMNS = (
     *("report", "task", "system", "judge", "metric", "item", "claim"),

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from local_judge.base.errors import InputError
+from local_judge.base.output import count
 from local_judge.runs.storage.manifest import difference, judge_of, judges_of, read_manifest
 from local_judge.runs.storage.records import load_records
 from local_judge.runs.storage.store import RunStore, canonical
-from local_judge.terminal import count
 
 Differ = Literal["systems", "judges"]
 """Difference of several runs: all are one judge's, of different systems or tasks; or each is another judge's."""

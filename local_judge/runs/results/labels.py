@@ -16,6 +16,7 @@ from pydantic import Field
 
 from local_judge.base.errors import InputError, RunError
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.base.rows import read_models
 from local_judge.claims.model import Claim, ClaimSet, TruthLabel, Verdict
 from local_judge.runs.storage.items import claims_file
@@ -24,7 +25,6 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.stats.agreement.chance import krippendorff_alpha
 from local_judge.stats.estimate import Estimate
 from local_judge.stats.prediction_powered import LabelledUnit
-from local_judge.terminal import count
 
 HumanLabel = Literal[TruthLabel, "unclear"]
 """Label by a person. `unclear`: the page does not let the annotator decide; it enters no figure."""

@@ -85,9 +85,14 @@ class Summary(Number):
         return cls.of(row.score, row.counts, by_rule=row.by_rule, interval=row.interval)
 
     @property
+    def number(self) -> dict[str, Any]:
+        """The columns of the number, without the counts of reports."""
+        return {name: getattr(self, name) for name in Number.model_fields}
+
+    @property
     def score(self) -> Score:
         """The number without the counts of reports."""
-        return Score(**{name: getattr(self, name) for name in Number.model_fields})
+        return Score(**self.number)
 
     @property
     def sampled(self) -> bool:
@@ -96,9 +101,11 @@ class Summary(Number):
 
 
 def number_of(score: Score) -> dict[str, Any]:
-    """Return the columns of a number from a score."""
-    columns = {name: getattr(score, name) for name in Number.model_fields}
-    return columns | {"known": known_share(score)}
+    """Return the columns of a number from a score; where all is known, its bounds are the value."""
+    columns, known = {name: getattr(score, name) for name in Number.model_fields}, known_share(score)
+    if score.low is None and score.high is None and known in (None, 1.0):
+        columns |= {"low": score.value, "high": score.value}
+    return columns | {"known": known}
 
 
 def unknown_on(scale: Scale | None = None) -> Score:

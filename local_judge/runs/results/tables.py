@@ -16,11 +16,12 @@ from local_judge.ledger.ledger import Ledger
 from local_judge.ledger.requests import Identified, canonical
 from local_judge.protocols.base import load_protocol
 from local_judge.rubric.answers import ItemRow
+from local_judge.runs.results.summary import Summary, number_of
 from local_judge.runs.storage.items import claims_file, findings_file
 from local_judge.runs.storage.manifest import judge_of, judges_of, protocols_of, read_manifest
 from local_judge.runs.storage.records import CaseRecord, load_records, load_scores
 from local_judge.runs.storage.store import RunStore
-from local_judge.runs.storage.summaries import load_system_scores
+from local_judge.runs.storage.summaries import SystemScore, load_system_scores
 from local_judge.scoring.node import Profile
 from serving.types import EngineIdentity
 
@@ -45,6 +46,8 @@ _SCORE: Mapping[str, type] = {
     "note": str,
 }
 """Fields of `scoring.node.Score`, in their order."""
+
+_IDENTITY = {"protocol", "version", "profile", "judge"}
 
 _QUOTE: Mapping[str, type] = {
     "quotation": str,
@@ -84,6 +87,9 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
         "system": str,
         "n_reports": int,
         "n_values": int,
+        "n_reports_failed": int,
+        "n_reports_in_part": int,
+        "n_reports_undefined": int,
         "aggregate": str,
         "protocol": str,
         "version": str,
@@ -133,6 +139,7 @@ COLUMNS: Mapping[TableName, Mapping[str, type]] = {
         **_QUOTE,
         "rationale": str,
         "url": str,
+        "details": str,
         "replies": Texts,
     },
     "calls": {
@@ -201,10 +208,11 @@ def score_rows(store: RunStore, profile: Profile = "paper", judge: str | None = 
     return [
         {
             **_of(records[row.case]),
-            **row.model_dump(include={"protocol", "version", "profile", "judge"}),
+            **row.model_dump(include=_IDENTITY),
             "path": "/".join(path),
             "label": node.label,
             **node.score.model_dump(),
+            **number_of(node.score),
         }
         for row in load_scores(store, protocols, (chosen,), profile=profile)
         for root in row.scores
@@ -217,23 +225,25 @@ def system_rows(store: RunStore, profile: Profile = "paper", judge: str | None =
     protocols, chosen = protocols_of(store), judge_of(store, judge)
     load_records(store)
     return [
-        {
-            "system": row.system,
-            "n_reports": row.n_reports,
-            "n_values": row.n_values,
-            "aggregate": "rule" if row.by_rule else "mean",
-            "protocol": row.protocol,
-            "version": row.version,
-            "profile": profile,
-            "judge": chosen,
-            "path": "/".join(row.path),
-            "label": row.label,
-            **row.score.model_dump(),
-            **({"interval_low": row.interval[0], "interval_high": row.interval[1]} if row.interval else {}),
-        }
+        system_row(row)
         for row in load_system_scores(store, protocols, (chosen,))
         if row.profile == profile and not row.all_systems
     ]
+
+
+def system_row(row: SystemScore) -> Row:
+    """Return the columns of one score of a system."""
+    return {
+        **row.model_dump(include={"system", "n_reports", "n_values", *_IDENTITY}),
+        "n_reports_failed": row.n_failed,
+        "n_reports_in_part": row.n_in_part,
+        "n_reports_undefined": row.n_undefined,
+        "aggregate": "rule" if row.by_rule else "mean",
+        "path": "/".join(row.path),
+        "label": row.label,
+        **row.score.model_dump(),
+        **Summary.of_system(row).number,
+    }
 
 
 def claim_rows(store: RunStore, judge: str | None = None) -> list[Row]:
@@ -348,6 +358,7 @@ def _item(one: ItemRow) -> Row:
         **_quote(one.quote, one.quote_rejected),
         "rationale": one.rationale,
         "url": one.url,
+        "details": "\n".join(one.details),
         "replies": one.replies,
     }
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
-from rich.console import Console
-
 from local_judge.agents.observations import Observation, SnapshotRequest
 from local_judge.base.failures import Failure
-from local_judge.protocols.base import View
 from local_judge.protocols.deepresearcheval import DeepResearchEval, DreFindings
 from local_judge.protocols.deepresearcheval.facts.findings import Lookup
 from local_judge.protocols.deepresearcheval.findings import QualityFindings
@@ -18,32 +13,29 @@ from . import dre_cases, facts_cases
 FAILED = Failure(kind="incomplete", detail="none")
 
 
-def shown(found: DreFindings, items: bool) -> tuple[View, str]:
-    view = DeepResearchEval().view(found, (), items)
-    out = io.StringIO()
-    console = Console(file=out, width=200)
-    for part in view.parts:
-        console.print(part)
-    return view, out.getvalue()
+def lines(found: DreFindings) -> list[str]:
+    return list(DeepResearchEval().view(found, (), items=False).lines)
 
 
 def test_a_line_of_quality_and_with_items_every_criterion() -> None:
     scores = {**dre_cases.SCORES, "insight.1": None}
-    view, text = shown(dre_cases.findings(dre_cases.marked(scores)), items=False)
-    assert view.data == {"deepresearcheval": None}
+    found = dre_cases.findings(dre_cases.marked(scores))
+    assert DeepResearchEval().view(found, (), items=False).data == {"deepresearcheval": None}
     line = (
         "quality: 9 criteria of 6 dimensions (given, joined by id); task-specific: Cost accounting (0.20), "
     )
-    assert text == f"{line}Sources-of money (0.10); 1 failed\n"
-    _, every = shown(dre_cases.findings(dre_cases.marked(scores)), items=True)
-    rows = [" ".join(row.replace("│", " ").split()) for row in every.splitlines()]
-    assert "coverage.1 Costs 0.75 8 So." in rows and "insight.1 Causes 1.00 – failed: incomplete" in rows
+    assert lines(found) == [f"{line}Sources-of money (0.10); 1 failed"]
+    rows = {row.item: row for row in DeepResearchEval().items(found)}
+    assert (rows["coverage.1"].text, rows["coverage.1"].value) == ("Costs", 8)
+    assert rows["coverage.1"].details == ("weight 0.75",)
+    assert rows["insight.1"].value is None and rows["insight.1"].failure == FAILED
 
 
 def test_dimensions_that_were_not_drafted_are_a_line() -> None:
     lost = QualityFindings(dimensions=None, origin="judge", failure=FAILED)
-    _, text = shown(DreFindings(case="a", document="d", quality=lost), items=True)
-    assert text == "quality: failed: no dimensions were drafted (incomplete)\n"
+    assert lines(DreFindings(case="a", document="d", quality=lost)) == [
+        "quality: failed: no dimensions were drafted (incomplete)"
+    ]
 
 
 def test_lines_of_facts_and_with_items_every_statement() -> None:
@@ -57,13 +49,15 @@ def test_lines_of_facts_and_with_items_every_statement() -> None:
     lookup = Lookup(statement=ruling.statement, observation=seen)
     facts = facts.model_copy(update={"rulings": (ruling, *facts.rulings[1:]), "lookups": (lookup,)})
     found = DreFindings(case="a", document="d", facts=facts)
-    _, text = shown(found, items=False)
-    assert text.splitlines() == [
+    assert lines(found) == [
         "facts: 3 statements; 1 sentence unread",
         "checked by search: 1 Right, 1 Unknown, 1 failed",
         "asked by search: 1, of which the snapshot could answer 0",
     ]
-    _, every = shown(found, items=True)
-    assert 'supports: "cost 9 million" https://mill.example/yearbook NOT IN THE PAGE' in every
-    assert "Unknown (judge: Right)" in every and "incomplete: none" in every
-    assert "search the mill" in every and "(0 passages)" in every
+    first, second, last = DeepResearchEval().items(found)
+    assert second.details[:1] == ("judge: Right",) and second.value == "Unknown"
+    assert first.details == (
+        'supports: "cost 9 million" https://mill.example/yearbook NOT IN THE PAGE',
+        "searched: the mill (0 passages)",
+    )
+    assert last.failure == FAILED

@@ -525,22 +525,20 @@ def test_items_list_queries_and_evidence_on_both_sides() -> None:
     )
     bare = CheckedFact(id="L1.S2.1", text=PUMP, salient=False, failure=FAILURE)
     found = findings("").model_copy(update={"facts": (whole, bare)})
-    [table] = Factuality().tables(found)
-    assert [list(map(str, column.cells)) for column in table.columns] == [
-        ["L1.S1.1", "L1.S2.1"],
-        [BUDGET, PUMP],
-        ["contradicted", f"failed: {FAILURE.kind}"],
-        [
-            "retrofit budget\ncouncil (code)\nrefused: 23.6 million (23.6, million)\nrefused: b (a, b, c, and 2 more)",
-            "",
-        ],
-        [
-            'for: "The budget" (https://a.example/, title 3-9)\nagainst: "32.6 million" (https://a.example/, 3-9)\n'
-            'not in the passages: "It was free."\nAnother sum.',
-            "",
-        ],
+    rows = list(Factuality().items(found))
+    assert [(row.item, row.text, row.value, row.failure) for row in rows] == [
+        ("L1.S1.1", BUDGET, "contradicted", None),
+        ("L1.S2.1", PUMP, None, FAILURE),
     ]
-    assert list(Factuality().tables(findings(""))) == []
+    assert rows[0].details == (
+        "retrofit budget",
+        "council (code)",
+        "refused: 23.6 million (23.6, million)",
+        "refused: b (a, b, c, and 2 more)",
+        'for: "The budget" (https://a.example/, title 3-9)',
+        'against: "32.6 million" (https://a.example/, 3-9)',
+    )
+    assert (rows[0].quote_rejected, rows[0].rationale) == ("It was free.", "Another sum.")
 
 
 def shown(page: str, start: int, characters: int = 350) -> PagePassage:

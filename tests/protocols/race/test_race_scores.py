@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import pytest
-from rich.table import Table
 
 from local_judge.protocols.race import Race, RaceFindings
-from local_judge.protocols.race.findings import Comparison, ShownArticle
+from local_judge.protocols.race.findings import ShownArticle
 from local_judge.protocols.race.upstream import judged_json, result_row, row, sides
 from local_judge.protocols.stated import Stated
 from local_judge.scoring.node import ScoreNode
-from local_judge.terminal import NONE
 
 from .race_cases import CRITERIA, IDS, REFERENCE_SCORES, ROW, TARGET_SCORES, comparison, findings
 
@@ -203,21 +201,4 @@ SHOWN = ShownArticle(sha256="0", n_characters=9, n_removed=1, joined="id")
     ],
 )
 def test_a_line_sums_up_what_was_asked(found: RaceFindings, line: str) -> None:
-    assert Race().view(found, (), items=False).parts == (line,)
-
-
-def test_items_are_shown_with_the_scores_of_both_articles() -> None:
-    one = comparison({"insight.1": 6.5, "insight.2": None}, REFERENCE, target_first=False)
-    other = one.model_copy(update={"target_first": True, "draw": 1})
-
-    def columns(*comparisons: Comparison) -> list[list[str]]:
-        _, table = Race().view(findings(*comparisons), (), items=True).parts
-        assert isinstance(table, Table)
-        return [list(map(str, column.cells)) for column in table.columns]
-
-    criteria, report, reference = ["insight.1", "insight.2"], ["6.5", NONE], ["9", NONE]
-    why = ["", "failed: incomplete"]
-    assert columns(one) == [criteria, report, reference, why]
-    first, second = "reference 1, report second, draw 1", "reference 1, report first, draw 2"
-    doubled = [cells * 2 for cells in (criteria, report, reference, why)]
-    assert columns(one, other) == [[first, first, second, second], *doubled]
+    assert Race().view(found, (), items=False).lines == (line,)

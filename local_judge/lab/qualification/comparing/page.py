@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from local_judge.base.output import NONE, count
 from local_judge.lab.qualification.comparing.model import (
     Agreeing,
     Comparison,
@@ -23,7 +24,6 @@ from local_judge.lab.qualification.thresholds import number
 from local_judge.lab.tables import figure
 from local_judge.stats.comparison import Difference
 from local_judge.stats.estimate import LEAST_UNITS, SIGNIFICANT, Estimate
-from local_judge.terminal import NONE, count
 
 RULES: Final = {"probability": "mean of p", "log_odds": "mean of log-odds"}
 VERDICTS: Final = {

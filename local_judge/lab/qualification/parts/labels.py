@@ -24,6 +24,7 @@ from typing import Final, Literal
 from indexes.snapshot import Snapshot
 from local_judge.base.errors import InputError
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.config import ClaimsConfig
 from local_judge.lab.annotations.load import annotation_path, load_annotations, snapshot_beside
 from local_judge.lab.annotations.model import annotated_claims
@@ -46,7 +47,6 @@ from local_judge.lab.qualification.part import Found, Part, PartContext
 from local_judge.stats.agreement.chance import cohen_kappa
 from local_judge.stats.calibration.measures import Judged, auc
 from local_judge.stats.rates import balanced_accuracy
-from local_judge.terminal import count
 
 Method = Literal["scored", "grouped"]
 

@@ -11,19 +11,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-
 from local_judge.agents.citations import quote_of
-from local_judge.agents.result import AgentResult, EvidenceGap, Step
+from local_judge.agents.result import AgentResult, EvidenceGap
 from local_judge.agents.toolbox import Toolbox, corpus_of
+from local_judge.base.output import count
 from local_judge.protocols.base import Case, Decision, EvalContext
 from local_judge.protocols.deepresearcheval.facts.asking import Subject
 from local_judge.protocols.deepresearcheval.facts.checking import check_by_agent, check_by_search
 from local_judge.protocols.deepresearcheval.facts.copies import own_texts
 from local_judge.protocols.deepresearcheval.facts.findings import (
-    Evidence,
     FactsFindings,
     FactsSettings,
+    Lookup,
     Ruling,
 )
 from local_judge.protocols.deepresearcheval.facts.scores import ROOT, aggregate_facts, label_of, score_facts
@@ -36,7 +35,6 @@ from local_judge.protocols.deepresearcheval.facts.statements import (
 from local_judge.protocols.metric import Metric
 from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import Profile, ScoreNode
-from local_judge.terminal import NONE, count, item_table, safe
 
 
 class Facts(Metric[FactsSettings, FactsFindings]):
@@ -125,6 +123,7 @@ class Facts(Metric[FactsSettings, FactsFindings]):
     def items(self, findings: FactsFindings) -> Iterator[ItemRow]:
         """Yield each statement that was checked, with its label and the first quotation that a page has."""
         texts = {statement.id: statement.text for statement in findings.statements}
+        lookups = {lookup.statement: lookup for lookup in findings.lookups}
         for ruling in findings.rulings:
             found = [one for one in ruling.evidence if one.found]
             checked = found[0].checked if found else None
@@ -142,6 +141,7 @@ class Facts(Metric[FactsSettings, FactsFindings]):
                 checked.url if checked else None,
                 ruling.failure,
                 ruling.replies,
+                tuple(_details(ruling, lookups)),
             )
 
     def evidence_gaps(self, findings: FactsFindings) -> Iterable[EvidenceGap]:
@@ -157,11 +157,6 @@ class Facts(Metric[FactsSettings, FactsFindings]):
         """Yield the numbers of statements and labels, and how much the snapshot could answer."""
         return facts_lines(findings)
 
-    def tables(self, findings: FactsFindings) -> Iterator[Table]:
-        """Yield a table of the statements that were checked, with their evidence and steps."""
-        if findings.rulings:
-            yield facts_table(findings)
-
 
 _MARKS = {"found": "", "not_in_page": " NOT IN THE PAGE", "not_shown": " NOT A PAGE THAT WAS READ"}
 
@@ -171,7 +166,7 @@ def facts_lines(found: FactsFindings) -> Iterator[str]:
     yield f"facts: {_statements(found)}"
     labels = Counter(ruling.label or ruling.given or "failed" for ruling in found.rulings)
     by = "" if found.method is None else f" by {found.method}"
-    yield f"checked{by}: {', '.join(f'{n} {safe(label)}' for label, n in sorted(labels.items())) or 'none'}"
+    yield f"checked{by}: {', '.join(f'{n} {label}' for label, n in sorted(labels.items())) or 'none'}"
     if found.runs:
         turns = sum(run.result.spent.turns for run in found.runs)
         ends = ", ".join(f"{n} {outcome}" for outcome, n in found.outcomes.items())
@@ -201,63 +196,14 @@ def _statements(found: FactsFindings) -> str:
     return "; ".join(parts)
 
 
-def facts_table(found: FactsFindings) -> Table:
-    """Return a table of the statements that were checked, in the report's order."""
-    table = item_table("statement", "stated", "label", "evidence, or why not", "way to it")
-    statements = {statement.id: statement for statement in found.statements}
-    ways = _ways(found)
-    for ruling in found.rulings:
-        stated = statements[ruling.statement]
-        cited = "" if stated.cited is None else "cited" if stated.cited else "not cited"
-        table.add_row(
-            "\n".join(part for part in (safe(stated.id), cited) if part),
-            safe(stated.text),
-            _label(ruling),
-            "\n".join(_why(ruling)),
-            ways.get(ruling.statement, NONE),
-        )
-    return table
-
-
-def _label(ruling: Ruling) -> str:
-    label = ruling.label or ruling.given or NONE
-    if ruling.given is None or ruling.label is None or ruling.given == ruling.label:
-        return safe(label)
-    return f"{safe(label)} (judge: {safe(ruling.given)})"
-
-
-def _why(ruling: Ruling) -> Iterator[str]:
+def _details(ruling: Ruling, lookups: Mapping[str, Lookup]) -> Iterator[str]:
+    """Yield the judge's own label where the rule changes it, the evidence, and the search that found it."""
+    if ruling.given is not None and ruling.given != ruling.label:
+        yield f"judge: {ruling.given}"
     for one in ruling.evidence:
-        yield _evidence(one)
-    if ruling.reasoning:
-        yield safe(ruling.reasoning)
-    if ruling.failure is not None:
-        yield safe(f"{ruling.failure.kind}: {ruling.failure.detail}")
-
-
-def _evidence(one: Evidence) -> str:
-    mark = " not looked up" if one.checked is None else _MARKS[one.checked.status]
-    stance = f"{one.stance}: " if one.stance else ""
-    return f'{stance}"{safe(one.quote)}" {safe(one.url)}{mark}'
-
-
-def _ways(found: FactsFindings) -> Mapping[str, str]:
-    """Return the steps that checked each statement."""
-    ways: dict[str, list[str]] = {}
-    for run in found.runs:
-        steps = [_step(step) for step in run.result.transcript.steps]
-        for statement in run.statements:
-            ways.setdefault(statement, []).extend([*steps, f"({run.result.outcome})"])
-    for lookup in found.lookups:
-        asked = [f"search {safe(one.what, 60)}" for one in lookup.observation.asked]
-        ways[lookup.statement] = [*asked, f"({count(len(lookup.observation.shown), 'passage')})"]
-    return {statement: "\n".join(way) for statement, way in ways.items()}
-
-
-def _step(step: Step) -> str:
-    """Return a step's tool with its arguments."""
-    tool, url, queries = (step.action.get(name) for name in ("tool", "url", "queries"))
-    asked = [*([url] if url else []), *(queries if isinstance(queries, list) else [])]
-    words = "" if tool == "finish" else "; ".join(map(str, asked))
-    error = step.observation.error if step.observation else None
-    return safe(f"{tool} {words}".strip(), 80) + (f" ({error})" if error else "")
+        mark = " not looked up" if one.checked is None else _MARKS[one.checked.status]
+        stance = f"{one.stance}: " if one.stance else ""
+        yield f'{stance}"{one.quote}" {one.url}{mark}'
+    if ruling.statement in lookups:
+        found = lookups[ruling.statement].observation
+        yield f"searched: {'; '.join(one.what for one in found.asked)} ({count(len(found.shown), 'passage')})"

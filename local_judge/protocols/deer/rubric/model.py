@@ -164,7 +164,8 @@ def items_of_rubric(rubric: RubricFindings) -> Iterator[ItemRow]:
     for grade in rubric.grades:
         metric = grade.path[0] if grade.path else OVERALL
         value = grade.status if grade.status == "not_applicable" else grade.score
-        yield grade.row(metric, ".".join(grade.path) or OVERALL, value)
+        details = (f"capped from {grade.judged}",) if grade.capped else ()
+        yield grade.row(metric, ".".join(grade.path) or OVERALL, value, "", *details)
 
 
 def decisions_on_rubric(rubric: RubricFindings) -> Iterator[Decision]:

@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, Table, count, shortened
 from local_judge.protocols.deer.names import INTEGRITY, OVERALL, RECENCY
 from local_judge.protocols.deer.rubric.model import HIGHEST, Grade, Path, RubricFindings, kind_of, on_scale
 from local_judge.scoring.node import ScoreNode
-from local_judge.terminal import NONE, count, item_table, safe
 
 
 class Cost(Frozen):
@@ -107,40 +105,26 @@ def _guidance(findings: RubricFindings) -> str:
 def cost_table(costs: Sequence[Cost], findings: RubricFindings) -> Table:
     """Return the answers that cost the report most, by the paper's profile."""
     table = Table(
-        title="what cost most (points that 10 would add, paper profile)",
-        title_justify="left",
-        show_edge=False,
-        pad_edge=False,
+        "what cost most (points that 10 would add, paper profile)",
+        ("item", "rationale"),
+        ("score", "overall", "dimension"),
     )
-    table.add_column("item", overflow="fold")
-    for heading in ("score", "overall", "dimension"):
-        table.add_column(heading, justify="right")
-    table.add_column("rationale", overflow="fold", ratio=1)
     by_path = {grade.path: grade for grade in findings.grades}
     for cost in costs[:COSTLIEST]:
         grade = by_path[cost.path]
         table.add_row(
             place(cost.path),
+            shortened(grade.rationale, SHORT),
             _score(grade),
             f"{cost.overall:.3f}",
             f"{cost.dimension:.2f}",
-            safe(grade.rationale, SHORT),
         )
-    return table
-
-
-def grade_table(findings: RubricFindings) -> Table:
-    """Return every answer with its score, why, and the passage that it rests on."""
-    table = item_table("item", "score", "rationale", "quotation")
-    for grade in findings.grades:
-        item = f"{place(grade.path)}\n[dim]{safe(grade.text)}[/dim]" if grade.text else place(grade.path)
-        table.add_row(item, _score(grade), safe(grade.rationale), _quotation(grade))
     return table
 
 
 def place(path: Sequence[str]) -> str:
     """`request_fulfillment.completeness.1.C1-1`; the whole report where there is no path."""
-    return safe(".".join(path)) or "whole report"
+    return ".".join(path) or "whole report"
 
 
 def _score(grade: Grade) -> str:
@@ -150,9 +134,3 @@ def _score(grade: Grade) -> str:
     if grade.score is None:
         return "N/A" if grade.status == "not_applicable" else NONE
     return f"{grade.score} (capped from {grade.judged})" if grade.capped else str(grade.score)
-
-
-def _quotation(grade: Grade) -> str:
-    if grade.quote is not None:
-        return f"{safe(grade.quote.text)} ({grade.quote.start}-{grade.quote.end})"
-    return f"rejected: {safe(grade.quote_rejected)}" if grade.quote_rejected is not None else ""

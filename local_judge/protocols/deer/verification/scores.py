@@ -32,6 +32,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from local_judge.base.output import count as noun
 from local_judge.claims.model import VERIFIABLE
 from local_judge.protocols.deer.names import METRICS, STEPS, build
 from local_judge.protocols.deer.verification import upstream
@@ -41,7 +42,6 @@ from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.ensemble import at_extremes
 from local_judge.scoring.node import Profile, Score, ScoreNode, noted
 from local_judge.stats.sums import sum_in_order
-from local_judge.terminal import count as noun
 
 TOP = 10.0
 

@@ -24,11 +24,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.table import Table
-
 from indexes.snapshot import Snapshot
 from local_judge.agents.result import AgentResult, EvidenceGap, gaps_of, merged
 from local_judge.agents.toolbox import Toolbox
+from local_judge.base.output import count
 from local_judge.claims.model import Claim
 from local_judge.claims.unread import unread_of
 from local_judge.protocols.base import Case, Decision, EvalContext
@@ -50,7 +49,6 @@ from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.node import COUNT, Profile, ScoreNode, node, noted
 from local_judge.stats.sums import sum_in_order
-from local_judge.terminal import NONE, count, item_table, safe
 
 SCALE = 100.0
 VALUES: dict[FactLabel, float] = {"supported": 1.0, "partially": 0.5, "contradicted": 0.0}
@@ -211,6 +209,7 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
                 first.url if first else None,
                 fact.failure,
                 fact.replies,
+                (*_queries(fact), *_evidence(fact)),
             )
 
     def lines(self, findings: FactualityFindings) -> Iterator[str]:
@@ -225,17 +224,6 @@ class Factuality(Metric[FactualitySettings, FactualityFindings]):
         checked = f"{len(findings.facts)} of {count(findings.n_verifiable, 'verifiable claim')} checked"
         gaps = count(len(findings.evidence_gaps), "evidence gap")
         yield f"factuality: {checked} ({listed}){queries}; {gaps}"
-
-    def tables(self, findings: FactualityFindings) -> Iterator[Table]:
-        """Yield a table of claims with label, queries, and evidence for and against."""
-        if not findings.facts:
-            return
-        table = item_table("claim", "text", "label", "queries", "evidence")
-        for fact in findings.facts:
-            label = f"failed: {fact.failure.kind}" if fact.failure is not None else fact.label or NONE
-            queries, evidence = "\n".join(_queries(fact)), "\n".join(_evidence(fact))
-            table.add_row(fact.id, safe(fact.text), label, queries, evidence)
-        yield table
 
 
 def _fact(asked: ClaimQueries, verdict: CheckedFact | None) -> CheckedFact:
@@ -282,11 +270,11 @@ def _notes(judges: Sequence[FactualityFindings]) -> Iterator[str]:
 
 def _queries(fact: CheckedFact) -> Iterator[str]:
     for query in fact.queries:
-        yield safe(query.text) + (" (code)" if query.by == "code" else "")
+        yield query.text + (" (code)" if query.by == "code" else "")
     for query in fact.refused:
         more = len(query.why) - SHOWN_REASONS
-        why = safe(", ".join(query.why[:SHOWN_REASONS])) + (f", and {more} more" if more > 0 else "")
-        yield f"refused: {safe(query.text)} ({why})"
+        why = ", ".join(query.why[:SHOWN_REASONS]) + (f", and {more} more" if more > 0 else "")
+        yield f"refused: {query.text} ({why})"
     if fact.run is not None:
         yield f"agent: {fact.run.outcome}, {count(fact.run.spent.turns, 'turn')}"
 
@@ -294,11 +282,8 @@ def _queries(fact: CheckedFact) -> Iterator[str]:
 def _evidence(fact: CheckedFact) -> Iterator[str]:
     for side, given in (("for", fact.supporting), ("against", fact.opposing)):
         yield from (f"{side}: {_format_place(one)}" for one in given)
-    yield from (f'not in the passages: "{safe(words)}"' for words in fact.rejected)
-    if fact.rationale:
-        yield safe(fact.rationale)
 
 
 def _format_place(one: Evidence) -> str:
     where = f"{'title ' if one.quote.in_title else ''}{one.quote.start}-{one.quote.end}"
-    return f'"{safe(one.quote.text)}" ({safe(one.url)}, {where})'
+    return f'"{one.quote.text}" ({one.url}, {where})'

@@ -23,12 +23,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pydantic import Field
-from rich.table import Table
 
 from indexes.model import Page, SourceStatus
 from indexes.snapshot import Snapshot
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.model import ClaimSet, Label, Quote, leaves_open
 from local_judge.claims.unread import Unread, unread_of
 from local_judge.claims.yes_no import NEUTRAL, OPTIONS
@@ -44,7 +44,6 @@ from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.coverage import read_in_part
 from local_judge.scoring.node import COUNT, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
-from local_judge.terminal import NONE, count, item_table, safe
 
 NOT_CODED = "the published code has no citation accuracy"
 NOTHING_CITED = "the report cites no page"
@@ -232,18 +231,6 @@ class CitationAccuracy(Metric[AccuracySettings, AccuracyFindings]):
         listed = ", ".join(f"{found.count(status)} {status}" for status in dict.fromkeys(found))
         off = sum(page.on_topic is False for page in findings.pages)
         yield f"accuracy: {count(len(found), 'cited page')} ({listed or 'none'}), {off} off topic"
-
-    def tables(self, findings: AccuracyFindings) -> Iterator[Table]:
-        """Yield a table of pages with the labels of the claims that cite them."""
-        if not findings.pages:
-            return
-        table = item_table("cited page", "status", "on topic", "claims")
-        for page in findings.pages:
-            own = [claim.label or "no verdict" for claim in findings.claims if claim.url == page.url]
-            topic = f"failed: {page.failure.kind}" if page.failure is not None else _yes_no(page.on_topic)
-            claims = ", ".join(f"{own.count(label)} {label}" for label in dict.fromkeys(own))
-            table.add_row(safe(page.url), page.status, topic or NONE, claims or NONE)
-        yield table
 
 
 def _yes_no(value: bool | None) -> str | None:

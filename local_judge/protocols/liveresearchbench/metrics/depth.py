@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rich.table import Table
-
 from local_judge.base.model import Frozen
+from local_judge.base.output import NONE, count
 from local_judge.protocols.asking import task_of
 from local_judge.protocols.base import Case, Contest, Decision, EvalContext
 from local_judge.protocols.liveresearchbench.depth.defects import defects
@@ -18,9 +17,7 @@ from local_judge.protocols.liveresearchbench.depth.games import (
     DIMENSIONS,
     POINTS,
     DepthFindings,
-    Opponent,
     Order,
-    Outcome,
     Pair,
     consistent,
     decided,
@@ -34,7 +31,6 @@ from local_judge.protocols.metric import Metric
 from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.node import Profile, ScoreNode
 from local_judge.tasks.model import Task
-from local_judge.terminal import NONE, count, item_table, safe
 
 
 class DepthSettings(Frozen):
@@ -137,6 +133,7 @@ class Depth(Metric[DepthSettings, DepthFindings]):
                     "; ".join(filter(None, (order.analysis, *flaws, *others))),
                     failure=order.failure,
                     replies=order.replies,
+                    details=_marks(order),
                 )
 
     def lines(self, findings: DepthFindings) -> Iterator[str]:
@@ -150,19 +147,8 @@ class Depth(Metric[DepthSettings, DepthFindings]):
         if findings.defects:
             parts.append(f"the report itself is none ({' and '.join(findings.defects)})")
         if findings.unreadable:
-            parts.append(f"not compared, unreadable: {', '.join(safe(id, 60) for id in findings.unreadable)}")
+            parts.append(f"not compared, unreadable: {', '.join(findings.unreadable)}")
         yield "; ".join(parts)
-
-    def tables(self, findings: DepthFindings) -> Iterator[Table]:
-        """Yield a table of comparisons; scores and flaws are listed by report, whichever came first."""
-        if not findings.pairs:
-            return
-        table = item_table("compared with", "first", "report : other", "total", "deeper by word", "why")
-        for pair in findings.pairs:
-            for order in pair.orders:
-                first = "report" if order.report_first else "other"
-                table.add_row(_opponent(pair.opponent), first, *_marks(order), "\n".join(_why(order)))
-        yield table
 
 
 def _decisions(pair: Pair, name: str) -> Iterator[Decision]:
@@ -185,30 +171,10 @@ def _decisions(pair: Pair, name: str) -> Iterator[Decision]:
     )
 
 
-_SAID: dict[Outcome, str] = {"report": "the report", "other": "the other", "tie": "neither"}
-
-
-def _opponent(opponent: Opponent) -> str:
-    name = safe(opponent.name, 60)
-    if opponent.case is not None and opponent.case != opponent.name:
-        name += f" ({safe(opponent.case, 60)})"
-    return f"{name}: no report ({' and '.join(opponent.defects)})" if opponent.defects else name
-
-
-def _marks(order: Order) -> tuple[str, str, str]:
-    """Return the scores by dimension, the totals, and the judge's own choice."""
+def _marks(order: Order) -> tuple[str, ...]:
+    """Return the scores of the report and of the other by dimension, and their totals."""
     report, other = order.report, order.other
     if report is None or other is None:
-        return NONE, NONE, NONE
-    lines = [f"{name} {report.of(name)} : {other.of(name)}" for name in DIMENSIONS]
-    return "\n".join(lines), f"{report.total} : {other.total}", _SAID[order.said] if order.said else NONE
-
-
-def _why(order: Order) -> Iterator[str]:
-    if order.failure is not None:
-        yield f"failed: {order.failure.kind}"
-    if order.analysis:
-        yield safe(order.analysis)
-    for whose, flaws in (("report", order.report_flaws), ("other", order.other_flaws)):
-        for flaw in flaws:
-            yield f"{whose}: {safe(flaw)}"
+        return ()
+    marks = (f"{name} {report.of(name)} : {other.of(name)}" for name in DIMENSIONS)
+    return (*marks, f"total {report.total} : {other.total}")

@@ -24,10 +24,10 @@ from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
-from rich.table import Table as TerminalTable
 
 from local_judge.base.failures import Failure
 from local_judge.base.model import Frozen
+from local_judge.base.output import count
 from local_judge.claims.model import Quote
 from local_judge.claims.quotes import QuoteFinder, find_labelled
 from local_judge.documents.model import Document
@@ -48,7 +48,6 @@ from local_judge.rubric.answers import ItemRow
 from local_judge.scoring.algebra import Answer, answers_between, unknown
 from local_judge.scoring.algebra import count as counted
 from local_judge.scoring.node import Profile, Score, ScoreNode, node
-from local_judge.terminal import count, item_table, safe
 
 MIN_REPLY_TOKENS = 1000
 """Minimum room for the list, in tokens, that a prompt has to leave."""
@@ -302,16 +301,12 @@ class Issues(Metric[IssueSettings, IssueFindings]):
                 one.quotes[0] if one.quotes else None,
                 None if one.quotes else " / ".join(one.quoted),
                 replies=findings.replies,
+                details=tuple(_details(one)),
             )
 
     def lines(self, findings: IssueFindings) -> Iterator[str]:
         """Yield the numbers of issues by fate."""
         yield f"{findings.metric}: {_summary(findings)}"
-
-    def tables(self, findings: IssueFindings) -> Iterator[TerminalTable]:
-        """Yield a table of issues with their fates."""
-        if findings.issues:
-            yield _table(findings)
 
 
 class Consistency(Issues):
@@ -368,17 +363,11 @@ def _summary(found: IssueFindings) -> str:
     return f"{count(len(found.issues), 'issue')} listed ({', '.join(fates)}){misplaced}{full}"
 
 
-def _table(found: IssueFindings) -> TerminalTable:
-    table = item_table(found.metric, "fate", "quoted", "reason")
-    for number, issue in enumerate(found.issues, 1):
-        quoted = "\n".join(f'"{safe(words)}"' for words in issue.quoted)
-        if issue.cited:
-            quoted += f"\nmisplaced: {safe(issue.cited)}"
-        table.add_row(str(number), _fate_text(issue), quoted, safe(issue.reason))
-    return table
-
-
-def _fate_text(issue: Issue) -> str:
+def _details(issue: Issue) -> Iterator[str]:
+    """Yield the issue that it repeats, what covers it, and the misplaced citation."""
     if issue.of is not None:
-        return f"{issue.fate}: as {issue.of + 1}"
-    return f"{issue.fate}: {', '.join(issue.covered_by)}" if issue.covered_by else issue.fate
+        yield f"as {issue.of + 1}"
+    if issue.covered_by:
+        yield f"covered by {', '.join(issue.covered_by)}"
+    if issue.cited:
+        yield f"misplaced: {issue.cited}"
