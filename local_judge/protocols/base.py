@@ -203,7 +203,7 @@ class View(NamedTuple):
     """The output of one protocol about one report beside its scores.
 
     Examples:
-        >>> View({"house": {"kept": 2}}, ("house: 2 of 2 rules",)).parts
+        >>> View({"house": {"kept": 2}}, ("house: 2 of 2 rules",)).lines
         ('house: 2 of 2 rules',)
     """
 

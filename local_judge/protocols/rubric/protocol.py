@@ -24,7 +24,7 @@ from local_judge.base.errors import ConfigError
 from local_judge.base.model import Frozen
 from local_judge.base.output import count
 from local_judge.protocols.base import BaseProtocol, Case, Decision, EvalContext, Findings, PathSetting, View
-from local_judge.rubric.answers import ItemRow, items_table
+from local_judge.rubric.answers import ItemRow
 from local_judge.rubric.items import Rubric, path_id
 from local_judge.rubric.judging import ItemAnswer, Method, judge_items, repeated_items
 from local_judge.rubric.load import load_rubrics
@@ -168,12 +168,11 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
             yield row._replace(rationale=f"void: cites {one.void}" if one.void else row.rationale)
 
     def view(self, findings: RubricAnswers, paper: Sequence[ScoreNode], items: bool) -> View:
-        """Return a line on the items; with `items`, all of them."""
+        """Return a line on the items."""
         line = f"rubric: {count(len(findings.answers), 'item')}, {findings.method}"
         if findings.repeated:
             line += f"; the report repeats the text of {count(len(findings.repeated), 'item')} word by word"
-        tables = [items_table(self.items(findings))] if items else []
-        return super().view(findings, paper, items)._replace(parts=(line, *tables))
+        return super().view(findings, paper, items)._replace(lines=(line,))
 
 
 def _item(same: Sequence[ItemAnswer], of_task: bool) -> ScoreNode:
