@@ -119,9 +119,13 @@ COMMANDS: dict[str, Lazy | HelpGroup] = {
                 "results.agree:agree",
                 "Compare the scores of runs with human ratings, or the answers to items with human labels.",
             ),
+            "correct": Lazy(
+                "results.correct:correct",
+                "Correct the share of supported claims by people's labels of a random sample of them.",
+            ),
             "stats": Lazy(
                 "results.stats:stats",
-                "Compute a statistic of runs: bias by length, stability of judges, or corrected support.",
+                "Compute a statistic of runs: bias by length, or stability of judges.",
             ),
         },
     ),

@@ -46,7 +46,7 @@ def labels(trial: Trial) -> None:
         page.post(number, "supported")
     process.kill()
     trial.ended(process.finish(), killed=True)
-    corrected = trial.run(("results", "stats", "support", "run", "--labels", "labels.jsonl"))
+    corrected = trial.run(("results", "correct", "run", "--labels", "labels.jsonl"))
     if corrected.state != "done":
         trial.violate(f"complete labels are not read: {corrected.brief()}")
 

@@ -140,7 +140,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "results stats length": ("@/run",),
     "results stats stability": ("@/run", "@/again"),
-    "results stats support": ("@/run", "--labels", "@/labels.jsonl"),
+    "results correct": ("@/run", "--labels", "@/labels.jsonl"),
     "lab label": (*("@/run", "--snapshot", "@/snapshot", "--annotator", " ", "--out", "@/out/labels.jsonl"),),
     "lab agent": ("@/snapshot", "Who paid for the heat pump?", *JUDGE, "--out", "@/out/asked"),
 }

@@ -146,10 +146,8 @@ def test_wrong_usage_is_2(command: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("results stats length run --labels l", "--labels:"),
         ("results stats stability run --measure words", "--measure:"),
-        ("results stats support run --score x --labels l", "--score:"),
-        ("results stats support run", "--labels"),
+        ("results stats length run --resamples 5", "--resamples:"),
         ("sweep a.yaml --merge --shard 1/2", "--merge:"),
         ("sweep a.yaml l.sqlite", "--merge"),
         ("judge show qwen3-8b --running", "--running"),

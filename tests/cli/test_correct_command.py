@@ -1,4 +1,4 @@
-"""`local-judge results stats support`: a run's share of supported claims, corrected by labels."""
+"""`local-judge results correct`: a run's share of supported claims, corrected by labels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def written(path: Path, run: Path, label: str, annotator: str = "ada", every: in
 
 def test_people_who_disagree_lower_the_share(command: Command, run: Path, tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.jsonl", run, "unsupported")
-    ended = command("results", "stats", "support", run, "--labels", labels, "--json")
+    ended = command("results", "correct", run, "--labels", labels, "--json")
     data = json.loads(ended.out)
     row = data["all_reports"]
     n = sum(
@@ -68,7 +68,7 @@ def test_people_who_disagree_lower_the_share(command: Command, run: Path, tmp_pa
     )
     assert (row["judge"]["value"], row["judge"]["n"]) == (1.0, n)
     assert (row["people"]["value"], row["corrected"]["value"]) == (0.0, 0.0)
-    shown = command("results", "stats", "support", run, "--labels", labels)
+    shown = command("results", "correct", run, "--labels", labels)
     assert "share of claims that their page supports" in shown.out and "1.000" in shown.out
 
 
@@ -88,8 +88,7 @@ def test_each_system_has_a_row_whatever_its_name(
     assert ended.code == 0, ended
     given: list[str | Path] = [
         "results",
-        "stats",
-        "support",
+        "correct",
         out,
         "--labels",
         written(tmp_path / "l.jsonl", out, "supported"),
@@ -121,7 +120,7 @@ def test_a_sample_from_which_labels_were_dropped_is_refused(
         }
         for number, one in enumerate(sample)
     ]
-    given = ("results", "stats", "support", run, "--labels", labels)
+    given = ("results", "correct", run, "--labels", labels)
 
     def write(*kept: int) -> None:
         labels.write_text("".join(json.dumps(rows[number]) + "\n" for number in kept), encoding="utf-8")
@@ -152,7 +151,7 @@ def test_labels_that_fit_nothing_are_counted(command: Command, run: Path, tmp_pa
     }
     unclear = {**json.loads(labels.read_text().splitlines()[0]), "label": "unclear", "annotator": "bob"}
     labels.write_text(labels.read_text() + json.dumps(stray) + "\n" + json.dumps(unclear) + "\n")
-    ended = command("results", "stats", "support", run, "--labels", labels)
+    ended = command("results", "correct", run, "--labels", labels)
     assert "1 of" in ended.out and "the run has no verdict on the claim" in ended.out
     assert "1 label left out: unclear" in ended.out
 
@@ -163,10 +162,10 @@ def test_a_label_of_another_text_is_left_out(command: Command, run: Path, tmp_pa
     rows = [json.loads(line) for line in labels.read_text().splitlines()]
     rows[0]["text"] = "Another claim."
     labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    data = json.loads(command("results", "stats", "support", run, "--labels", labels, "--json").out)
+    data = json.loads(command("results", "correct", run, "--labels", labels, "--json").out)
     assert (data["labels_without_verdict"], data["all_reports"]["people"]["n"]) == (1, len(rows) - 1)
     labels.write_text(json.dumps(rows[0]) + "\n")
-    ended = command("results", "stats", "support", run, "--labels", labels)
+    ended = command("results", "correct", run, "--labels", labels)
     assert ended.code == 1 and "none of 1 label is of a claim of" in ended.line()
     assert ended.line().endswith("; the claims of 1 have another text there")
 
@@ -177,9 +176,7 @@ def test_agreement_leaves_unclear_labels_out(command: Command, run: Path, tmp_pa
     said = ["supported", "partial", "unclear", *["supported"] * (len(first) - 3)]
     second = [{**row, "annotator": "bob", "label": label} for row, label in zip(first, said, strict=True)]
     labels.write_text("".join(json.dumps(row) + "\n" for row in (*first, *second)))
-    found = json.loads(command("results", "stats", "support", run, "--labels", labels, "--json").out)[
-        "agreement"
-    ]
+    found = json.loads(command("results", "correct", run, "--labels", labels, "--json").out)["agreement"]
     # Of k claims with two labels, one is divided. With n = 2k labels, of which one is `partial`:
     # alpha = 1 - (n - 1) * (2 observed) / (2 * (n - 1) * 1) = 1 - 1 = 0 (Krippendorff 2011).
     assert (found["n"], found["value"]) == (2 * (len(first) - 1), 0.0)
@@ -188,7 +185,7 @@ def test_agreement_leaves_unclear_labels_out(command: Command, run: Path, tmp_pa
 def test_a_file_without_labels_is_refused(command: Command, run: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.write_text("\n")
-    for arguments in (("results", "stats", "support", run), ("report", run, "-o", tmp_path / "page.html")):
+    for arguments in (("results", "correct", run), ("report", run, "-o", tmp_path / "page.html")):
         ended = command(*arguments, "--labels", labels)
         assert ended.code == 1 and ended.line() == f"local-judge: {labels}: no labels in it"
 
@@ -214,13 +211,13 @@ def test_a_note_names_the_systems_without_interval() -> None:
 def test_a_bad_label_is_one_line(command: Command, run: Path, tmp_path: Path, line: str, says: str) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.write_text(line + "\n")
-    ended = command("results", "stats", "support", run, "--labels", labels)
+    ended = command("results", "correct", run, "--labels", labels)
     assert ended.code == 1 and says in ended.line() and f"{labels}:1" in ended.line()
 
 
 def test_one_annotator_labels_a_claim_once(command: Command, run: Path, tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.jsonl", run, "supported")
-    ended = command("results", "stats", "support", run, "--labels", labels, "--labels", labels)
+    ended = command("results", "correct", run, "--labels", labels, "--labels", labels)
     assert ended.code == 1 and "a second time" in ended.line()
 
 
@@ -241,7 +238,7 @@ def test_annotators_who_agree_have_an_alpha_of_one(command: Command, run: Path, 
         + "\n"
     )
     second.write_text("\n".join([*partial, *half[1:]]) + "\n")
-    ended = command("results", "stats", "support", run, "--labels", first, "--labels", second)
+    ended = command("results", "correct", run, "--labels", first, "--labels", second)
     assert "agreement of annotators: Krippendorff's alpha 1.000" in ended.out
 
 

@@ -8,11 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from local_judge.base.errors import ConfigError
 from local_judge.base.output import shortened
 from local_judge.cli.modified import AllowModified, marked, print_marks
 from local_judge.cli.options import (
-    LABELS,
     SCORE,
     AsJson,
     OneOfJudges,
@@ -25,7 +23,6 @@ from local_judge.cli.options import (
     refuse,
 )
 from local_judge.cli.output import print_json
-from local_judge.cli.results.support import print_corrected
 from local_judge.reporting.stats import (
     LengthRow,
     StabilityRow,
@@ -47,8 +44,8 @@ from local_judge.terminal import safe, stdout
 
 def stats(
     kind: Annotated[
-        Literal["length", "stability", "support"],
-        typer.Argument(metavar="KIND", help="Kind of statistic: length, stability or support."),
+        Literal["length", "stability"],
+        typer.Argument(metavar="KIND", help="Kind of statistic: length or stability."),
     ],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     protocol: SomeProtocol = None,
@@ -59,39 +56,24 @@ def stats(
     ] = None,
     judge: OneOfJudges = None,
     differ: RunsDiffer = None,
-    labels: Annotated[list[Path] | None, LABELS] = None,
     seed: Seed = 0,
     resamples: Resamples = STABILITY_DRAWS,
     allow_modified: AllowModified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a statistic of runs: bias by length, stability of judges, or corrected support.
+    """Compute a statistic of runs: bias by length, or stability of judges.
 
     length: correlation of scores with the length of reports: overall, within tasks, and per task.
     stability: agreement of judges on scores and order: Kendall's W, correlations, alpha, ICC. Of a run with several
     judges, or several runs on the same reports.
-    support: share of supported claims of a run, corrected by --labels of a random sample of them.
     """
-    of_scores = {
-        "--protocol": protocol is not None,
-        "--profile": profile != "paper",
-        "--score": score is not None,
-        "--seed": seed != 0,
-    }
     of_stability = {"--differ": differ is not None, "--resamples": resamples != STABILITY_DRAWS}
-    of_length, of_support = {"--measure": measure is not None}, {"--labels": bool(labels)}
-    if kind == "support":
-        refuse(of_scores | of_stability | of_length, kind)
-        if not labels or len(runs) > 1:
-            raise ConfigError("support: give one run, and people's labels of its claims with --labels")
-        print_corrected(runs[0], labels, judge, as_json)
-        return
     protocol, score = protocol_and_score(protocol, score)
     if kind == "length":
-        refuse(of_stability | of_support, kind)
+        refuse(of_stability, kind)
         _print_length(runs, protocol or "deer", profile, score, measure or "words", judge, seed, as_json)
     else:
-        refuse(of_length | of_support | {"--judge": judge is not None}, kind)
+        refuse({"--measure": measure is not None, "--judge": judge is not None}, kind)
         _print_stability(runs, protocol, profile, score, differ, seed, resamples, as_json)
 
 

@@ -1,15 +1,17 @@
-"""`local-judge results stats support`: the share of supported claims, corrected by people's labels."""
+"""`local-judge results correct`: the share of supported claims, corrected by people's labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from local_judge.base.errors import InputError
 from local_judge.base.output import count
-from local_judge.cli.modified import print_found
+from local_judge.cli.modified import AllowModified, print_found
+from local_judge.cli.options import LABELS, AsJson, OneOfJudges
 from local_judge.reporting.corrected import corrected_notes, corrected_table
 from local_judge.reporting.run_tables import NO_SYSTEM
 from local_judge.runs.results.labels import labelled_run, load_labels, verdicts_of
@@ -19,8 +21,14 @@ from local_judge.runs.storage.store import RunStore
 from local_judge.stats.prediction_powered import Corrected, corrected_share
 
 
-def print_corrected(run: Path, labels: Sequence[Path], judge: str | None, as_json: bool) -> None:
-    """Print the share of supported claims of a run, corrected by people's labels of a random sample of them."""
+def correct(
+    run: Annotated[Path, typer.Argument(help="Run directory.")],
+    labels: Annotated[list[Path], LABELS],
+    judge: OneOfJudges = None,
+    allow_modified: AllowModified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Correct the share of supported claims by people's labels of a random sample of them."""
     given, store = load_labels(labels), RunStore(run)
     records = load_records(store)
     chosen = one_judge_of(store, judge, "labels")
