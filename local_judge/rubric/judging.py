@@ -67,7 +67,7 @@ class ItemAnswer(JudgedItem):
     @property
     def counted(self) -> tuple[float | None, ...]:
         """Values as they count in the score."""
-        return tuple(0.0 for _ in self.values) if self.void else self.values
+        return tuple(0.0 if self.void and one is not None else one for one in self.values)
 
 
 class Explained(Frozen, Generic[C]):
