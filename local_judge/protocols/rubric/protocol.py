@@ -29,7 +29,7 @@ from local_judge.rubric.items import OTHER, Rubric, path_id
 from local_judge.rubric.judging import ItemAnswer, Method, judge_items, repeated_items
 from local_judge.rubric.load import load_rubrics
 from local_judge.scoring.algebra import answers, difference, exactly, failures_of, rising, weighted
-from local_judge.scoring.node import WHOLE, Place, Profile, Score, ScoreNode, node, noted
+from local_judge.scoring.node import WHOLE, Place, Profile, Scale, Score, ScoreNode, node, noted
 from local_judge.tasks.model import Task
 
 TOP = 100.0
@@ -151,7 +151,9 @@ class RubricProtocol(BaseProtocol[RubricSettings, RubricAnswers]):
                 )
                 for name in names
             )
-        return (node("overall", "Rubric", noted(whole, failures_of(whole), said), children),)
+        worst = weighted_share([(item.weight, exactly(0.0 if item.weight > 0 else TOP)) for item, _ in items])
+        scale = Scale(low=min(worst.value or 0.0, 0.0))
+        return (node("overall", "Rubric", noted(whole, failures_of(whole), said), children, scale=scale),)
 
     def decisions(self, findings: RubricAnswers) -> Iterator[Decision]:
         """Yield the value of each item."""
@@ -183,7 +185,8 @@ def _item(same: Sequence[ItemAnswer], of_task: bool) -> ScoreNode:
     values = [None if value is None else TOP * value for one in same for value in one.counted]
     fault = "a fault: takes away" if same[0].item.weight < 0 else ""
     score = answers(values, 0.0, TOP, "void: a blocked source is cited" if _is_void(same) else fault)
-    return node(same[0].item.id, same[0].item.text, score, of_task=of_task)
+    scale = Scale(better="lower") if fault else None
+    return node(same[0].item.id, same[0].item.text, score, of_task=of_task, scale=scale)
 
 
 def weighted_share(parts: Sequence[tuple[float, Score]]) -> Score:
