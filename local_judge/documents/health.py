@@ -22,7 +22,7 @@ from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
 from local_judge.documents.raised_digits import UNIT, opens_word
 from local_judge.documents.titles import reference_title
-from local_judge.documents.uncertain import NUMBERED
+from local_judge.documents.uncertain import NAMING, NUMBERED
 from local_judge.documents.words import count_words
 
 ProblemKind = Literal[
@@ -181,7 +181,7 @@ _DOUBTFUL = {
     shape: re.compile(f"(?:{before})$")
     for shape, before in {
         "round": r"\d|(?<![^\W_])[A-Za-z]{1,2}"
-        rf"|(?:(?<![^\W\d_])(?i:{NUMBERED})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
+        rf"|(?:(?<![^\W\d_])(?i:{NAMING})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
         "raised": rf"\d|(?<![^\W_])[^\W\d_]\$?|(?i:{UNIT.pattern})",
         "circled": r"(?!)",
         "symbol": r"\d|(?<![^\W_])[A-Za-z]{1,2}|(?i:no|top|rank(?:s|ed)?)\s",
