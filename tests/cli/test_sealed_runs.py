@@ -439,7 +439,7 @@ def test_ledger_verify_names_what_is_damaged(made: Made, command: Command) -> No
     ended = command("ledger", "verify", ledger)
     assert (ended.code, ended.out.splitlines()[0]) == (0, f"{ledger}: every row matches its digest")
     assert ": 15 replies, " in ended.out
-    assert json.loads(command("ledger", "verify", ledger, "--json").out)["contents"]["rows"]["replies"] == 15
+    assert json.loads(command("ledger", "verify", ledger, "--json").out)["contents"]["rows"]["replies"] == 17
     with closing(sqlite3.connect(ledger)) as connection:
         connection.execute("UPDATE replies SET text = replace(text, 'supported', 'contradicted')")
         connection.commit()
