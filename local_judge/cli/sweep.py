@@ -98,7 +98,13 @@ def sweep_(
     """Evaluate reports by many runs, which one file describes."""
     options, environment = given_keys(context)
     if merge:
-        given = {"--shard": shard, "--ray": ray, "--ray-workers": ray_workers, "--storage": storage, "--rate": rate}
+        given = {
+            "--shard": shard,
+            "--ray": ray,
+            "--ray-workers": ray_workers,
+            "--storage": storage,
+            "--rate": rate,
+        }
         flags = {"--replay": replay, "--dry-run": dry_run, "--print-config": print_config}
         refuse({name: bool(value) for name, value in (given | flags).items()}, "--merge")
         _merge(open_sweep(file, options, environment, replay=True), ledgers or (), as_json)
