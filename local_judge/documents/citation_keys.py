@@ -17,14 +17,14 @@ _LONGEST_RANGE = 100
 
 CIRCLED = "[①-⑳㉑-㉟㊱-㊿❶-❿]"
 RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒", "0123456789-,")
-_PLAIN_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789") | {
+_PLAIN_DIGITS = str.maketrans("０１２３４５６７８９٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", 4 * "0123456789") | {
     ord(first) + number: str(low + number)
     for first, low, count in (("①", 1, 20), ("㉑", 21, 15), ("㊱", 36, 15), ("❶", 1, 10))
     for number in range(count)
 }
 DASH = re.compile(r"\s{0,2}[-–—−~～‑‐]\s{0,2}")
 _SPAN = re.compile(r"(?<=\d)\s?(?:to|through|bis|[aà]|至|到|до)\s?(?=\d)")
-_SEPARATOR = re.compile(r"\s*(?:[,，、;；&]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
+_SEPARATOR = re.compile(r"\s*(?:[,，、;；،؛&]|\b(?:and|und|et|y|e|en|och)\b|[和与及])\s*|\s+")
 _RANGE = re.compile(r"([^\W\d_]{0,12}:?)(\d{1,4})-(?:\1|\^)?(\d{1,4})\^?")
 NUMBER = re.compile(r"\d{1,4}")
 _LETTERS = re.compile(r"[A-Z]-[A-Z]|[a-z]-[a-z]")

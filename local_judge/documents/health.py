@@ -22,7 +22,7 @@ from local_judge.documents.entries import is_bare, key_of
 from local_judge.documents.model import BESIDE, Citation, Document
 from local_judge.documents.raised_digits import UNIT, opens_word
 from local_judge.documents.titles import reference_title
-from local_judge.documents.uncertain import NUMBERED
+from local_judge.documents.uncertain import NAMING, NUMBERED
 from local_judge.documents.words import count_words
 
 ProblemKind = Literal[
@@ -181,7 +181,7 @@ _DOUBTFUL = {
     shape: re.compile(f"(?:{before})$")
     for shape, before in {
         "round": r"\d|(?<![^\W_])[A-Za-z]{1,2}"
-        rf"|(?:(?<![^\W\d_])(?i:{NUMBERED})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
+        rf"|(?:(?<![^\W\d_])(?i:{NAMING})\.?|§)\s?(?:(?:\d[\w.–-]*|[IVX]+)\s?)?",
         "raised": rf"\d|(?<![^\W_])[^\W\d_]\$?|(?i:{UNIT.pattern})",
         "circled": r"(?!)",
         "symbol": r"\d|(?<![^\W_])[A-Za-z]{1,2}|(?i:no|top|rank(?:s|ed)?)\s",
@@ -206,7 +206,7 @@ def _unread_marks(document: Document) -> Counter[str]:
                 named.setdefault((shape, match["name"].lower()), []).append(_keyed(text, match))
         for shape, pattern in _NUMBERED.items():
             for match in pattern.finditer(text):
-                numbered.setdefault(shape, []).append(_numbered(shape, text, match, labels))
+                numbered.setdefault(shape, []).append(_read_numbered(shape, text, match, labels))
         found["labelled"] += sum(_names_entry(content, labels) for content in _LABELLED.findall(text))
         if by_author:
             found["author_year"] += sum(map(names_work, _BRACKET.findall(text)))
@@ -298,7 +298,7 @@ def _are_cited(name: str, marks: Sequence[_Keyed]) -> bool:
     return len(keys) >= FEWEST and (name != "" or 0 not in keys) and _ascend(keys)
 
 
-def _numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
+def _read_numbered(shape: str, text: str, match: re.Match[str], labels: frozenset[str]) -> _Numbered:
     opening = match.end() - len(match.group().lstrip())
     word = match.groupdict().get("word") or ""
     if shape == "raised":

@@ -26,15 +26,16 @@ _WITHIN = re.compile(
     r"|mais|qui|y|pero|e|ma|che) [^\W\d])"
 )
 """Number before a word that joins clauses, unlike the 2 of "3 wheels, 2 of them new"."""
+_AFTER_AMOUNT = re.compile(r"\d{1,3}(?=\s*$|\s+[A-ZÀ-Þ][^\WA-Z\d_])")
 LOOSE = ","
-"""Text shown of a number within a sentence, `came back, 3 and left`."""
+"""Text shown of a number within a sentence, `came back, 3 and left`, or after an amount."""
 _CELL_NUMBER = re.compile(r"\|\s?(\S{0,3}\d[\d.,]{0,12}) $")
 _CELL_END = re.compile(r"\s*(?:\||$)")
 _CLOSED = re.compile(r"(?:[^\W\d_]{3}|\d%|\d{3}(?=[”»]))[^\S\n]?[”\"’»)）」』%][*_]{0,3}$|\d%$")
 """End of a quotation, bracket or percentage, which a digit follows directly."""
 _LOWER = re.compile(r"(?<!\w)[a-zß-öø-ÿ]{4,40}$")
 _BEFORE_GLUED = re.compile(
-    r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:19|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
+    r"(?:[^\W\d_]|[%)\]”\"’'»*_）】」』]|(?<!\d)(?:1[6-9]|20)\d\d)([.,;:!?…。，；：！？؟।])[\"”’'»)*_）」』]{0,4}$"
 )
 _SMALL = re.compile(r"[*_\s]{0,4}[a-zß-öø-ÿ]")
 UNIT = re.compile(
@@ -121,11 +122,18 @@ def glued(text: Text, start: int) -> Found | None:
     match = _GLUED.match(text.flat, start)
     stop = _BEFORE_GLUED.search(text.flat, max(0, start - 12), start) if match is not None else None
     if stop is None:
-        return _before_stop(text, start)
+        return _after_amount(text, start) or _before_stop(text, start)
     if match is None or (stop.group(1) in ".!?" and _SMALL.match(text.flat, match.end())):
         return None
     keys = numbers(match.group(1), text.labels)
     return Found(match.end(1), keys, certain=False) if keys else None
+
+
+def _after_amount(text: Text, start: int) -> Found | None:
+    """Read, with doubt, a digit after an amount that ends a sentence: `a number of 140.1 Next`."""
+    match = _AFTER_AMOUNT.match(text.flat, start) if text.flat[start - 2 : start - 1].isdigit() else None
+    keys = known(match.group(), text.labels) if match is not None and text.flat[start - 1] == "." else ()
+    return Found(match.end(), keys, shown=LOOSE, certain=False) if match is not None and keys else None
 
 
 def _before_stop(text: Text, start: int) -> Found | None:

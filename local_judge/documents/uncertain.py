@@ -37,15 +37,19 @@ _LAST_LABEL = re.compile(r"(?:https?://)?[^/]{1,255}?\.([a-z]{2,24})(?:[:/?#]|$)
 _FEWEST_HOSTED = 3
 """Least number of addresses without a scheme in a report that cites in no other way."""
 _OF_SOURCES = {"ref", "refs"}
-NUMBERED = "|".join(
-    sorted(
-        (word_list("local_judge.documents", "abbreviations_before_numbers") - _OF_SOURCES)
-        | word_list("local_judge.documents", "words_before_numbers"),
-        key=lambda word: (-len(word), word),
-    )
+
+
+def _either(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+
+
+_NAMING = (word_list("local_judge.documents", "abbreviations_before_numbers") - _OF_SOURCES) | word_list(
+    "local_judge.documents", "words_before_numbers"
 )
+NAMING = _either(_NAMING)
+"""Words that a number names, also in brackets, `Equation (3)`, as a regular expression."""
+NUMBERED = _either(_NAMING | word_list("local_judge.documents", "words_before_amounts"))
 """Words before a number that is no source, as a regular expression."""
-_NUMBERED = re.compile(NUMBERED, re.IGNORECASE)
 _JOINING = re.compile(
     r"and|or|the|for|but|not|are|was|has|had|is|to|of|by|on|at|as|und|der|die|das|des|et|les|par|sur|que|por|con|via",
     re.IGNORECASE,
@@ -184,19 +188,19 @@ def _running(found: Sequence[Mark], flats: Sequence[str], listed: set[str], *, s
     glued = [mark for mark in found if strict and not mark.shown]
     if glued and _runs_on(glued, listed, least=2, share=0.2, backs=0.5):
         kept = _ascending(
-            [m for m in _unnumbered(found, flats) if not _is_name(m) and m.shown != LOOSE], listed
+            [m for m in _unnumbered(found, flats, NUMBERED) if not _is_name(m) and m.shown != LOOSE], listed
         )
         return kept + _filling(found, kept, listed)
     others = [mark for mark in found if (mark.shown or not strict) and mark.shown != LOOSE]
     names = sum(map(_is_name, others))
-    if 2 * names <= len(others):  # else nouns are capitalised, as in German
+    if strict and 2 * names <= len(others):  # else nouns are capitalised, as in German
         others = [mark for mark in others if not _is_name(mark)]
-    kept = _ascending(_unnumbered(others, flats), listed)
+    kept = _ascending(_unnumbered(others, flats, NUMBERED if strict else NAMING), listed)
     return kept if kept and _runs_on(kept, listed, least=3, share=0.5, backs=0.2) else []
 
 
 def _filling(found: Sequence[Mark], kept: Sequence[Mark], listed: set[str]) -> list[Mark]:
-    """Return the numbers within sentences that the other marks skip: the 2 between the marks of 1 and 3."""
+    """Return the loose numbers that the other marks skip: the 2 between the marks of 1 and 3."""
     others = set(map(id, kept))
     named = {key for mark in kept for key in mark.keys}
     filling: list[Mark] = []
@@ -236,18 +240,19 @@ def _runs_on(found: Sequence[Mark], listed: set[str], *, least: int, share: floa
     )
 
 
-def _unnumbered(found: Sequence[Mark], flats: Sequence[str]) -> list[Mark]:
-    """Leave out the numbers of a word that numbers things, such as `Table 2`."""
+def _unnumbered(found: Sequence[Mark], flats: Sequence[str], words: str) -> list[Mark]:
+    """Leave out the numbers of a word that numbers things: one of `words`, or one that numbers mostly follow."""
     keys: dict[str, set[tuple[str, ...]]] = {}
     for mark in found:
-        if mark.shown:
+        if len(mark.keys) == 1:
             keys.setdefault(mark.shown, set()).add(mark.keys)
     uses = Counter(_WORD.findall("\n".join(flats))) if keys else Counter[str]()
     before_numbers = Counter(word for flat in flats for word in _WORD_NUMBER.findall(flat)) if keys else uses
     numbering = {
         word
         for word, named in keys.items()
-        if _NUMBERED.fullmatch(word) or (len(named) > 1 and 0 < uses[word] <= 2 * before_numbers[word])
+        if re.fullmatch(words, word, re.IGNORECASE)
+        or (len(named) > 1 and 0 < uses[word] <= 2 * before_numbers[word])
     }
     return [mark for mark in found if mark.shown not in numbering]
 

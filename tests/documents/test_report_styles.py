@@ -162,7 +162,10 @@ NUMBERED = "\n\n#### **Works cited**\n\n" + "\n".join(
         ("Mills (Office of Mills, 2020) turn (Kim, n.d.), as Lee and Roe (2023, p. 4) say (Super Bowl, 2020).\n\n"
          "## References\n\nOffice of Mills. (2020). T. https://a.example\n\nAda Kim. (n.d.). U. https://b.example\n\n"
          "Lee, B., & Roe, C. (2023). V. https://c.example", "Office of Mills 2020 Kim n.d. Lee 2023"),
-        ("المياه دافئة (١)، كبيرة (٢)، رخيصة (٣).\n\n## المراجع\n\n١. أ https://a.example\n٢. ب https://b.example\n٣. ج https://c.example", "١ ٢ ٣"),  # noqa: E501
+        ("المياه دافئة (١)، كبيرة (٢)، رخيصة (٣).\n\n## المراجع\n\n١. أ https://a.example\n٢. ب https://b.example\n٣. ج https://c.example", "1 2 3"),  # noqa: E501
+        ("مياه [١-٢] و [١، ٣].\n\n## المراجع\n\n[١] https://a.example\n[٢] https://b.example\n[٣] https://c.example", "1 2 1 3"),  # noqa: E501
+        ("Mills turn each year (1). They give 2 mmol/L (2, 3). They turn in most cases (2), and in Kent (3). See equation (3)." + NUMBERED, "1 2 3 2 3"),  # noqa: E501
+        ("Mills turned.1 They closed in 1889.2 They numbered 140.3 They cost 2.5 francs.4" + NUMBERED + "\n4. D, https://d.example", "1 2 3 4"),  # noqa: E501
         ("Mills ([A](https://a.example)).\n\n## Sources\n\n- **Mills**\n  - [A](https://a.example)", "https://a.example"),
         ("Mills [no. 1], [nos. 2, 3]. They turn (see Source 3)." + LIST, "1 2 3 3"),
         ("Mills<sup>1</sup> of 12<sup>2,3</sup> on 5 km<sup>2</sup>." + LIST, "1 2 3"),
